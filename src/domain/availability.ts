@@ -1,0 +1,124 @@
+import type { Variant } from './variant.ts';
+
+/*
+ * The compact form of one date, which is also what the mirror stores: positional, money in minor units, times in
+ * minutes since midnight. `extra` keeps every member that has no place of its own; trailing nulls are left off.
+ */
+
+/** Members that the compact form has no place for, as the service sent them; null where there are none. */
+export type Extra = Readonly<Record<string, unknown>> | null;
+
+/** What one variant costs in one timeslot. Prices in minor units, null where not sent or not exact. */
+export type Offer = readonly [
+  variant_id: number,
+  max_tickets?: number | null,
+  retail_price?: number | null,
+  ticket_value?: number | null,
+  booking_fee?: number | null,
+  commission?: number | null,
+  pricing_restriction?: number | null,
+  extra?: Extra,
+];
+
+/** One timeslot: minutes since midnight, -1 for the whole day, or the service's own word where it is neither. */
+export type Timeslot = readonly [
+  time: number | string,
+  availability: number | null,
+  offers: readonly Offer[],
+  extra?: Extra,
+];
+
+/** One date of a product. */
+export type DayForm = readonly [
+  availability: number | null,
+  timezone: string | null,
+  timeslots: readonly Timeslot[],
+  extra?: Extra,
+];
+
+/** One answer of the availability read. */
+export interface AvailabilityAnswer {
+  /** False: the product is not on sale, and the answer says nothing about days (reliability.md section 3). */
+  readonly sales_enabled: boolean;
+  /** The last date that the answer speaks of: where the service capped the range, earlier than asked. */
+  readonly covered_to: string;
+  readonly max_tickets_per_order: number | null;
+  /** Only dates with tickets are in the answer: one that is covered and absent is sold out. */
+  readonly days: ReadonlyMap<string, DayForm>;
+  readonly variants: readonly Variant[];
+  /** What else the answer says: groups and unknown members, as JSON. */
+  readonly context: string;
+}
+
+/** What a calendar needs of a date, without its slots. */
+export interface DaySummary {
+  readonly available: boolean;
+  /** The least retail price above 0, or 0 where all that are known are 0; null where none is known. */
+  readonly lowest_price: number | null;
+  /** The most tickets that one variant of one slot still has; null where no slot says. */
+  readonly max_tickets: number | null;
+  readonly availability: number | null;
+}
+
+export const soldOut: DaySummary = { available: false, lowest_price: null, max_tickets: null, availability: null };
+
+/**
+ * The summary of a date. It is available where some slot has a variant that can be bought: one whose slot and whose
+ * own maximum are not 0. Only those count for the price.
+ */
+export function summarise([availability, , timeslots]: DayForm): DaySummary {
+  let available = false;
+  let lowest: number | null = null;
+  let most: number | null = null;
+  for (const [, places, offers] of timeslots) {
+    for (const [, tickets = null, price = null] of offers) {
+      if (tickets !== null) most = Math.max(most ?? 0, tickets);
+      if (availability === 0 || places === 0 || tickets === 0) continue;
+      available = true;
+      if (price !== null && price >= 0) lowest = lower(lowest, price);
+    }
+  }
+  return { available, lowest_price: lowest, max_tickets: most, availability };
+}
+
+function lower(lowest: number | null, price: number): number {
+  if (lowest === null || lowest === 0) return price;
+  return price === 0 ? lowest : Math.min(lowest, price);
+}
+
+/** Tiers of availability dates, counted in days from the venue's today (design section 2). */
+export interface Tiers {
+  readonly horizon: number;
+  readonly near: { readonly days: number; readonly every: number };
+  readonly middle: { readonly days: number; readonly every: number };
+  readonly far: { readonly every: number };
+}
+
+/** One availability request: days from the venue's today, both included, and the tightest cadence among its dates. */
+export interface Window {
+  readonly part: number;
+  readonly first_day: number;
+  readonly last_day: number;
+  readonly every: number;
+}
+
+/** The fewest windows of at most `daysPerRequest` days that cover the horizon; a near refresh brings the middle along. */
+export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
+  const count = Math.ceil(tiers.horizon / daysPerRequest);
+  return Array.from({ length: count }, (_, part) => {
+    const first_day = part * daysPerRequest;
+    const last_day = Math.min(first_day + daysPerRequest, tiers.horizon) - 1;
+    return { part, first_day, last_day, every: cadenceOfDay(tiers, first_day) };
+  });
+}
+
+/** The cadence of the date that lies `day` days after the venue's today. */
+export function cadenceOfDay(tiers: Tiers, day: number): number {
+  if (day < tiers.near.days) return tiers.near.every;
+  return day < tiers.middle.days ? tiers.middle.every : tiers.far.every;
+}
+
+/** Where a new tier begins, in days from today: a span of dates is split there, each with its own cadence. */
+export function tierStarts(tiers: Tiers): number[] {
+  return [0, tiers.near.days, tiers.middle.days].filter((day) => day < tiers.horizon);
+}

@@ -1,0 +1,8 @@
+/** The data that a sale needs (specification §2), in one language. Flags are null where the service left them out. */
+export interface CheckoutInformation {
+  readonly has_timeslots: boolean | null;
+  readonly has_dynamic_pricing: boolean | null;
+  readonly must_know: string | null;
+  readonly good_to_know: string | null;
+  readonly document: string;
+}

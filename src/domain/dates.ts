@@ -1,0 +1,36 @@
+/*
+ * Venue dates: `YYYY-MM-DD` text, counted in whole days and never turned into instants.
+ */
+
+const dayMs = 86_400_000;
+const calendarDate = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Whether a text is a date of the calendar: 2026-02-29 is not. */
+export function isDate(text: unknown): text is string {
+  return typeof text === 'string' && calendarDate.test(text) && toDate(dayNumber(text)) === text;
+}
+
+/** The date that lies `days` after another. */
+export function addDays(date: string, days: number): string {
+  return toDate(dayNumber(date) + days);
+}
+
+/** How many days `to` lies after `from`. */
+export function daysBetween(from: string, to: string): number {
+  return dayNumber(to) - dayNumber(from);
+}
+
+/** Every date from `from` to `to`, both included; none where `to` lies before. */
+export function datesBetween(from: string, to: string): string[] {
+  const first = dayNumber(from);
+  const length = Math.max(0, dayNumber(to) - first + 1);
+  return Array.from({ length }, (_, index) => toDate(first + index));
+}
+
+function dayNumber(date: string): number {
+  return Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)) - 1, Number(date.slice(8, 10))) / dayMs;
+}
+
+function toDate(day: number): string {
+  return new Date(day * dayMs).toISOString().slice(0, 10);
+}

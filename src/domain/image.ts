@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto';
+
+/**
+ * How long an image may be shown after an authenticated read returned it (specification §1 rule 4): 14 days.
+ * The view `images` has the same figure; a test holds them equal.
+ */
+export const imageLimitMs = 14 * 24 * 60 * 60 * 1000;
+
+/** One image of a product, as the newest complete read returned it. */
+export interface Image {
+  /** The stable asset name: see `imageKey`. */
+  readonly image_key: string;
+  /** From 0, in the service's order. */
+  readonly position: number;
+  readonly small_url: string | null;
+  readonly medium_url: string | null;
+  readonly large_url: string | null;
+  readonly extra_large_url: string | null;
+  readonly alt_text: string | null;
+  /** `credit`, or `credits` of older answers; null where it is empty. */
+  readonly credit: string | null;
+  /** The service's own JSON, unknown members included. */
+  readonly document: string;
+}
+
+/**
+ * The key of an image: the last segment of the URL's path without its extension, lower case, where that is 32 hex
+ * digits; else `u-` and 32 hex digits of a hash over host and path. The sizing query never counts. Null for no URL.
+ */
+export function imageKey(url: string): string | null {
+  const parsed = URL.parse(url);
+  if (parsed === null) return null;
+  const name = (parsed.pathname.split('/').at(-1) ?? '').replace(/\.[^.]*$/, '').toLowerCase();
+  return /^[0-9a-f]{32}$/.test(name) ? name : `u-${hash('sha256', parsed.host + parsed.pathname).slice(0, 32)}`;
+}

@@ -1,0 +1,37 @@
+/**
+ * ISO 4217: the currencies whose minor unit is not a hundredth. Checked in, because the runtime's own tables
+ * are wrong for several (HUF, COP, IQD, LBP); a currency is known by its code alone.
+ */
+const exponents: Readonly<Record<string, number>> = {
+  BIF: 0, CLP: 0, DJF: 0, GNF: 0, ISK: 0, JPY: 0, KMF: 0, KRW: 0, PYG: 0, RWF: 0, UGX: 0, UYI: 0, VND: 0, VUV: 0,
+  XAF: 0, XOF: 0, XPF: 0, BHD: 3, IQD: 3, JOD: 3, KWD: 3, LYD: 3, OMR: 3, TND: 3, CLF: 4, UYW: 4,
+}; // biome-ignore format: a table
+
+const hundredths = new Set(
+  `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP
+   COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR
+   JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN
+   NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL
+   THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG`.split(/\s+/),
+);
+
+/** How many decimals the minor unit of a currency has, or null for a code that ISO 4217 does not list. */
+export function minorUnitExponent(currency: string): number | null {
+  return exponents[currency] ?? (hundredths.has(currency) ? 2 : null);
+}
+
+const decimal = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/**
+ * A decimal as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a currency
+ * we do not know, an amount that needs a finer unit than the currency has, and what is no plain decimal.
+ */
+export function minorUnits(text: string, currency: string): number | null {
+  const exponent = minorUnitExponent(currency);
+  const parts = decimal.exec(text);
+  if (exponent === null || parts === null) return null;
+  const fraction = (parts[3] ?? '').replace(/0+$/, '');
+  if (fraction.length > exponent) return null;
+  const amount = Number(`${parts[1]}${parts[2]}${fraction.padEnd(exponent, '0')}`);
+  return Number.isSafeInteger(amount) ? amount + 0 : null;
+}

@@ -1,0 +1,50 @@
+/*
+ * A record is what one request fetches: a list (walked page by page), or one thing of one product.
+ */
+
+/** What can be fetched by itself. The two lists are records of product 0. */
+export type Resource =
+  | 'products'
+  | 'experiences'
+  | 'product_detail'
+  | 'checkout_information'
+  | 'variants'
+  | 'availability';
+
+/** Why a record is due: the same word in logs, `explain` and tests. */
+export type DueReason = 'never-fetched' | 'cadence-elapsed' | 'requested' | 'retry' | 'list-entry-changed' | 'sale-status-changed' | 'sale-status-doubted';
+
+export interface RecordKey {
+  readonly resource: Resource;
+  /** 0 for a list. */
+  readonly product_id: number;
+  /** Language ('en') for texts, currency ('EUR') for availability, both ('en/EUR') for the product list. */
+  readonly edition: string;
+  /** Availability: the window, counted from the venue's today; else 0. */
+  readonly part: number;
+}
+
+/** What the mirror knows of a record's reads. Instants are null where it never happened. */
+export interface RecordFacts extends RecordKey {
+  readonly due_reason: DueReason;
+  readonly fetched_at: number | null;
+  readonly changed_at: number | null;
+  readonly body_hash: string | null;
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly job_id: number | null;
+}
+
+/** When a record is due, and why. */
+export interface Due {
+  readonly at: number;
+  readonly reason: DueReason;
+}
+
+/** A stored instant that lies more than this ahead of now counts as absent: a machine that lived in 2038 recovers. */
+export const futureToleranceMs = 5 * 60 * 1000;
+
+/** Whether an answer to a request sent at `sent_at` may replace what was read at `stored_at`. */
+export function mayReplace(stored_at: number | null, sent_at: number, now: number): boolean {
+  return stored_at === null || sent_at >= stored_at || stored_at > now + futureToleranceMs;
+}

@@ -1,0 +1,140 @@
+import { dirname } from 'node:path';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { type Database, damaged, openForReading, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import { type AvailabilityTables, availabilityTables } from './availability.ts';
+import { availabilityContext, type AvailabilityContextTable } from './availability-context.ts';
+import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type ExperienceTables, experienceTables } from './experiences.ts';
+import { mirrorFile } from './files.ts';
+import { type JobTable, jobTable } from './jobs.ts';
+import { type ProductTables, productTables } from './products.ts';
+import { type StaleAfter, writePromises } from './promises.ts';
+import { type RecordTable, recordTable } from './records.ts';
+import { type VariantTables, variantTables } from './variants.ts';
+import { type WalkTable, walkTable } from './walks.ts';
+import { writeZones } from './zones.ts';
+
+/** What the views of this program promise: raised with every addition to schema/contract.json. */
+export const contractVersion = 1;
+
+export interface MirrorOptions {
+  readonly path: string;
+  /** The inbox's pair id: a mirror that belongs to another inbox is refused (78). */
+  readonly pair_id: string;
+  readonly written_by: string;
+  readonly language: string;
+  readonly currency: string;
+  /** Verified copies that exist: beside one, an empty file is damage and not a first run. */
+  readonly backups: readonly string[];
+  /** Whether the last process ended cleanly and nobody has touched the file since. */
+  readonly clean: boolean;
+}
+
+/** The local copy, open for writing. One process has it open so (the lock), through one connection. */
+export interface Mirror extends Disposable {
+  readonly path: string;
+  readonly products: ProductTables;
+  readonly availability: AvailabilityTables;
+  readonly contexts: AvailabilityContextTable;
+  readonly checkoutInformation: CheckoutInformationTable;
+  readonly variants: VariantTables;
+  readonly experiences: ExperienceTables;
+  readonly records: RecordTable;
+  readonly walks: WalkTable;
+  readonly jobs: JobTable;
+  /** All or nothing. Never await inside: there is one connection. */
+  transaction<Result>(work: () => Result): Result;
+  writePromises(cadence: StaleAfter, daysPerRequest: number): boolean;
+  writeZones(now: number): void;
+  /** Notes, once, that every record has been read. */
+  markFilled(now: number): void;
+  filledAt(): number | null;
+  /** Copies the write-ahead log into the file where there is much of it; returns its size in bytes afterwards. */
+  checkpoint(): number;
+}
+
+const megabyte = 1024 * 1024;
+
+/** Opens or makes the mirror; see `openForWriting` for what is refused, and how. */
+export function openMirror(options: MirrorOptions): Mirror {
+  prepareDirectory(dirname(options.path), 0o3770);
+  const db = openForWriting(options.path, mirrorFile, { backups: options.backups });
+  try {
+    claim(db, options);
+    if (!options.clean) {
+      const problem = quickCheck(db);
+      if (problem !== null) throw damaged(options.path, problem);
+    }
+    return mirrorOver(db, options.path);
+  } catch (error) {
+    db.close();
+    throw asDamage(options.path, error);
+  }
+}
+
+/** Opens the mirror as a storefront does. */
+export function openMirrorForReading(path: string): Database {
+  return openForReading(path, mirrorFile);
+}
+
+function asDamage(path: string, error: unknown): unknown {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? damaged(path, (error as Error).message, error) : error;
+}
+
+function claim(db: Database, { path, pair_id, written_by, language, currency }: MirrorOptions): void {
+  const stored = db.prepare<[], { pair_id: string }>('SELECT pair_id FROM mirror').get();
+  if (stored !== undefined && stored.pair_id !== pair_id) {
+    throw new CataloguedError('foreign-pair', `${path} belongs to another inbox.db than the one in the state directory`, {
+      exitCode: exitCodes.configuration,
+      hint: 'name the mirror.path and mirror.inbox_path that belong together; two state directories cannot share a mirror',
+    });
+  }
+  db.prepare(
+    `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
+     VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency)
+     ON CONFLICT DO UPDATE SET contract_version = @contractVersion, schema_version = @schema_version, written_by = @written_by,
+       language = @language, currency = @currency`,
+  ).run({ pair_id, written_by, language, currency, contractVersion, schema_version: db.pragma('user_version', { simple: true }) });
+}
+
+function mirrorOver(db: Database, path: string): Mirror {
+  const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
+  const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
+  const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  return {
+    path,
+    products: productTables(db),
+    availability: availabilityTables(db),
+    contexts: availabilityContext(db),
+    checkoutInformation: checkoutInformationTable(db),
+    variants: variantTables(db),
+    experiences: experienceTables(db),
+    records: recordTable(db),
+    walks: walkTable(db),
+    jobs: jobTable(db),
+    transaction: (work) => db.transaction(work).immediate(),
+    writePromises: (cadence, daysPerRequest) => writePromises(db, cadence, daysPerRequest),
+    writeZones: (now) => writeZones(db, now),
+    markFilled: (now) => {
+      if (markFilled.run(now).changes > 0) db.pragma('optimize');
+    },
+    filledAt: () => filledAt.get() ?? null,
+    checkpoint: () => {
+      if (walSizeOf(path) < 8 * megabyte) return walSizeOf(path);
+      const { log = 0, checkpointed = 0 } = passive.get() ?? {};
+      // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
+      if (log === checkpointed && walSizeOf(path) > 64 * megabyte) {
+        db.pragma('busy_timeout = 0');
+        db.pragma('wal_checkpoint(TRUNCATE)');
+        db.pragma('busy_timeout = 250');
+      }
+      return walSizeOf(path);
+    },
+    [Symbol.dispose]: () => {
+      passive.get();
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import { lacksMembers, mergeDocuments } from '../domain/exact-json.ts';
+import type { ProductEntry, SaleStatus } from '../domain/product.ts';
+import { mayReplace } from '../domain/record.ts';
+import type { Database } from '../sqlite/database-file.ts';
+import { imageTable } from './images.ts';
+import { prepare, upsert } from './sql.ts';
+import type { Tables } from './tables.ts';
+
+type Product = Omit<Tables['product'], 'sellable'>;
+type Text = Tables['product_text'];
+
+/** Which read an entry comes from, and what it may say: see `Editions`. */
+export interface ProductRead {
+  readonly source: 'list' | 'detail';
+  readonly language: string;
+  readonly currency: string;
+  readonly primary: { readonly language: string; readonly currency: string };
+  readonly sent_at: number;
+  readonly now: number;
+  readonly stale_at: number;
+}
+
+/** What storing an entry came to. */
+export interface StoredProduct {
+  readonly outcome: 'added' | 'changed' | 'unchanged' | 'late';
+  /** The sale status before, and after. */
+  readonly was: SaleStatus | null;
+  readonly is: SaleStatus;
+}
+
+/** What the engine needs to know of a product before it asks for anything else. */
+export interface KnownProduct {
+  readonly product_id: number;
+  readonly timezone: string | null;
+  readonly sale_status: SaleStatus;
+  readonly has_dynamic_pricing: boolean;
+}
+
+/** Products with their texts, prices, tags and images. Every function runs inside the caller's transaction. */
+export interface ProductTables {
+  store(entry: ProductEntry, read: ProductRead): StoredProduct;
+  find(product_id: number): KnownProduct | null;
+  /** How many images are shown of these products. */
+  countImages(product_ids: readonly number[]): number;
+  /** All visible products, in ascending order. */
+  ids(): number[];
+  count(): number;
+}
+
+const productColumns = [
+  'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
+  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'first_seen_at', 'read_at',
+  'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
+] as const; // biome-ignore format: a list of columns
+
+const textColumns = [
+  'title', 'tagline', 'city_name', 'country_name', 'list_document', 'list_hash', 'list_read_at', 'detail_document',
+  'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
+] as const; // biome-ignore format: a list of columns
+
+export function productTables(db: Database): ProductTables {
+  const productRow = db.prepare<[number], Product>('SELECT * FROM product WHERE product_id = ?');
+  const textRow = db.prepare<[number, string], Text>('SELECT * FROM product_text WHERE product_id = ? AND language = ?');
+  const putProduct = prepare<Product>(db, upsert('product', ['product_id'], productColumns));
+  const putText = prepare<Text>(db, upsert('product_text', ['product_id', 'language'], textColumns));
+  const priceRow = db.prepare<[number, string], Tables['product_price']>(
+    'SELECT * FROM product_price WHERE product_id = ? AND currency = ?',
+  );
+  const putPrice = prepare<Tables['product_price']>(db, upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at']));
+  const tagIds = db.prepare<[number], number>('SELECT tag_id FROM product_tag WHERE product_id = ?').pluck();
+  const dropTags = db.prepare<[number]>('DELETE FROM product_tag WHERE product_id = ?');
+  const addTag = db.prepare<[number, number]>('INSERT INTO product_tag (product_id, tag_id) VALUES (?, ?)');
+  const known = db.prepare<[number], Omit<KnownProduct, 'has_dynamic_pricing'> & { has_dynamic_pricing: number }>(
+    `SELECT product_id, timezone, sale_status,
+       EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
+     FROM product p WHERE product_id = ?`,
+  );
+  const visible = db.prepare<[], number>('SELECT product_id FROM product WHERE withdrawn_at IS NULL ORDER BY product_id').pluck();
+  const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
+  const images = imageTable(db);
+
+  /** Visibility, sale status, place and images: the primary language's reads only. */
+  function storeProduct(entry: ProductEntry, read: ProductRead): StoredProduct {
+    const { sent_at, now } = read;
+    const row = productRow.get(entry.product_id);
+    if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) {
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status };
+    }
+    const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
+    const disabled = sale_status === 'disabled';
+    const next: Product = {
+      product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
+      disabled_reason: disabled ? entry.disabled_reason : null,
+      disabled_source: disabled ? 'read' : null,
+      expected_reopening: disabled ? entry.expected_reopening : null,
+      alternative_product_id: row?.alternative_product_id ?? null,
+      closure_unconfirmed: row?.closure_unconfirmed ?? 0,
+      first_seen_at: row?.first_seen_at ?? sent_at,
+      read_at: sent_at,
+      images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
+      withdrawn_at: row?.withdrawn_at ?? null,
+      withdrawn_reason: row?.withdrawn_reason ?? null,
+    }; // biome-ignore format: one row
+    putProduct.run(next);
+    storeTags(product_id, entry.tag_ids);
+    const imagesChanged = entry.images !== null && images.replace(product_id, entry.images, sent_at);
+    const outcome = row === undefined ? 'added' : imagesChanged || row.sale_status !== sale_status ? 'changed' : 'unchanged';
+    return { outcome, was: row?.sale_status ?? null, is: sale_status };
+  }
+
+  function storeTags(product_id: number, tag_ids: readonly number[]): void {
+    const stored = new Set(tagIds.all(product_id));
+    if (stored.size === tag_ids.length && tag_ids.every((id) => stored.has(id))) return;
+    dropTags.run(product_id);
+    for (const id of tag_ids) addTag.run(product_id, id);
+  }
+
+  /** List entry and detail stand apart: what one of them leaves empty never clears what the other one brought. */
+  function storeText(entry: ProductEntry, { source, language, sent_at, now, stale_at }: ProductRead): boolean {
+    const { product_id, document } = entry;
+    const row = textRow.get(product_id, language) ?? emptyText(product_id, language, sent_at);
+    if (!mayReplace(row[`${source}_read_at`], sent_at, now)) return false;
+    const digest = hash('sha256', document, 'base64url');
+    const changed = digest !== row[`${source}_hash`];
+    const newest = mayReplace(row.checked_at, sent_at, now);
+    const column = (name: 'title' | 'tagline' | 'city_name' | 'country_name') =>
+      newest ? (entry[name] ?? (source === 'list' ? row[name] : null)) : row[name];
+    const next: Text = {
+      ...row,
+      title: column('title'), tagline: column('tagline'), city_name: column('city_name'), country_name: column('country_name'),
+      [`${source}_document`]: document,
+      [`${source}_hash`]: digest,
+      [`${source}_read_at`]: sent_at,
+      ...(newest ? { checked_at: sent_at, stale_at } : {}),
+      changed_at: changed ? sent_at : row.changed_at,
+    }; // biome-ignore format: one row
+    if (changed) next.merged_document = mergedDocument(next);
+    putText.run(next);
+    return changed;
+  }
+
+  function storePrice({ product_id, from_price }: ProductEntry, { currency, sent_at, now }: ProductRead): boolean {
+    const row = priceRow.get(product_id, currency);
+    if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
+    putPrice.run({ product_id, currency, from_price, read_at: sent_at });
+    return row?.from_price !== from_price;
+  }
+
+  function store(entry: ProductEntry, read: ProductRead): StoredProduct {
+    const { language, currency, primary } = read;
+    const row = productRow.get(entry.product_id);
+    if (language !== primary.language && row === undefined) return { outcome: 'late', was: null, is: entry.sale_status };
+    const status: StoredProduct =
+      language === primary.language && currency === primary.currency
+        ? storeProduct(entry, read)
+        : { outcome: 'unchanged', was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status };
+    // A further language brings texts in the primary currency, a further currency prices in the primary language.
+    const text = currency === primary.currency && storeText(entry, read);
+    const price = language === primary.language && storePrice(entry, read);
+    return status.outcome === 'unchanged' && (text || price) ? { ...status, outcome: 'changed' } : status;
+  }
+
+  return {
+    store,
+    find: (product_id) => {
+      const row = known.get(product_id);
+      return row === undefined ? null : { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1 };
+    },
+    countImages: images.count,
+    ids: () => visible.all(),
+    count: () => visibleCount.get() ?? 0,
+  };
+}
+
+function emptyText(product_id: number, language: string, at: number): Text {
+  return {
+    product_id, language, title: null, tagline: null, city_name: null, country_name: null,
+    list_document: null, list_hash: null, list_read_at: null,
+    detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
+    checked_at: at, changed_at: at, stale_at: at,
+  }; // biome-ignore format: one row
+}
+
+function mergedDocument({ list_document, detail_document }: Text): string | null {
+  if (list_document === null || detail_document === null) return null;
+  return lacksMembers(detail_document, list_document) ? mergeDocuments(list_document, detail_document) : null;
+}

@@ -1,0 +1,69 @@
+import type { Tiers } from '../domain/availability.ts';
+import type { Database } from '../sqlite/database-file.ts';
+import type { Tables } from './tables.ts';
+
+/** The cadences that rows' `stale_at` follow, in milliseconds. */
+export interface StaleAfter {
+  readonly products: number;
+  readonly checkout_information: number;
+  readonly variants: number;
+  readonly experiences: number;
+  readonly product_detail: number;
+  readonly images: number;
+  readonly dynamic_pricing: { readonly products: number; readonly checkout_information: number };
+  readonly availability: Tiers;
+}
+
+/**
+ * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
+ * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed. Inside the caller's transaction.
+ */
+export function writePromises(db: Database, cadence: StaleAfter, daysPerRequest: number): boolean {
+  const wanted = promises(cadence, daysPerRequest);
+  const stored = db.prepare<[], Tables['promise']>('SELECT * FROM promise ORDER BY resource, tier').all();
+  if (JSON.stringify(stored) === JSON.stringify(wanted)) return false;
+  db.exec('DELETE FROM promise');
+  const add = db.prepare<Tables['promise']>(
+    'INSERT INTO promise (resource, tier, promise_ms, first_part, last_part) VALUES (@resource, @tier, @promise_ms, @first_part, @last_part)',
+  );
+  for (const promise of wanted) add.run(promise);
+  for (const [table, own] of [
+    ['product_text', cadence.products],
+    ['experience', cadence.experiences],
+    ['variant', cadence.variants],
+  ] as const) {
+    db.prepare<[number]>(`UPDATE ${table} SET stale_at = checked_at + ?`).run(own);
+  }
+  db.prepare<[number, number]>(
+    'UPDATE checkout_information_read SET stale_at = checked_at + CASE WHEN has_dynamic_pricing = 1 THEN ? ELSE ? END',
+  ).run(cadence.dynamic_pricing.checkout_information, cadence.checkout_information);
+  return true;
+}
+
+function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'][] {
+  const { near, middle, far, horizon } = cadence.availability;
+  const tier = (name: string, promise_ms: number, from: number, to: number) => ({
+    resource: 'availability',
+    tier: name,
+    promise_ms,
+    first_part: Math.floor(from / daysPerRequest),
+    last_part: Math.floor((Math.min(to, horizon) - 1) / daysPerRequest),
+  });
+  const plain = (['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images'] as const).map((resource) => ({
+    resource,
+    tier: '',
+    promise_ms: cadence[resource],
+    first_part: 0,
+    last_part: 0,
+  }));
+  const tiers = [
+    tier('near', near.every, 0, near.days),
+    ...(horizon > near.days ? [tier('middle', middle.every, near.days, middle.days)] : []),
+    ...(horizon > middle.days ? [tier('far', far.every, middle.days, horizon)] : []),
+  ];
+  return [...tiers, ...plain].sort((a, b) => compare(a.resource, b.resource) || compare(a.tier, b.tier));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

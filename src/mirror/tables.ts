@@ -1,0 +1,170 @@
+import type { DueReason, Resource } from '../domain/record.ts';
+import type { SaleStatus } from '../domain/product.ts';
+
+/*
+ * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
+ */
+
+type Bit = 0 | 1;
+
+export interface Tables {
+  mirror: {
+    mirror_id: 1;
+    pair_id: string;
+    contract_version: number;
+    schema_version: number;
+    written_by: string;
+    feed_floor_seq: number;
+    filled_at: number | null;
+    language: string | null;
+    currency: string | null;
+  };
+  zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
+  product: {
+    product_id: number;
+    timezone: string | null;
+    sale_status: SaleStatus;
+    disabled_reason: string | null;
+    disabled_source: 'read' | 'notification' | null;
+    expected_reopening: string | null;
+    alternative_product_id: number | null;
+    closure_unconfirmed: Bit;
+    city_id: number | null;
+    country_id: number | null;
+    venue_id: number | null;
+    latitude: number | null;
+    longitude: number | null;
+    rating: number | null;
+    first_seen_at: number;
+    read_at: number;
+    images_verified_at: number | null;
+    withdrawn_at: number | null;
+    withdrawn_reason: string | null;
+    sellable: Bit;
+  };
+  product_text: {
+    product_id: number;
+    language: string;
+    title: string | null;
+    tagline: string | null;
+    city_name: string | null;
+    country_name: string | null;
+    list_document: string | null;
+    list_hash: string | null;
+    list_read_at: number | null;
+    detail_document: string | null;
+    detail_hash: string | null;
+    detail_read_at: number | null;
+    merged_document: string | null;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number };
+  product_tag: { product_id: number; tag_id: number };
+  experience: {
+    experience_id: number;
+    title: string | null;
+    document: string;
+    document_hash: string;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  product_experience: { product_id: number; experience_id: number };
+  image: {
+    product_id: number;
+    image_key: string;
+    position: number;
+    small_url: string | null;
+    medium_url: string | null;
+    large_url: string | null;
+    extra_large_url: string | null;
+    alt_text: string | null;
+    credit: string | null;
+    document: string;
+    first_seen_at: number;
+  };
+  checkout_information_read: {
+    product_id: number;
+    language: string;
+    has_timeslots: Bit | null;
+    has_dynamic_pricing: Bit | null;
+    must_know: string | null;
+    good_to_know: string | null;
+    document: string;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  variant: {
+    product_id: number;
+    language: string;
+    variant_id: number;
+    variants_document: string | null;
+    availability_document: string | null;
+    merged_document: string | null;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  availability_context: { product_id: number; currency: string; document: string; read_at: number };
+  availability_span: {
+    product_id: number;
+    currency: string;
+    from_date: string;
+    to_date: string;
+    checked_at: number;
+    stale_at: number;
+    body_hash: string;
+    max_tickets_per_order: number | null;
+    variant_ids: string;
+  };
+  day: {
+    product_id: number;
+    currency: string;
+    date: string;
+    available: Bit;
+    lowest_price: number | null;
+    max_tickets: number | null;
+    availability: number | null;
+    hash: string;
+    document_id: number | null;
+  };
+  day_document: { document_id: number; document: string };
+  record: {
+    resource: Resource;
+    product_id: number;
+    edition: string;
+    part: number;
+    due_at: number;
+    due_reason: DueReason;
+    fetched_at: number | null;
+    changed_at: number | null;
+    stale_at: number | null;
+    body_hash: string | null;
+    failures: number;
+    failed_at: number | null;
+    failure: string | null;
+    job_id: number | null;
+  };
+  walk: {
+    resource: Resource;
+    edition: string;
+    started_at: number;
+    next_page: number;
+    attempt: number;
+    repeated: number;
+    completed_at: number | null;
+  };
+  walk_row: { resource: Resource; edition: string; id: number; attempt: number };
+  job: {
+    job_id: number;
+    scope: string;
+    requested_at: number;
+    records: number;
+    failed: number;
+    finished_at: number | null;
+  };
+  promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
+}

@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
+import { CataloguedError, exitCodes } from '../errors.ts';
+
+/** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
+const networkFileSystems: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0xff534d42: 'CIFS',
+  0xfe534d42: 'SMB2',
+  0x517b: 'SMB',
+  0x01021997: '9p',
+  0x65735546: 'FUSE',
+  0x00c36400: 'Ceph',
+  0x0bd00bd0: 'Lustre',
+};
+
+/** What the file system check needs to know of a path; an argument, so that a test can stand on an NFS mount. */
+export type FileSystemType = (path: string) => number;
+
+const systemFileSystemType: FileSystemType = (path) => statfsSync(path).type >>> 0;
+
+/**
+ * Makes a directory with exactly this mode, or takes an existing one as it is. Refuses a network file system (78)
+ * and a path that cannot be made or used (77).
+ */
+export function prepareDirectory(path: string, mode: number, fileSystemType = systemFileSystemType): Stats {
+  try {
+    // mkdir subtracts the umask and inherits the setgid bit: the mode is set again. Only a directory we made is ours to set.
+    if (mkdirSync(path, { recursive: true, mode: mode & 0o777 }) !== undefined) setMode(path, mode);
+    const kind = networkFileSystems[fileSystemType(path)];
+    if (kind !== undefined) {
+      throw new CataloguedError('network-file-system', `${path} is on a network file system (${kind})`, {
+        exitCode: exitCodes.configuration,
+        hint: 'put mirror.path and mirror.state_dir on a local disk; readers on other hosts take the published snapshot',
+      });
+    }
+    return statSync(path);
+  } catch (error) {
+    if (error instanceof CataloguedError) throw error;
+    throw new CataloguedError('directory', `cannot use the directory ${path}: ${reasonOf(error)}`, {
+      exitCode: exitCodes.permission,
+      hint: `create it for this user: mkdir -p ${path} && chown "$(id -u)" ${path}`,
+      cause: error,
+    });
+  }
+}
+
+/** Under systemd's RestrictSUIDSGID the setgid bit is refused: there StateDirectoryMode has set it. */
+function setMode(path: string, mode: number): void {
+  try {
+    chmodSync(path, mode);
+  } catch {
+    chmodSync(path, mode & 0o777);
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'ENOTDIR' || code === 'EEXIST') return 'something on its path is not a directory';
+  if (code === 'ENOSPC') return 'the disk is full';
+  return code ?? String(error);
+}

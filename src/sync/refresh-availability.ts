@@ -1,0 +1,111 @@
+import type { AvailabilityAnswer } from '../domain/availability.ts';
+import { addDays } from '../domain/dates.ts';
+import type { RecordFacts } from '../domain/record.ts';
+import { productKinds } from '../domain/record-kinds.ts';
+import { venueToday } from '../domain/venue.ts';
+import type { KnownProduct } from '../mirror/products.ts';
+import type { Reading } from '../upstream/client.ts';
+import type { Policy, SyncPorts } from './ports.ts';
+import { recordFailure, type Refreshed, settleFailure, settleStored } from './settle.ts';
+
+type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
+
+/**
+ * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
+ * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted.
+ */
+export async function refreshAvailability(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id, edition: currency } = record;
+  const product = mirror.products.find(product_id);
+  const window = datesOf(policy, product, record.part, clock.now());
+  if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
+
+  let from = window.from;
+  let sent_at = Number.POSITIVE_INFINITY;
+  let changed = false;
+  let body_hash: string | null = null;
+  while (from <= window.to) {
+    const to = earlier(addDays(from, policy.daysPerRequest - 1), window.to);
+    const whole = from === window.from && to === window.to;
+    const known_hash = whole ? record.body_hash : null;
+    const [language] = policy.extent.languages;
+    const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal });
+    if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return notOnSale(ports, record, product, clock.now());
+    if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+    if (reading.kind === 'read' && !reading.value.sales_enabled) return notOnSale(ports, record, product, reading.sent_at);
+    if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(ports, record, reading.value.covered_to);
+
+    const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
+    sent_at = Math.min(sent_at, reading.sent_at);
+    body_hash = whole && covered_to === to ? reading.hash : null;
+    const last = covered_to >= window.to;
+    mirror.transaction(() => {
+      changed = storeAnswer(ports, record, { from, today: window.today }, reading) || changed;
+      if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
+      if (last) settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every });
+    });
+    from = addDays(covered_to, 1);
+  }
+  return { kind: 'stored', changed };
+}
+
+function storeAnswer(
+  { mirror, clock, policy }: SyncPorts,
+  { product_id, edition: currency, part }: RecordFacts,
+  { from, today }: { from: string; today: string },
+  reading: Answered,
+): boolean {
+  const { sent_at, hash } = reading;
+  if (reading.kind === 'unchanged') {
+    mirror.availability.confirm({ product_id, currency, hash, sent_at });
+    return false;
+  }
+  const now = clock.now();
+  const { availability: tiers, variants } = policy.cadence;
+  const days = mirror.availability.store({ product_id, currency, from, sent_at, now, hash, today, tiers }, reading.value);
+  const [language] = policy.extent.languages;
+  const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
+  const listed = mirror.availability.variantIds(product_id);
+  const otherVariants = mirror.variants.store(read, reading.value.variants, listed);
+  if (part === 0) {
+    mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
+    mirror.availability.prune({ product_id, currency }, today);
+  }
+  return days > 0 || otherVariants;
+}
+
+/** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
+function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): Refreshed {
+  const { mirror, policy } = ports;
+  return mirror.transaction(() => {
+    if (product.sale_status === 'enabled') doubtSaleStatus(ports, product.product_id);
+    return settleStored(ports, record, { sent_at, changed: false, body_hash: null, cadence: policy.cadence.products });
+  });
+}
+
+/** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
+function doubtSaleStatus({ mirror, clock, policy }: SyncPorts, product_id: number): void {
+  const [language] = policy.extent.languages;
+  const detail = productKinds(policy.extent).filter((kind) => kind.resource === 'product_detail' && kind.edition === language);
+  mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
+}
+
+function cappedAway(ports: SyncPorts, record: RecordFacts, covered_to: string): Refreshed {
+  const failure = { code: 'capped', message: `the answer ends at ${covered_to}, before the first date asked for` };
+  recordFailure(ports, record, { ...failure, final: false });
+  return { kind: 'failed', ...failure };
+}
+
+/** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
+function datesOf({ extent }: Policy, product: KnownProduct | null, part: number, now: number) {
+  const window = extent.windows.find((each) => each.part === part);
+  if (product === null || window === undefined) return null;
+  const { earliest, latest } = venueToday(product.timezone, now);
+  const end = part === extent.windows.length - 1 ? latest : earliest;
+  return { from: addDays(earliest, window.first_day), to: addDays(end, window.last_day), today: earliest, every: window.every };
+}
+
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}

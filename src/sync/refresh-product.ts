@@ -1,0 +1,56 @@
+import type { RecordFacts } from '../domain/record.ts';
+import { productKinds } from '../domain/record-kinds.ts';
+import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
+import type { SyncPorts } from './ports.ts';
+import { type Refreshed, settleFailure, settleStored } from './settle.ts';
+
+/** The single-product read, which brings what the list leaves out (its `description` is null). */
+export async function refreshProductDetail(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id, edition: language } = record;
+  const [currency] = policy.extent.currencies;
+  const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
+  if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
+  if (reading.kind !== 'read') return settleFailure(ports, record, reading);
+  const { sent_at, hash, value } = reading;
+  return mirror.transaction(() => {
+    const known = mirror.products.find(product_id);
+    const stored = mirror.products.store(value, {
+      source: 'detail',
+      language,
+      currency,
+      primary: { language: policy.extent.languages[0], currency },
+      sent_at,
+      now: clock.now(),
+      stale_at: sent_at + productCadence(policy, known),
+    });
+    afterStore(ports, [product_id], stored);
+    return settleStored(ports, record, {
+      sent_at,
+      changed: stored.outcome === 'added' || stored.outcome === 'changed',
+      body_hash: hash,
+      cadence: detailCadence(policy, known),
+    });
+  });
+}
+
+/** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
+export function afterStore({ mirror, clock, policy }: SyncPorts, product_ids: readonly number[], { outcome, was, is }: StoredProduct): void {
+  if (outcome === 'added') {
+    mirror.records.create(productKinds(policy.extent), product_ids);
+    mirror.jobs.adopt(product_ids);
+  } else if (was !== is && is === 'enabled') {
+    const kinds = productKinds(policy.extent).filter(({ resource }) => resource === 'availability');
+    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
+  }
+}
+
+/** How often what the list says of a product has to be read. */
+export function productCadence({ cadence }: SyncPorts['policy'], product: KnownProduct | null): number {
+  return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
+}
+
+/** The list is walked once a week for everything; a dynamic price is read in between by the product's own read. */
+function detailCadence({ cadence }: SyncPorts['policy'], product: KnownProduct | null): number {
+  return product?.has_dynamic_pricing ? Math.min(cadence.dynamic_pricing.products, cadence.product_detail) : cadence.product_detail;
+}

@@ -1,0 +1,25 @@
+import type { Experience } from '../domain/experience.ts';
+import type { RecordFacts } from '../domain/record.ts';
+import { splitListEdition } from '../domain/record-kinds.ts';
+import type { SyncPorts } from './ports.ts';
+import type { Refreshed } from './settle.ts';
+import { walk } from './walk.ts';
+
+/** Walks the experiences, which say what products belong to them. Only a complete walk removes one. */
+export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { language, currency } = splitListEdition(record.edition);
+  const cadence = policy.cadence.experiences;
+  return walk(ports, record, {
+    cadence,
+    read: (page) => upstream.experiencePage(page, language, currency, signal),
+    id: (experience: Experience) => experience.experience_id,
+    store: ({ entries }, sent_at) => {
+      const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence };
+      return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
+    },
+    finished: ({ complete, started_at, rows }) => {
+      if (complete && rows > 0) mirror.experiences.dropUnseen(started_at);
+    },
+  });
+}

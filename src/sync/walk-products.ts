@@ -1,0 +1,70 @@
+import { type RecordFacts } from '../domain/record.ts';
+import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
+import type { ProductEntry } from '../domain/product.ts';
+import type { Page } from '../upstream/decode-product.ts';
+import { afterStore, productCadence } from './refresh-product.ts';
+import type { SyncPorts } from './ports.ts';
+import type { Refreshed } from './settle.ts';
+import { walk } from './walk.ts';
+
+/** So many products of one page must lose all their images at once before that is taken for a lost entitlement. */
+const massLoss = 5;
+
+/**
+ * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
+ * Adds and changes apply page by page; nothing is withdrawn here.
+ */
+export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, policy } = ports;
+  const { language, currency } = splitListEdition(record.edition);
+  const kinds = walkKinds(policy.extent);
+  const primary = record.edition === kinds.primary.edition;
+  return walk(ports, record, {
+    cadence: policy.cadence.products,
+    read: (page) => upstream.productPage(page, language, currency, signal),
+    id: (entry: ProductEntry) => entry.product_id,
+    store: (page, sent_at) => storePage(ports, page, { language, currency, sent_at }),
+    finished: () => {
+      if (!primary) return;
+      // Further languages and currencies only add to what the primary walk found, so they come after it.
+      for (const kind of kinds.further.filter(({ resource }) => resource === 'products')) mirror.records.createWalk(kind);
+      mirror.jobs.adopt([0]);
+    },
+  });
+}
+
+function storePage(
+  ports: SyncPorts,
+  page: Page<ProductEntry>,
+  { language, currency, sent_at }: { language: string; currency: string; sent_at: number },
+): boolean {
+  const { mirror, clock, policy, log } = ports;
+  const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
+  const lost = lostEntitlement(ports, entries);
+  if (lost) log.error({ products: entries.length }, 'every product of a list page lost its images: held until they expire');
+  let changed = false;
+  const zones = new Set<string | null>();
+  for (const entry of entries) {
+    const known = mirror.products.find(entry.product_id);
+    if (known?.timezone !== entry.timezone) zones.add(entry.timezone);
+    const stored = mirror.products.store(lost ? { ...entry, images: null } : entry, {
+      source: 'list',
+      language,
+      currency,
+      primary: { language: policy.extent.languages[0], currency: policy.extent.currencies[0] },
+      sent_at,
+      now: clock.now(),
+      stale_at: sent_at + productCadence(policy, known),
+    });
+    afterStore(ports, [entry.product_id], stored);
+    changed ||= stored.outcome === 'added' || stored.outcome === 'changed';
+  }
+  if (zones.size > 0) mirror.writeZones(clock.now());
+  return changed;
+}
+
+/** An account without image entitlement answers with empty arrays: that is no statement about any image. */
+function lostEntitlement({ mirror }: SyncPorts, entries: readonly ProductEntry[]): boolean {
+  if (entries.length < massLoss || entries.some(({ images }) => images === null || images.length > 0)) return false;
+  return mirror.products.countImages(entries.map(({ product_id }) => product_id)) >= massLoss;
+}

@@ -1,0 +1,151 @@
+import type { AvailabilityAnswer } from '../domain/availability.ts';
+import type { CheckoutInformation } from '../domain/checkout-information.ts';
+import { parseExact } from '../domain/exact-json.ts';
+import type { Experience } from '../domain/experience.ts';
+import type { ProductEntry } from '../domain/product.ts';
+import type { Variant } from '../domain/variant.ts';
+import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
+import { decodeCheckoutInformation } from './decode-checkout-information.ts';
+import { decodeExperiencePage } from './decode-experience.ts';
+import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
+import { decodeVariants } from './decode-variants.ts';
+import type { Http } from './http.ts';
+import type { Limiter } from './limiter.ts';
+import type { Outcome } from './outcome.ts';
+import { WrongShape } from './shape.ts';
+
+/** What a read ended in: decoded, the same bytes as last time, or one of the outcomes that are no answer. */
+export type Reading<Value> =
+  | { readonly kind: 'read'; readonly value: Value; readonly hash: string; readonly sent_at: number; readonly bytes: number }
+  | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: number; readonly bytes: number }
+  | Exclude<Outcome, { kind: 'answer' }>;
+
+/** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
+export interface Upstream {
+  productPage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<ProductEntry>>>;
+  experiencePage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<Experience>>>;
+  product(read: ProductRead & { currency: string }): Promise<Reading<ProductEntry>>;
+  checkoutInformation(read: ProductRead): Promise<Reading<CheckoutInformation>>;
+  variants(read: ProductRead): Promise<Reading<Variant[]>>;
+  availability(read: ProductRead & { from: string; to: string; currency: string }): Promise<Reading<AvailabilityAnswer>>;
+}
+
+export interface ProductRead {
+  readonly product_id: number;
+  readonly language: string;
+  /** The hash of the body that is stored: where it comes again, nothing is parsed. */
+  readonly known_hash: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** The part of the service profile that says how to ask (service-facts.md; every value is configuration). */
+export interface Profile {
+  readonly paths: Readonly<
+    Record<'products' | 'product' | 'checkout_information' | 'availability' | 'variants' | 'experiences', string | null>
+  >;
+  readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
+  readonly page_size: number;
+  readonly timeouts: { readonly total: number; readonly list: number };
+  readonly max_bytes: { readonly list: number; readonly product: number };
+}
+
+export interface UpstreamOptions {
+  readonly http: Pick<Http, 'get'>;
+  readonly limiter: Pick<Limiter, 'run'>;
+  readonly profile: Profile;
+  /** Filters of the product list, passed through (`service.select`). */
+  readonly select: Readonly<Record<string, string | readonly string[]>>;
+  /** Whether the distributor's commission is mirrored. */
+  readonly commission: boolean;
+}
+
+/** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
+const decoderGeneration = '1';
+
+export function createUpstream({ http, limiter, profile, select, commission }: UpstreamOptions): Upstream {
+  const { paths, parameters } = profile;
+
+  async function read<Value>(
+    path: string | null,
+    query: Record<string, string | readonly string[]>,
+    decode: (text: string) => Value,
+    { known_hash = null, list = false, salt = '', signal }: { known_hash?: string | null; list?: boolean; salt?: string; signal: AbortSignal },
+  ): Promise<Reading<Value>> {
+    if (path === null) throw new Error('the service profile has no path for this resource');
+    const limits = list
+      ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
+      : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
+    const outcome = await limiter.run((turn) => http.get(path, query, { ...limits, signal: turn }), signal);
+    if (outcome.kind !== 'answer') return outcome;
+    const { sent_at, bytes } = outcome;
+    const hash = `${decoderGeneration}${salt}:${outcome.hash}`;
+    if (hash === known_hash) return { kind: 'unchanged', hash, sent_at, bytes };
+    try {
+      return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
+    } catch (error) {
+      return undecodable(error);
+    }
+  }
+
+  const inText = (language: string) => ({ [parameters.language]: language });
+  const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
+  const paged = (page: number) => ({ [parameters.page]: String(page), [parameters.page_size]: String(profile.page_size) });
+  const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
+
+  return {
+    productPage: (page, language, currency, signal) =>
+      read(
+        paths.products,
+        { ...select, ...inBoth(language, currency), ...paged(page) },
+        (text) => decodeProductPage(parseExact(text), currency),
+        { list: true, signal },
+      ),
+    experiencePage: (page, language, currency, signal) =>
+      read(
+        paths.experiences,
+        { ...inBoth(language, currency), ...paged(page) },
+        (text) => decodeExperiencePage(parseExact(text)),
+        { list: true, signal },
+      ),
+    product: ({ product_id, language, currency, known_hash, signal }) =>
+      read(
+        of(paths.product, product_id),
+        inBoth(language, currency),
+        (text) => decodeProductDetail(parseExact(text), product_id, currency),
+        { known_hash, signal },
+      ),
+    checkoutInformation: ({ product_id, language, known_hash, signal }) =>
+      read(of(paths.checkout_information, product_id), inText(language), (text) => decodeCheckoutInformation(parseExact(text)), {
+        known_hash,
+        signal,
+      }),
+    variants: ({ product_id, language, known_hash, signal }) =>
+      read(of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), { known_hash, signal }),
+    availability: ({ product_id, language, from, to, currency, known_hash, signal }) => {
+      const question: AvailabilityQuestion = { from, to, currency, commission };
+      return read(
+        of(paths.availability, product_id),
+        { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
+        (text) => decodeAvailability(parseFast(text), question),
+        // An answer without dates reads the same whatever the range: the range is part of what was said.
+        { known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal },
+      );
+    },
+  };
+}
+
+/** Sixteen digits or more in a number: beyond what a JavaScript number holds exactly. */
+const longNumber = /[0-9](?:\.?[0-9]){15}/;
+
+/** As `parseExact` where a number needs it; else JSON.parse, several times as fast, whose numbers are then exact too. */
+function parseFast(text: string): unknown {
+  return longNumber.test(text) ? parseExact(text) : JSON.parse(text);
+}
+
+function undecodable(error: unknown): Extract<Outcome, { kind: 'failed' }> {
+  if (error instanceof WrongShape) return { kind: 'failed', code: 'wrong-shape', message: error.message };
+  if (error instanceof SyntaxError) return { kind: 'failed', code: 'not-json', message: 'the body is not JSON' };
+  // A body nested 200,000 levels deep parses, and overflows the stack when it is printed again.
+  if (error instanceof RangeError) return { kind: 'failed', code: 'too-deep', message: 'the body is nested too deeply' };
+  throw error;
+}

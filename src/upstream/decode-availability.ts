@@ -1,0 +1,124 @@
+import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/availability.ts';
+import { isDate } from '../domain/dates.ts';
+import { identifier } from '../domain/identifier.ts';
+import { decodeVariantList } from './decode-variants.ts';
+import { answered, elements, integer, isMembers, type Members, members, money, text, WrongShape } from './shape.ts';
+
+export interface AvailabilityQuestion {
+  readonly from: string;
+  readonly to: string;
+  /** The currency asked for: a price in any other stays out of the price columns. */
+  readonly currency: string;
+  /** Whether the distributor's commission is mirrored (`mirror.commission`). */
+  readonly commission: boolean;
+}
+
+const knownAnswer = new Set(['success', 'sales_enabled', 'capped_at', 'max_tickets_per_order', 'dates', 'variants']);
+const knownDate = new Set(['date', 'availability', 'timeslots']);
+const knownSlot = new Set(['time', 'timezone', 'availability', 'variants']);
+const knownOffer = new Set(['id', 'max_tickets', 'currency', 'price_mediation', 'pricing_restriction']);
+const priceMembers = [
+  'total_retail_price_incl_vat',
+  'sale_ticket_value_incl_vat',
+  'booking_fee_incl_vat',
+  'distributor_commission_excl_vat',
+] as const;
+const knownPrices = new Set<string>(priceMembers);
+
+/** An availability answer (specification §2, service-facts.md section 6) in the compact form that the mirror stores. */
+export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
+  const answer = answered(json);
+  const capped = isDate(answer.capped_at) && answer.capped_at < question.to ? answer.capped_at : question.to;
+  const days = new Map<string, DayForm>();
+  for (const element of elements(answer.dates, 'dates')) {
+    const day = members(element, 'a date');
+    if (!isDate(day.date)) throw new WrongShape(`date ${JSON.stringify(day.date)} is no date`);
+    if (days.has(day.date)) throw new WrongShape(`date ${day.date} stands twice in the answer`);
+    if (day.date >= question.from && day.date <= question.to) days.set(day.date, decodeDay(day, question));
+  }
+  return {
+    sales_enabled: answer.sales_enabled !== false,
+    covered_to: capped,
+    max_tickets_per_order: integer(answer.max_tickets_per_order),
+    days,
+    variants: decodeVariantList(answer.variants),
+    context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
+  };
+}
+
+function decodeDay(day: Members, question: AvailabilityQuestion): DayForm {
+  const slots = elements(day.timeslots, 'timeslots').map((slot) => members(slot, 'a timeslot'));
+  const [timezone = null] = new Set(slots.map((slot) => text(slot.timezone)));
+  const timeslots = slots.map((slot) => decodeSlot(slot, timezone, question));
+  const extra = withOddities(extraOf(day, knownDate), day, { availability: integer });
+  return trimmed<DayForm>([integer(day.availability), timezone, timeslots, extra]);
+}
+
+function decodeSlot(slot: Members, timezone: string | null, question: AvailabilityQuestion): Timeslot {
+  const time = text(slot.time);
+  if (time === null) throw new WrongShape('a timeslot has no time');
+  const offers = elements(slot.variants, 'variants of a timeslot').map((offer) => decodeOffer(members(offer, 'a variant'), question));
+  let extra = withOddities(extraOf(slot, knownSlot), slot, { availability: integer });
+  if (text(slot.timezone) !== timezone) extra = { ...extra, timezone: slot.timezone };
+  return trimmed<Timeslot>([compactTime(time), integer(slot.availability), offers, extra]);
+}
+
+function decodeOffer(offer: Members, { currency, commission }: AvailabilityQuestion): Offer {
+  const variant_id = identifier(offer.id);
+  if (variant_id === null) throw new WrongShape('a variant in a timeslot has no usable id');
+  const prices = isMembers(offer.price_mediation) ? offer.price_mediation : {};
+  const ours = offer.currency === undefined || offer.currency === currency;
+  const amounts = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
+  const kept = amounts.map((amount, index) => (index === 3 && !commission ? null : amount));
+
+  let extra = withOddities(extraOf(offer, knownOffer), offer, { max_tickets: integer, pricing_restriction: integer });
+  const unplaced = unplacedPrices(prices, amounts, commission);
+  if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
+  if (!ours) extra = { ...extra, currency: offer.currency };
+  if (!isMembers(offer.price_mediation) && offer.price_mediation != null) extra = { ...extra, price_mediation: offer.price_mediation };
+  const tickets = integer(offer.max_tickets) ?? integer(offer.max_orders);
+  return trimmed<Offer>([variant_id, tickets, ...kept, integer(offer.pricing_restriction), extra] as readonly unknown[] as Offer);
+}
+
+/** Prices that have no place in the columns: unknown members, another currency, finer than the minor unit. */
+function unplacedPrices(prices: Members, amounts: readonly (number | null)[], commission: boolean): Extra {
+  let unplaced = extraOf(prices, knownPrices);
+  for (const [index, name] of priceMembers.entries()) {
+    if (amounts[index] !== null || prices[name] == null || (index === 3 && !commission)) continue;
+    unplaced = { ...unplaced, [name]: prices[name] };
+  }
+  return unplaced;
+}
+
+/** Members of an object that are not among the known ones, or null where there are none. */
+function extraOf(object: Members, known: ReadonlySet<string>): Extra {
+  let extra: Record<string, unknown> | null = null;
+  for (const name in object) {
+    if (known.has(name) || !Object.hasOwn(object, name)) continue;
+    extra ??= {};
+    Object.defineProperty(extra, name, { value: object[name], enumerable: true, configurable: true, writable: true });
+  }
+  return extra;
+}
+
+/** Known members whose value is not of the type their column takes are kept beside it. */
+function withOddities(extra: Extra, object: Members, types: Record<string, (value: unknown) => unknown>): Extra {
+  let all = extra;
+  for (const name in types) {
+    if (object[name] != null && types[name]?.(object[name]) === null) all = { ...all, [name]: object[name] };
+  }
+  return all;
+}
+
+/** `HH:MM` as minutes since midnight, `whole_day` as -1, anything else as it stands. */
+function compactTime(time: string): number | string {
+  if (time === 'whole_day') return -1;
+  return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
+}
+
+/** A positional row without its trailing nulls. */
+function trimmed<Row extends readonly unknown[]>(row: Row): Row {
+  let length = row.length;
+  while (row[length - 1] === null) length -= 1;
+  return (length === row.length ? row : row.slice(0, length)) as unknown as Row;
+}

@@ -1,0 +1,17 @@
+import type { CheckoutInformation } from '../domain/checkout-information.ts';
+import { answered, flag, isMembers, text, WrongShape } from './shape.ts';
+
+/** The checkout information of a product (specification §2): an answer without either flag is a wrong shape. */
+export function decodeCheckoutInformation(json: unknown): CheckoutInformation {
+  const { success: _, ...rest } = answered(json);
+  const [has_timeslots, has_dynamic_pricing] = [flag(rest.has_timeslots), flag(rest.has_dynamic_pricing)];
+  if (has_timeslots === null && has_dynamic_pricing === null) throw new WrongShape('has_timeslots and has_dynamic_pricing are missing');
+  const information = isMembers(rest.additional_information) ? rest.additional_information : {};
+  return {
+    has_timeslots,
+    has_dynamic_pricing,
+    must_know: text(information.must_know),
+    good_to_know: text(information.good_to_know),
+    document: JSON.stringify(rest),
+  };
+}

@@ -1,0 +1,107 @@
+import { identifier } from '../domain/identifier.ts';
+import { type Image, imageKey } from '../domain/image.ts';
+import { type ProductEntry, saleStatus } from '../domain/product.ts';
+import { knownZone } from '../domain/venue.ts';
+import { answered, elements, integer, isMembers, type Members, measure, members, money, text, WrongShape } from './shape.ts';
+
+/** One page of a list. */
+export interface Page<Entry> {
+  readonly entries: readonly Entry[];
+  /** Rows that could not be used, each with the reason; the others of the page stand. */
+  readonly rejected: readonly string[];
+  /** How many rows the whole list has, or null where the answer does not say. */
+  readonly total: number | null;
+  /** Whether the service has no further page (service-facts.md section 2). */
+  readonly last: boolean;
+}
+
+/** A page of the product list (specification §4). A row without a usable id is rejected, the others stand. */
+export function decodeProductPage(json: unknown, currency: string): Page<ProductEntry> {
+  return decodePage(json, 'products', (row) => decodeProduct(row, currency));
+}
+
+/** The single-product read: `{success, product}`. */
+export function decodeProductDetail(json: unknown, product_id: number, currency: string): ProductEntry {
+  const entry = decodeProduct(answered(json).product, currency);
+  if (entry.product_id !== product_id) throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
+  return entry;
+}
+
+/** A paged list under the member `name`, with its pagination. */
+export function decodePage<Entry>(json: unknown, name: string, decode: (row: unknown) => Entry): Page<Entry> {
+  const answer = answered(json);
+  const rows = elements(answer[name], name);
+  const pagination = isMembers(answer.pagination) ? answer.pagination : {};
+  const [page, size, total] = [integer(pagination.page), integer(pagination.page_size), integer(pagination.total)];
+  const entries: Entry[] = [];
+  const rejected: string[] = [];
+  for (const [index, row] of rows.entries()) {
+    try {
+      entries.push(decode(row));
+    } catch (error) {
+      if (!(error instanceof WrongShape)) throw error;
+      rejected.push(`${name}[${index}]: ${error.message}`);
+    }
+  }
+  const counted = page !== null && size !== null && total !== null ? page * size >= total : false;
+  return { entries, rejected, total, last: rows.length === 0 || counted || (size !== null && rows.length < size) };
+}
+
+function decodeProduct(json: unknown, currency: string): ProductEntry {
+  const product = members(json, 'the product');
+  const product_id = identifier(product.id);
+  if (product_id === null) throw new WrongShape(`product id ${JSON.stringify(product.id)} is no usable identifier`);
+  const { images, ...rest } = product;
+  const place = isMembers(product.geolocation) ? product.geolocation : {};
+  const venue = isMembers(product.venue) ? product.venue : {};
+  const ratings = isMembers(product.ratings) ? product.ratings : {};
+  const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
+  return {
+    product_id,
+    title: text(product.title),
+    tagline: text(product.tagline),
+    sale_status: saleStatus(product.sale_status),
+    disabled_reason: text(product.sale_status_reason),
+    expected_reopening: text(product.sale_status_expected_reopen),
+    from_price: foreign ? null : money(product.price, currency),
+    city_id: identifier(product.city_id),
+    city_name: text(product.city_name),
+    country_id: identifier(product.country_id),
+    country_name: text(product.country_name),
+    venue_id: identifier(venue.id),
+    latitude: measure(place.lat),
+    longitude: measure(place.lng),
+    timezone: knownZone(product.timezone),
+    rating: measure(ratings.average),
+    tag_ids: Array.isArray(product.tag_ids) ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))] : [],
+    images: images === undefined ? null : decodeImages(elements(images, 'images')),
+    document: JSON.stringify(rest),
+  };
+}
+
+function decodeImages(list: readonly unknown[]): Image[] {
+  const images = list.map((image, position) => decodeImage(members(image, 'an image'), position));
+  const first = new Map<string, Image>();
+  for (const image of images) if (image !== null && !first.has(image.image_key)) first.set(image.image_key, image);
+  return [...first.values()];
+}
+
+/** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
+function decodeImage(image: Members, position: number): Image | null {
+  const [small_url, medium_url, large_url, extra_large_url] = [image.small, image.medium, image.large, image.extra_large].map(text);
+  const url = large_url ?? medium_url ?? extra_large_url ?? small_url ?? null;
+  const image_key = url === null ? null : imageKey(url);
+  if (image_key === null) return null;
+  const credit = text(image.credit) ?? text(image.credits);
+  return {
+    image_key,
+    position,
+    small_url: small_url ?? null,
+    medium_url: medium_url ?? null,
+    large_url: large_url ?? null,
+    extra_large_url: extra_large_url ?? null,
+    alt_text: text(image.alt_text),
+    credit: credit?.trim() ? credit : null,
+    document: JSON.stringify(image),
+  };
+}

@@ -1,0 +1,65 @@
+import { decimalText } from '../domain/exact-json.ts';
+import { minorUnits } from '../domain/money.ts';
+
+/** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
+export class WrongShape extends Error {
+  override readonly name = 'WrongShape';
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** The members of a JSON object; anything else is a wrong shape. */
+export function members(value: unknown, what: string): Members {
+  if (isMembers(value)) return value;
+  throw new WrongShape(`${what} is ${kindOf(value)}, expected an object`);
+}
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+}
+
+/** The elements of a JSON array; anything else, also a missing one, is a wrong shape. */
+export function elements(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new WrongShape(`${what} is ${kindOf(value)}, expected an array`);
+}
+
+/** An answer's top level: an object whose `success` is not false. */
+export function answered(value: unknown): Members {
+  const answer = members(value, 'the answer');
+  if (answer.success === false) throw new WrongShape('the answer says success: false');
+  return answer;
+}
+
+/** Text, or null for null, a missing member and what is no text. */
+export function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function flag(value: unknown): boolean | null {
+  return typeof value === 'boolean' ? value : null;
+}
+
+/** A finite number for what is measured, never for money. */
+export function measure(value: unknown): number | null {
+  const decimal = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+  return typeof decimal === 'number' && Number.isFinite(decimal) ? decimal : null;
+}
+
+/** A whole number, or null. */
+export function integer(value: unknown): number | null {
+  const number = measure(value);
+  return Number.isSafeInteger(number) ? number : null;
+}
+
+/** An amount in minor units of a currency: exact, or null. */
+export function money(value: unknown, currency: string): number | null {
+  const decimal = decimalText(value);
+  return decimal === null ? null : minorUnits(decimal, currency);
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}
