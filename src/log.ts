@@ -13,7 +13,10 @@ export function createLog(level: string, destination: DestinationStream): Logger
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: ['*.authorization', '*.Authorization', 'headers', '*.headers', 'api_key', '*.api_key'], censor: '[hidden]' },
+      redact: {
+        paths: ['*.authorization', '*.Authorization', 'headers', '*.headers', 'api_key', '*.api_key'],
+        censor: '[hidden]',
+      },
     },
     destination,
   );

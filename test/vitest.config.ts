@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const results = process.env.CATALOGUED_TEST_RESULTS;
+
 export default defineConfig({
   test: {
     root: import.meta.dirname,
@@ -7,5 +9,6 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
   },
 });

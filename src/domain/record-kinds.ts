@@ -20,7 +20,10 @@ export interface RecordKind {
 }
 
 /** The list walks. The primary one decides what is visible; a further language or currency only adds to what it found. */
-export function walkKinds({ languages, currencies, resources }: Extent): { primary: RecordKind; further: RecordKind[] } {
+export function walkKinds({ languages, currencies, resources }: Extent): {
+  primary: RecordKind;
+  further: RecordKind[];
+} {
   const [language, ...otherLanguages] = languages;
   const [currency, ...otherCurrencies] = currencies;
   const further = [
@@ -36,7 +39,10 @@ export function productKinds({ languages, currencies, windows, resources }: Exte
   const inLanguages = (['product_detail', 'checkout_information', 'variants'] as const).flatMap((resource) =>
     resources.has(resource) ? languages.map((language) => kind(resource, language)) : [],
   );
-  return [...inLanguages, ...currencies.flatMap((currency) => windows.map(({ part }) => kind('availability', currency, part)))];
+  return [
+    ...inLanguages,
+    ...currencies.flatMap((currency) => windows.map(({ part }) => kind('availability', currency, part))),
+  ];
 }
 
 /** The edition of a list: `en/EUR`. */

@@ -12,7 +12,14 @@ export type Resource =
   | 'availability';
 
 /** Why a record is due: the same word in logs, `explain` and tests. */
-export type DueReason = 'never-fetched' | 'cadence-elapsed' | 'requested' | 'retry' | 'list-entry-changed' | 'sale-status-changed' | 'sale-status-doubted';
+export type DueReason =
+  | 'never-fetched'
+  | 'cadence-elapsed'
+  | 'requested'
+  | 'retry'
+  | 'list-entry-changed'
+  | 'sale-status-changed'
+  | 'sale-status-doubted';
 
 export interface RecordKey {
   readonly resource: Resource;

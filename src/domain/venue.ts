@@ -19,8 +19,13 @@ export function knownZone(name: unknown): string | null {
 
 /** Today where the product is; with no zone known, a day of margin at both ends of today in UTC. */
 export function venueToday(timezone: string | null, now: number): VenueToday {
-  const date = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone ?? 'UTC').toPlainDate().toString();
-  return timezone === null ? { earliest: addDays(date, -1), latest: addDays(date, 1) } : { earliest: date, latest: date };
+  const date = Temporal.Instant.fromEpochMilliseconds(now)
+    .toZonedDateTimeISO(timezone ?? 'UTC')
+    .toPlainDate()
+    .toString();
+  return timezone === null
+    ? { earliest: addDays(date, -1), latest: addDays(date, 1) }
+    : { earliest: date, latest: date };
 }
 
 /** From an instant on, a zone's clocks are this far ahead of UTC. */

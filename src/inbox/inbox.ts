@@ -27,9 +27,10 @@ export function openInbox(path: string, mirror_path: string, newPairId: () => st
   const db = openForWriting(path, inboxFile);
   db.prepare('INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, ?)').run(newPairId());
   const row = db
-    .prepare<[], { pair_id: string; stopped_at: number | null; mirror_size: number | null; mirror_modified_at: number | null }>(
-      'SELECT pair_id, stopped_at, mirror_size, mirror_modified_at FROM inbox',
-    )
+    .prepare<
+      [],
+      { pair_id: string; stopped_at: number | null; mirror_size: number | null; mirror_modified_at: number | null }
+    >('SELECT pair_id, stopped_at, mirror_size, mirror_modified_at FROM inbox')
     .get();
   if (row === undefined) throw new Error('the inbox has no row');
   const now = sizeAndTime(mirror_path);

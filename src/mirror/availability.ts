@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto';
-import { type AvailabilityAnswer, type DayForm, soldOut, summarise, type Tiers, tierStarts, cadenceOfDay } from '../domain/availability.ts';
+import {
+  type AvailabilityAnswer,
+  cadenceOfDay,
+  type DayForm,
+  soldOut,
+  summarise,
+  type Tiers,
+  tierStarts,
+} from '../domain/availability.ts';
 import { addDays, datesBetween, daysBetween } from '../domain/dates.ts';
 import { mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
@@ -45,10 +53,17 @@ export function availabilityTables(db: Database): AvailabilityTables {
     .where('currency', '=', param<string>('currency'))
     .where('date', '>=', param<string>('from'))
     .where('date', '<=', param<string>('to'));
-  const storedDays = prepare<OfProduct & { from: string; to: string }, Pick<Day, 'date' | 'hash' | 'document_id'>>(db, inRange);
+  const storedDays = prepare<OfProduct & { from: string; to: string }, Pick<Day, 'date' | 'hash' | 'document_id'>>(
+    db,
+    inRange,
+  );
   const putDay = prepare<Day>(
     db,
-    upsert('day', ['product_id', 'currency', 'date'], ['available', 'lowest_price', 'max_tickets', 'availability', 'hash', 'document_id']),
+    upsert(
+      'day',
+      ['product_id', 'currency', 'date'],
+      ['available', 'lowest_price', 'max_tickets', 'availability', 'hash', 'document_id'],
+    ),
   );
   const addDocument = db.prepare<[string]>('INSERT INTO day_document (document) VALUES (?)');
   const putDocument = db.prepare<[string, number]>('UPDATE day_document SET document = ? WHERE document_id = ?');
@@ -56,7 +71,9 @@ export function availabilityTables(db: Database): AvailabilityTables {
   const pastDocuments = db.prepare<[number, string, string]>(
     'DELETE FROM day_document WHERE document_id IN (SELECT document_id FROM day WHERE product_id = ? AND currency = ? AND date < ?)',
   );
-  const dropPastDays = db.prepare<[number, string, string]>('DELETE FROM day WHERE product_id = ? AND currency = ? AND date < ?');
+  const dropPastDays = db.prepare<[number, string, string]>(
+    'DELETE FROM day WHERE product_id = ? AND currency = ? AND date < ?',
+  );
   const dropPastSpans = db.prepare<[number, string, string]>(
     'DELETE FROM availability_span WHERE product_id = ? AND currency = ? AND to_date < ?',
   );
@@ -78,7 +95,9 @@ export function availabilityTables(db: Database): AvailabilityTables {
     `UPDATE availability_span SET stale_at = stale_at - checked_at + @sent_at, checked_at = @sent_at
      WHERE product_id = @product_id AND currency = @currency AND body_hash = @hash AND checked_at <= @sent_at`,
   );
-  const spanVariants = db.prepare<[number], string>('SELECT variant_ids FROM availability_span WHERE product_id = ?').pluck() as unknown as {
+  const spanVariants = db
+    .prepare<[number], string>('SELECT variant_ids FROM availability_span WHERE product_id = ?')
+    .pluck() as unknown as {
     all(product_id: number): string[];
   };
 
@@ -92,7 +111,8 @@ export function availabilityTables(db: Database): AvailabilityTables {
     let run: string[] = [];
     const variant_ids = JSON.stringify(answer.variants.map(({ variant_id }) => variant_id));
     const closeRun = () => {
-      if (run.length > 0) putSpans(read, answer.max_tickets_per_order, variant_ids, run[0] as string, run.at(-1) as string);
+      if (run.length > 0)
+        putSpans(read, answer.max_tickets_per_order, variant_ids, run[0] as string, run.at(-1) as string);
       run = [];
     };
     for (const date of datesBetween(from, to)) {
@@ -145,7 +165,13 @@ export function availabilityTables(db: Database): AvailabilityTables {
   }
 
   /** One span a tier, each stale after its own cadence. */
-  function putSpans(read: WindowRead, max_tickets_per_order: number | null, variant_ids: string, from: string, to: string): void {
+  function putSpans(
+    read: WindowRead,
+    max_tickets_per_order: number | null,
+    variant_ids: string,
+    from: string,
+    to: string,
+  ): void {
     const { product_id, currency, sent_at, hash: body_hash, today, tiers } = read;
     const first = daysBetween(today, from);
     const last = daysBetween(today, to);

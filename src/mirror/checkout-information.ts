@@ -23,13 +23,24 @@ export interface CheckoutInformationTable {
 }
 
 export function checkoutInformationTable(db: Database): CheckoutInformationTable {
-  const one = db.prepare<[number, string], Row>('SELECT * FROM checkout_information_read WHERE product_id = ? AND language = ?');
+  const one = db.prepare<[number, string], Row>(
+    'SELECT * FROM checkout_information_read WHERE product_id = ? AND language = ?',
+  );
   const put = prepare<Row>(
     db,
     upsert(
       'checkout_information_read',
       ['product_id', 'language'],
-      ['has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at'],
+      [
+        'has_timeslots',
+        'has_dynamic_pricing',
+        'must_know',
+        'good_to_know',
+        'document',
+        'checked_at',
+        'changed_at',
+        'stale_at',
+      ],
     ),
   );
   const mark = db.prepare<CheckoutInformationRead>(

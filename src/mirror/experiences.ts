@@ -18,7 +18,11 @@ export function experienceTables(db: Database): ExperienceTables {
   const one = db.prepare<[number], Row>('SELECT * FROM experience WHERE experience_id = ?');
   const put = prepare<Row>(
     db,
-    upsert('experience', ['experience_id'], ['title', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at']),
+    upsert(
+      'experience',
+      ['experience_id'],
+      ['title', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at'],
+    ),
   );
   const unlink = db.prepare<[number]>('DELETE FROM product_experience WHERE experience_id = ?');
   const link = db.prepare<[number, number]>('INSERT INTO product_experience (product_id, experience_id) VALUES (?, ?)');

@@ -45,11 +45,15 @@ export function jobTable(db: Database): JobTable {
   const [tieAll, tieSome] = [tie(all), tie(some)];
   const state = 'SELECT j.*, (SELECT count(*) FROM record r WHERE r.job_id = j.job_id) AS left FROM job j';
   const byId = db.prepare<[number], JobState>(`${state} WHERE j.job_id = ?`);
-  const byScope = db.prepare<[string], JobState>(`${state} WHERE j.scope = ? AND j.finished_at IS NULL ORDER BY j.job_id DESC LIMIT 1`);
+  const byScope = db.prepare<[string], JobState>(
+    `${state} WHERE j.scope = ? AND j.finished_at IS NULL ORDER BY j.job_id DESC LIMIT 1`,
+  );
   const add = db.prepare<[string, number]>('INSERT INTO job (scope, requested_at, records) VALUES (?, ?, 0)');
   const size = db.prepare<[number, number]>('UPDATE job SET records = ? WHERE job_id = ?');
   const countFailed = db.prepare<[number]>('UPDATE job SET failed = failed + 1 WHERE job_id = ?');
-  const openScopes = db.prepare<[], { job_id: number; scope: string }>('SELECT job_id, scope FROM job WHERE finished_at IS NULL');
+  const openScopes = db.prepare<[], { job_id: number; scope: string }>(
+    'SELECT job_id, scope FROM job WHERE finished_at IS NULL',
+  );
   const tieNew = db.prepare<Bound & { job_id: number }>(
     `UPDATE record SET due_reason = 'requested', job_id = @job_id WHERE fetched_at IS NULL AND job_id IS NULL AND ${where(some)}`,
   );
@@ -92,7 +96,10 @@ export function jobTable(db: Database): JobTable {
         const selection = JSON.parse(scope) as RecordSelection;
         if (selection.product_ids !== null) continue;
         const tied = selection.kinds.map((kind) => tieNew.run({ ...bound(kind, product_ids), job_id }).changes);
-        grow.run(tied.reduce((sum, count) => sum + count, 0), job_id);
+        grow.run(
+          tied.reduce((sum, count) => sum + count, 0),
+          job_id,
+        );
       }
     },
     find: (job_id) => byId.get(job_id) ?? null,

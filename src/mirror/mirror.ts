@@ -1,9 +1,16 @@
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { type Database, damaged, openForReading, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
+import {
+  type Database,
+  damaged,
+  openForReading,
+  openForWriting,
+  quickCheck,
+  walSizeOf,
+} from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
-import { availabilityContext, type AvailabilityContextTable } from './availability-context.ts';
+import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
@@ -80,23 +87,36 @@ export function openMirrorForReading(path: string): Database {
 
 function asDamage(path: string, error: unknown): unknown {
   const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? damaged(path, (error as Error).message, error) : error;
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code)
+    ? damaged(path, (error as Error).message, error)
+    : error;
 }
 
 function claim(db: Database, { path, pair_id, written_by, language, currency }: MirrorOptions): void {
   const stored = db.prepare<[], { pair_id: string }>('SELECT pair_id FROM mirror').get();
   if (stored !== undefined && stored.pair_id !== pair_id) {
-    throw new CataloguedError('foreign-pair', `${path} belongs to another inbox.db than the one in the state directory`, {
-      exitCode: exitCodes.configuration,
-      hint: 'name the mirror.path and mirror.inbox_path that belong together; two state directories cannot share a mirror',
-    });
+    throw new CataloguedError(
+      'foreign-pair',
+      `${path} belongs to another inbox.db than the one in the state directory`,
+      {
+        exitCode: exitCodes.configuration,
+        hint: 'name the mirror.path and mirror.inbox_path that belong together; two state directories cannot share a mirror',
+      },
+    );
   }
   db.prepare(
     `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
      VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency)
      ON CONFLICT DO UPDATE SET contract_version = @contractVersion, schema_version = @schema_version, written_by = @written_by,
        language = @language, currency = @currency`,
-  ).run({ pair_id, written_by, language, currency, contractVersion, schema_version: db.pragma('user_version', { simple: true }) });
+  ).run({
+    pair_id,
+    written_by,
+    language,
+    currency,
+    contractVersion,
+    schema_version: db.pragma('user_version', { simple: true }),
+  });
 }
 
 function mirrorOver(db: Database, path: string): Mirror {

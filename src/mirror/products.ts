@@ -61,13 +61,18 @@ const textColumns = [
 
 export function productTables(db: Database): ProductTables {
   const productRow = db.prepare<[number], Product>('SELECT * FROM product WHERE product_id = ?');
-  const textRow = db.prepare<[number, string], Text>('SELECT * FROM product_text WHERE product_id = ? AND language = ?');
+  const textRow = db.prepare<[number, string], Text>(
+    'SELECT * FROM product_text WHERE product_id = ? AND language = ?',
+  );
   const putProduct = prepare<Product>(db, upsert('product', ['product_id'], productColumns));
   const putText = prepare<Text>(db, upsert('product_text', ['product_id', 'language'], textColumns));
   const priceRow = db.prepare<[number, string], Tables['product_price']>(
     'SELECT * FROM product_price WHERE product_id = ? AND currency = ?',
   );
-  const putPrice = prepare<Tables['product_price']>(db, upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at']));
+  const putPrice = prepare<Tables['product_price']>(
+    db,
+    upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at']),
+  );
   const tagIds = db.prepare<[number], number>('SELECT tag_id FROM product_tag WHERE product_id = ?').pluck();
   const dropTags = db.prepare<[number]>('DELETE FROM product_tag WHERE product_id = ?');
   const addTag = db.prepare<[number, number]>('INSERT INTO product_tag (product_id, tag_id) VALUES (?, ?)');
@@ -76,7 +81,9 @@ export function productTables(db: Database): ProductTables {
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
      FROM product p WHERE product_id = ?`,
   );
-  const visible = db.prepare<[], number>('SELECT product_id FROM product WHERE withdrawn_at IS NULL ORDER BY product_id').pluck();
+  const visible = db
+    .prepare<[], number>('SELECT product_id FROM product WHERE withdrawn_at IS NULL ORDER BY product_id')
+    .pluck();
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
   const images = imageTable(db);
 
@@ -105,7 +112,8 @@ export function productTables(db: Database): ProductTables {
     putProduct.run(next);
     storeTags(product_id, entry.tag_ids);
     const imagesChanged = entry.images !== null && images.replace(product_id, entry.images, sent_at);
-    const outcome = row === undefined ? 'added' : imagesChanged || row.sale_status !== sale_status ? 'changed' : 'unchanged';
+    const outcome =
+      row === undefined ? 'added' : imagesChanged || row.sale_status !== sale_status ? 'changed' : 'unchanged';
     return { outcome, was: row?.sale_status ?? null, is: sale_status };
   }
 
@@ -150,7 +158,8 @@ export function productTables(db: Database): ProductTables {
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
     const { language, currency, primary } = read;
     const row = productRow.get(entry.product_id);
-    if (language !== primary.language && row === undefined) return { outcome: 'late', was: null, is: entry.sale_status };
+    if (language !== primary.language && row === undefined)
+      return { outcome: 'late', was: null, is: entry.sale_status };
     const status: StoredProduct =
       language === primary.language && currency === primary.currency
         ? storeProduct(entry, read)

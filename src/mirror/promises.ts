@@ -49,7 +49,9 @@ function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'
     first_part: Math.floor(from / daysPerRequest),
     last_part: Math.floor((Math.min(to, horizon) - 1) / daysPerRequest),
   });
-  const plain = (['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images'] as const).map((resource) => ({
+  const plain = (
+    ['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images'] as const
+  ).map((resource) => ({
     resource,
     tier: '',
     promise_ms: cadence[resource],

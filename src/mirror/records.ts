@@ -36,7 +36,10 @@ export interface RecordTable {
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordTemplate[]): void;
   /** A request sent at `sent_at` was answered and stored. */
-  fetched(key: RecordKey, read: { sent_at: number; changed: boolean; body_hash: string | null; stale_at: number; due: Due }): void;
+  fetched(
+    key: RecordKey,
+    read: { sent_at: number; changed: boolean; body_hash: string | null; stale_at: number; due: Due },
+  ): void;
   /** A request came to nothing. It stays in its job unless `final`. */
   failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
@@ -53,7 +56,18 @@ type RecordRow = RecordFacts;
 export function recordTable(db: Database): RecordTable {
   const facts = query
     .selectFrom('record')
-    .select(['resource', 'product_id', 'edition', 'part', 'due_reason', 'fetched_at', 'changed_at', 'body_hash', 'failures', 'job_id']);
+    .select([
+      'resource',
+      'product_id',
+      'edition',
+      'part',
+      'due_reason',
+      'fetched_at',
+      'changed_at',
+      'body_hash',
+      'failures',
+      'job_id',
+    ]);
   const dueRows = prepare<{ now: number; limit: number }, RecordRow>(
     db,
     facts.where('due_at', '<=', param<number>('now')).orderBy('due_at').limit(param<number>('limit')),
@@ -141,7 +155,9 @@ export function recordTable(db: Database): RecordTable {
       for (const { resource, edition, part } of kinds) {
         const bound = { kind: JSON.stringify({ resource, edition, part }), at, reason };
         brought +=
-          product_ids === null ? bringAll.run(bound).changes : bringSome.run({ ...bound, ids: JSON.stringify(product_ids) }).changes;
+          product_ids === null
+            ? bringAll.run(bound).changes
+            : bringSome.run({ ...bound, ids: JSON.stringify(product_ids) }).changes;
       }
       return brought;
     },

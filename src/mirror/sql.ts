@@ -35,7 +35,10 @@ export function param<Value>(name: string): RawBuilder<Value> {
  * Prepares a compiled query whose values are all `param`s. Note that `undefined` would bind silently as NULL and a
  * boolean throws: rows are of the tables' types, with 0 and 1.
  */
-export function prepare<Bound extends object, Row = never>(db: Database, compilable: Compilable<unknown>): Statement<[Bound], Row> {
+export function prepare<Bound extends object, Row = never>(
+  db: Database,
+  compilable: Compilable<unknown>,
+): Statement<[Bound], Row> {
   const { sql: text, parameters } = compilable.compile();
   if (parameters.length > 0) throw new Error(`not a parameter by name in: ${text}`);
   return db.prepare(text) as unknown as Statement<[Bound], Row>;
@@ -44,7 +47,10 @@ export function prepare<Bound extends object, Row = never>(db: Database, compila
 type Insert<Table extends keyof Tables> = InsertQueryBuilder<Tables, Table, unknown>;
 
 /** An insert of the named columns, each bound by its own name. */
-export function insertInto<Table extends keyof Tables>(table: Table, columns: readonly (keyof Tables[Table] & string)[]): Insert<Table> {
+export function insertInto<Table extends keyof Tables>(
+  table: Table,
+  columns: readonly (keyof Tables[Table] & string)[],
+): Insert<Table> {
   const values = Object.fromEntries(columns.map((column) => [column, param(column)]));
   return query.insertInto(table).values(values as never) as unknown as Insert<Table>;
 }
@@ -56,5 +62,7 @@ export function upsert<Table extends keyof Tables>(
   columns: readonly (keyof Tables[Table] & string)[],
 ): Compilable<unknown> {
   const replaced = Object.fromEntries(columns.map((column) => [column, sql.raw(`excluded."${column}"`)]));
-  return insertInto(table, [...key, ...columns]).onConflict((conflict) => conflict.columns(key as never).doUpdateSet(replaced as never));
+  return insertInto(table, [...key, ...columns]).onConflict((conflict) =>
+    conflict.columns(key as never).doUpdateSet(replaced as never),
+  );
 }

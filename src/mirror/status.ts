@@ -1,6 +1,6 @@
-import { walSizeOf } from '../sqlite/database-file.ts';
-import type { Database } from '../sqlite/database-file.ts';
 import { statSync } from 'node:fs';
+import type { Database } from '../sqlite/database-file.ts';
+import { walSizeOf } from '../sqlite/database-file.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -27,7 +27,12 @@ export interface MirrorStatus {
   readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
   readonly images: number;
-  readonly records: { readonly all: number; readonly never_fetched: number; readonly failing: number; readonly quarantined: number };
+  readonly records: {
+    readonly all: number;
+    readonly never_fetched: number;
+    readonly failing: number;
+    readonly quarantined: number;
+  };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   readonly freshness: readonly Freshness[];
 }
@@ -56,7 +61,8 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       'SELECT resource, failure, count(*) AS records FROM record WHERE failures > 0 GROUP BY resource, failure ORDER BY records DESC LIMIT 5',
     )
     .all();
-  if (info === undefined || products === undefined || records === undefined) throw new Error('the mirror has no row about itself');
+  if (info === undefined || products === undefined || records === undefined)
+    throw new Error('the mirror has no row about itself');
   return {
     path: db.name,
     file_bytes: statSync(db.name).size,

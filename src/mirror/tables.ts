@@ -1,5 +1,5 @@
-import type { DueReason, Resource } from '../domain/record.ts';
 import type { SaleStatus } from '../domain/product.ts';
+import type { DueReason, Resource } from '../domain/record.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.

@@ -45,7 +45,9 @@ export function variantTables(db: Database): VariantTables {
       ['variants_document', 'availability_document', 'merged_document', 'checked_at', 'changed_at', 'stale_at'],
     ),
   );
-  const drop = db.prepare<[number, string, number]>('DELETE FROM variant WHERE product_id = ? AND language = ? AND variant_id = ?');
+  const drop = db.prepare<[number, string, number]>(
+    'DELETE FROM variant WHERE product_id = ? AND language = ? AND variant_id = ?',
+  );
   const mark = db.prepare<{ product_id: number; language: string; sent_at: number; stale_at: number }>(
     `UPDATE variant SET checked_at = @sent_at, stale_at = @stale_at
      WHERE product_id = @product_id AND language = @language AND variants_document IS NOT NULL AND checked_at <= @sent_at`,
@@ -66,7 +68,8 @@ export function variantTables(db: Database): VariantTables {
       const next = merged({ ...row, [column]: document });
       const other = document !== before;
       changed ||= other;
-      if (next.variants_document === null && next.availability_document === null) drop.run(product_id, language, variant_id);
+      if (next.variants_document === null && next.availability_document === null)
+        drop.run(product_id, language, variant_id);
       else put.run({ ...next, ...stamps(read, row, other) });
     }
     return changed;
@@ -81,7 +84,11 @@ export function variantTables(db: Database): VariantTables {
 }
 
 /** When it was checked is the variants read's to say; for one that only availability has, the view asks the spans. */
-function stamps({ source, sent_at, stale_at }: VariantRead, row: Row, changed: boolean): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at'> {
+function stamps(
+  { source, sent_at, stale_at }: VariantRead,
+  row: Row,
+  changed: boolean,
+): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at'> {
   const changed_at = changed ? sent_at : row.changed_at;
   return source === 'variants' ? { checked_at: sent_at, stale_at, changed_at } : { ...row, changed_at };
 }

@@ -54,7 +54,10 @@ export function walkTable(db: Database): WalkTable {
       return find(key) as WalkState;
     },
     turn: ({ resource, edition }, { next_page, attempt }, ids) => {
-      const repeated = ids.reduce((sum, id) => sum + (note.run(resource, edition, id, attempt).changes === 0 ? 1 : 0), 0);
+      const repeated = ids.reduce(
+        (sum, id) => sum + (note.run(resource, edition, id, attempt).changes === 0 ? 1 : 0),
+        0,
+      );
       advance.run(next_page + 1, repeated, resource, edition);
       return repeated;
     },

@@ -9,9 +9,12 @@ const yearsAheadMs = 3 * 366 * 86_400_000;
  */
 export function writeZones(db: Database, now: number): void {
   const zones = db.prepare<[], string | null>('SELECT DISTINCT timezone FROM product UNION SELECT NULL').pluck().all();
-  const put = db.prepare<[string, number, number]>('INSERT OR REPLACE INTO zone_offset (timezone, valid_from, offset_minutes) VALUES (?, ?, ?)');
+  const put = db.prepare<[string, number, number]>(
+    'INSERT OR REPLACE INTO zone_offset (timezone, valid_from, offset_minutes) VALUES (?, ?, ?)',
+  );
   db.exec('DELETE FROM zone_offset');
   for (const zone of zones) {
-    for (const { valid_from, offset_minutes } of zoneOffsets(zone, now, now + yearsAheadMs)) put.run(zone ?? '', valid_from, offset_minutes);
+    for (const { valid_from, offset_minutes } of zoneOffsets(zone, now, now + yearsAheadMs))
+      put.run(zone ?? '', valid_from, offset_minutes);
   }
 }

@@ -21,7 +21,11 @@ export interface FileKind {
  * Opens a file for writing, makes it where there is none, and brings its schema up to date. A file that is foreign,
  * newer, damaged, or empty where a backup exists is refused untouched (65); one we may not write (77).
  */
-export function openForWriting(path: string, kind: FileKind, { backups = [] as readonly string[] } = {}): Database.Database {
+export function openForWriting(
+  path: string,
+  kind: FileKind,
+  { backups = [] as readonly string[] } = {},
+): Database.Database {
   const steps = migrationsOf(kind);
   const version = existsSync(path) ? storedVersion(path, kind, backups, steps.length) : createFile(path, kind);
   const db = guarded(path, () => new Database(path, { timeout: 5000 }));
@@ -91,7 +95,10 @@ function createFile(path: string, { mode }: FileKind): number {
 function storedVersion(path: string, kind: FileKind, backups: readonly string[], newest: number): number {
   if (statSync(path).size === 0) {
     if (backups.length === 0) return 0;
-    throw damaged(path, `it is empty, and there is a backup (${basename(backups.at(-1) ?? '')}), so this is no first run`);
+    throw damaged(
+      path,
+      `it is empty, and there is a backup (${basename(backups.at(-1) ?? '')}), so this is no first run`,
+    );
   }
   const db = guarded(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 5000 }));
   try {
@@ -108,10 +115,14 @@ function storedVersion(path: string, kind: FileKind, backups: readonly string[],
       });
     }
     if (version > newest) {
-      throw new CataloguedError('newer-file', `${path} was written by a newer catalogued (schema ${version}, this one knows ${newest})`, {
-        exitCode: exitCodes.data,
-        hint: 'install that version again, or restore a backup made before the upgrade',
-      });
+      throw new CataloguedError(
+        'newer-file',
+        `${path} was written by a newer catalogued (schema ${version}, this one knows ${newest})`,
+        {
+          exitCode: exitCodes.data,
+          hint: 'install that version again, or restore a backup made before the upgrade',
+        },
+      );
     }
     return version;
   } finally {
@@ -163,16 +174,24 @@ function guarded<Result>(path: string, open: () => Result): Result {
     if (code.startsWith('SQLITE_CORRUPT')) throw damaged(path, (error as Error).message, error);
     if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) throw permission(path, error);
     if (/^SQLITE_(FULL|IOERR)/.test(code)) {
-      throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, { exitCode: exitCodes.io, hint: 'free space on that disk and check its health', cause: error });
+      throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
+        exitCode: exitCodes.io,
+        hint: 'free space on that disk and check its health',
+        cause: error,
+      });
     }
     throw error;
   }
 }
 
 function permission(path: string, error: unknown): CataloguedError {
-  return new CataloguedError('permission', `cannot write ${path}: ${error instanceof Database.SqliteError ? error.message : reasonOf(error)}`, {
-    exitCode: exitCodes.permission,
-    hint: 'give this user write permission on the file and its directory',
-    cause: error,
-  });
+  return new CataloguedError(
+    'permission',
+    `cannot write ${path}: ${error instanceof Database.SqliteError ? error.message : reasonOf(error)}`,
+    {
+      exitCode: exitCodes.permission,
+      hint: 'give this user write permission on the file and its directory',
+      cause: error,
+    },
+  );
 }

@@ -3,14 +3,14 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 
 /** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
 const networkFileSystems: Readonly<Record<number, string>> = {
-  0x6969: 'NFS',
-  0xff534d42: 'CIFS',
-  0xfe534d42: 'SMB2',
-  0x517b: 'SMB',
-  0x01021997: '9p',
-  0x65735546: 'FUSE',
-  0x00c36400: 'Ceph',
-  0x0bd00bd0: 'Lustre',
+  26985: 'NFS',
+  4283649346: 'CIFS',
+  4266872130: 'SMB2',
+  20859: 'SMB',
+  16914839: '9p',
+  1702057286: 'FUSE',
+  12805120: 'Ceph',
+  198183888: 'Lustre',
 };
 
 /** What the file system check needs to know of a path; an argument, so that a test can stand on an NFS mount. */

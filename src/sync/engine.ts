@@ -1,10 +1,11 @@
+import { quarantineAfter } from '../domain/backoff.ts';
 import type { RecordFacts, Resource } from '../domain/record.ts';
 import type { SyncPorts } from './ports.ts';
 import { refreshAvailability } from './refresh-availability.ts';
 import { refreshCheckoutInformation } from './refresh-checkout-information.ts';
 import { refreshProductDetail } from './refresh-product.ts';
 import { refreshVariants } from './refresh-variants.ts';
-import { quarantineAfter, recordFailure, type Refreshed } from './settle.ts';
+import { type Refreshed, recordFailure } from './settle.ts';
 import { walkExperiences } from './walk-experiences.ts';
 import { walkProducts } from './walk-products.ts';
 
@@ -38,7 +39,11 @@ const checkpointEvery = 100;
  * Refreshes everything that is due now, `workers` at a time, and ends when nothing is due any more, the key is
  * refused or the signal is aborted. Each record fails or is stored by itself. The limiter decides the pace.
  */
-export async function pass(given: Omit<SyncPorts, 'progressed'>, workers: number, signal: AbortSignal): Promise<PassResult> {
+export async function pass(
+  given: Omit<SyncPorts, 'progressed'>,
+  workers: number,
+  signal: AbortSignal,
+): Promise<PassResult> {
   const ports: SyncPorts = { ...given, progressed: () => notify() };
   const { mirror, clock, log } = ports;
   let news = Promise.withResolvers<void>();
@@ -125,7 +130,11 @@ function isFilled({ mirror }: SyncPorts): boolean {
   return mirror.records.fill().waiting === 0 && mirror.products.count() > 0;
 }
 
-function report({ log }: SyncPorts, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {
+function report(
+  { log }: SyncPorts,
+  record: RecordFacts,
+  result: Extract<Refreshed, { kind: 'stored' | 'failed' }>,
+): void {
   if (result.kind === 'stored') {
     log.debug({ ...keyFields(record), reason: record.due_reason, changed: result.changed }, 'record refreshed');
     return;

@@ -1,5 +1,4 @@
-import { dueByCadence } from '../domain/cadence.ts';
-import { dueNeverFetched } from '../domain/cadence.ts';
+import { dueByCadence, dueNeverFetched } from '../domain/cadence.ts';
 import type { RecordKey } from '../domain/record.ts';
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
 import type { Policy, SyncPorts } from './ports.ts';

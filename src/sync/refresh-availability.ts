@@ -6,7 +6,7 @@ import { venueToday } from '../domain/venue.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { Policy, SyncPorts } from './ports.ts';
-import { recordFailure, type Refreshed, settleFailure, settleStored } from './settle.ts';
+import { type Refreshed, recordFailure, settleFailure, settleStored } from './settle.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -14,7 +14,11 @@ type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged
  * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
  * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted.
  */
-export async function refreshAvailability(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+export async function refreshAvailability(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
   const product = mirror.products.find(product_id);
@@ -31,10 +35,13 @@ export async function refreshAvailability(ports: SyncPorts, record: RecordFacts,
     const known_hash = whole ? record.body_hash : null;
     const [language] = policy.extent.languages;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal });
-    if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return notOnSale(ports, record, product, clock.now());
+    if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
+      return notOnSale(ports, record, product, clock.now());
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
-    if (reading.kind === 'read' && !reading.value.sales_enabled) return notOnSale(ports, record, product, reading.sent_at);
-    if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(ports, record, reading.value.covered_to);
+    if (reading.kind === 'read' && !reading.value.sales_enabled)
+      return notOnSale(ports, record, product, reading.sent_at);
+    if (reading.kind === 'read' && reading.value.covered_to < from)
+      return cappedAway(ports, record, reading.value.covered_to);
 
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     sent_at = Math.min(sent_at, reading.sent_at);
@@ -63,7 +70,10 @@ function storeAnswer(
   }
   const now = clock.now();
   const { availability: tiers, variants } = policy.cadence;
-  const days = mirror.availability.store({ product_id, currency, from, sent_at, now, hash, today, tiers }, reading.value);
+  const days = mirror.availability.store(
+    { product_id, currency, from, sent_at, now, hash, today, tiers },
+    reading.value,
+  );
   const [language] = policy.extent.languages;
   const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
   const listed = mirror.availability.variantIds(product_id);
@@ -87,7 +97,9 @@ function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct,
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
 function doubtSaleStatus({ mirror, clock, policy }: SyncPorts, product_id: number): void {
   const [language] = policy.extent.languages;
-  const detail = productKinds(policy.extent).filter((kind) => kind.resource === 'product_detail' && kind.edition === language);
+  const detail = productKinds(policy.extent).filter(
+    (kind) => kind.resource === 'product_detail' && kind.edition === language,
+  );
   mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
 }
 
@@ -103,7 +115,12 @@ function datesOf({ extent }: Policy, product: KnownProduct | null, part: number,
   if (product === null || window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);
   const end = part === extent.windows.length - 1 ? latest : earliest;
-  return { from: addDays(earliest, window.first_day), to: addDays(end, window.last_day), today: earliest, every: window.every };
+  return {
+    from: addDays(earliest, window.first_day),
+    to: addDays(end, window.last_day),
+    today: earliest,
+    every: window.every,
+  };
 }
 
 function earlier(a: string, b: string): string {

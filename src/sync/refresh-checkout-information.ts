@@ -3,14 +3,21 @@ import type { SyncPorts } from './ports.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** What a sale needs to know of a product: weekly, daily where its prices are dynamic (specification §1 rule 3). */
-export async function refreshCheckoutInformation(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+export async function refreshCheckoutInformation(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
   return mirror.transaction(() => {
-    const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : mirror.products.find(product_id)?.has_dynamic_pricing;
+    const dynamic =
+      reading.kind === 'read'
+        ? reading.value.has_dynamic_pricing
+        : mirror.products.find(product_id)?.has_dynamic_pricing;
     const cadence = dynamic ? policy.cadence.dynamic_pricing.checkout_information : policy.cadence.checkout_information;
     const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);

@@ -5,7 +5,11 @@ import type { SyncPorts } from './ports.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** The single-product read, which brings what the list leaves out (its `description` is null). */
-export async function refreshProductDetail(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+export async function refreshProductDetail(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: language } = record;
   const [currency] = policy.extent.currencies;
@@ -35,7 +39,11 @@ export async function refreshProductDetail(ports: SyncPorts, record: RecordFacts
 }
 
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
-export function afterStore({ mirror, clock, policy }: SyncPorts, product_ids: readonly number[], { outcome, was, is }: StoredProduct): void {
+export function afterStore(
+  { mirror, clock, policy }: SyncPorts,
+  product_ids: readonly number[],
+  { outcome, was, is }: StoredProduct,
+): void {
   if (outcome === 'added') {
     mirror.records.create(productKinds(policy.extent), product_ids);
     mirror.jobs.adopt(product_ids);
@@ -52,5 +60,7 @@ export function productCadence({ cadence }: SyncPorts['policy'], product: KnownP
 
 /** The list is walked once a week for everything; a dynamic price is read in between by the product's own read. */
 function detailCadence({ cadence }: SyncPorts['policy'], product: KnownProduct | null): number {
-  return product?.has_dynamic_pricing ? Math.min(cadence.dynamic_pricing.products, cadence.product_detail) : cadence.product_detail;
+  return product?.has_dynamic_pricing
+    ? Math.min(cadence.dynamic_pricing.products, cadence.product_detail)
+    : cadence.product_detail;
 }

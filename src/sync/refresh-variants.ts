@@ -10,7 +10,14 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
   const cadence = policy.cadence.variants;
-  const read = { source: 'variants' as const, product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
+  const read = {
+    source: 'variants' as const,
+    product_id,
+    language,
+    sent_at,
+    stale_at: sent_at + cadence,
+    now: clock.now(),
+  };
   return mirror.transaction(() => {
     if (reading.kind === 'unchanged') mirror.variants.confirm(read);
     const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());

@@ -1,5 +1,5 @@
-import { daysBetween } from '../domain/dates.ts';
 import { dueRequested } from '../domain/cadence.ts';
+import { daysBetween } from '../domain/dates.ts';
 import { productKinds, type RecordKind, walkKinds } from '../domain/record-kinds.ts';
 import { venueToday } from '../domain/venue.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -52,7 +52,8 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
     const walks = selection.kinds.filter(({ resource }) => resource === 'products' || resource === 'experiences');
     // A walk under way has read its first pages before the request: it begins again.
-    if (mirror.filledAt() !== null) for (const { resource, edition } of walks) mirror.walks.begin({ resource, edition }, now, 1);
+    if (mirror.filledAt() !== null)
+      for (const { resource, edition } of walks) mirror.walks.begin({ resource, edition }, now, 1);
     return { ...job, resumed: false };
   });
 }
@@ -104,6 +105,8 @@ function windowsOf({ clock, policy }: Ports, { from, to }: ResyncRequest, kinds:
   const { earliest, latest } = venueToday(null, clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);
-  const parts = policy.extent.windows.filter((window) => window.last_day >= first && window.first_day <= last).map(({ part }) => part);
+  const parts = policy.extent.windows
+    .filter((window) => window.last_day >= first && window.first_day <= last)
+    .map(({ part }) => part);
   return kinds.filter(({ resource, part }) => resource === 'availability' && parts.includes(part));
 }

@@ -1,5 +1,5 @@
+import { quarantineAfter, retryAt } from '../domain/backoff.ts';
 import { dueByCadence } from '../domain/cadence.ts';
-import { retryAt } from '../domain/backoff.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { SyncPorts } from './ports.ts';
@@ -15,9 +15,6 @@ export type Refreshed =
   | { readonly kind: 'key-refused'; readonly message: string };
 
 type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
-
-/** After this many failures in a row a record is tried once a day, and a resync goes on without it. */
-export const quarantineAfter = 5;
 
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
 export function settleStored(
@@ -37,7 +34,11 @@ export function settleStored(
 }
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
-export function settleFailure(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance'>, record: RecordFacts, reading: NoAnswer): Refreshed {
+export function settleFailure(
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance'>,
+  record: RecordFacts,
+  reading: NoAnswer,
+): Refreshed {
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
   const { code, message } = reading;
@@ -54,7 +55,7 @@ export function recordFailure(
   const now = clock.now();
   const failures = record.failures + 1;
   mirror.transaction(() => {
-    const due = { at: retryAt(failures, chance, now).at, reason: 'retry' as const };
+    const due = { at: retryAt(failures, chance(), now), reason: 'retry' as const };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
   });

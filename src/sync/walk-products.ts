@@ -1,9 +1,9 @@
-import { type RecordFacts } from '../domain/record.ts';
-import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
 import type { ProductEntry } from '../domain/product.ts';
+import type { RecordFacts } from '../domain/record.ts';
+import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
 import type { Page } from '../upstream/decode-product.ts';
-import { afterStore, productCadence } from './refresh-product.ts';
 import type { SyncPorts } from './ports.ts';
+import { afterStore, productCadence } from './refresh-product.ts';
 import type { Refreshed } from './settle.ts';
 import { walk } from './walk.ts';
 
@@ -27,7 +27,8 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     finished: () => {
       if (!primary) return;
       // Further languages and currencies only add to what the primary walk found, so they come after it.
-      for (const kind of kinds.further.filter(({ resource }) => resource === 'products')) mirror.records.createWalk(kind);
+      for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
+        mirror.records.createWalk(kind);
       mirror.jobs.adopt([0]);
     },
   });
@@ -41,7 +42,8 @@ function storePage(
   const { mirror, clock, policy, log } = ports;
   const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
   const lost = lostEntitlement(ports, entries);
-  if (lost) log.error({ products: entries.length }, 'every product of a list page lost its images: held until they expire');
+  if (lost)
+    log.error({ products: entries.length }, 'every product of a list page lost its images: held until they expire');
   let changed = false;
   const zones = new Set<string | null>();
   for (const entry of entries) {

@@ -66,7 +66,13 @@ function endOfList<Entry>(
   ports: SyncPorts,
   record: RecordFacts,
   list: List<Entry>,
-  { key, state, changed, total, rejected }: { key: WalkKey; state: WalkState; changed: boolean; total: number | null; rejected: number },
+  {
+    key,
+    state,
+    changed,
+    total,
+    rejected,
+  }: { key: WalkKey; state: WalkState; changed: boolean; total: number | null; rejected: number },
   again: (next: WalkState) => void,
 ): Refreshed | null {
   const { mirror, clock } = ports;
@@ -87,6 +93,10 @@ function endOfList<Entry>(
 function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
   const now = clock.now();
   const state = mirror.walks.find(key);
-  const usable = state !== null && state.next_page > 0 && state.started_at <= now + futureToleranceMs && now - state.started_at < maxPauseMs;
+  const usable =
+    state !== null &&
+    state.next_page > 0 &&
+    state.started_at <= now + futureToleranceMs &&
+    now - state.started_at < maxPauseMs;
   return usable ? state : mirror.walks.begin(key, now, 1);
 }

@@ -16,18 +16,36 @@ import { WrongShape } from './shape.ts';
 
 /** What a read ended in: decoded, the same bytes as last time, or one of the outcomes that are no answer. */
 export type Reading<Value> =
-  | { readonly kind: 'read'; readonly value: Value; readonly hash: string; readonly sent_at: number; readonly bytes: number }
+  | {
+      readonly kind: 'read';
+      readonly value: Value;
+      readonly hash: string;
+      readonly sent_at: number;
+      readonly bytes: number;
+    }
   | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: number; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;
 
 /** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
 export interface Upstream {
-  productPage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<ProductEntry>>>;
-  experiencePage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<Experience>>>;
+  productPage(
+    page: number,
+    language: string,
+    currency: string,
+    signal: AbortSignal,
+  ): Promise<Reading<Page<ProductEntry>>>;
+  experiencePage(
+    page: number,
+    language: string,
+    currency: string,
+    signal: AbortSignal,
+  ): Promise<Reading<Page<Experience>>>;
   product(read: ProductRead & { currency: string }): Promise<Reading<ProductEntry>>;
   checkoutInformation(read: ProductRead): Promise<Reading<CheckoutInformation>>;
   variants(read: ProductRead): Promise<Reading<Variant[]>>;
-  availability(read: ProductRead & { from: string; to: string; currency: string }): Promise<Reading<AvailabilityAnswer>>;
+  availability(
+    read: ProductRead & { from: string; to: string; currency: string },
+  ): Promise<Reading<AvailabilityAnswer>>;
 }
 
 export interface ProductRead {
@@ -69,7 +87,12 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
     path: string | null,
     query: Record<string, string | readonly string[]>,
     decode: (text: string) => Value,
-    { known_hash = null, list = false, salt = '', signal }: { known_hash?: string | null; list?: boolean; salt?: string; signal: AbortSignal },
+    {
+      known_hash = null,
+      list = false,
+      salt = '',
+      signal,
+    }: { known_hash?: string | null; list?: boolean; salt?: string; signal: AbortSignal },
   ): Promise<Reading<Value>> {
     if (path === null) throw new Error('the service profile has no path for this resource');
     const limits = list
@@ -89,7 +112,10 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
 
   const inText = (language: string) => ({ [parameters.language]: language });
   const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
-  const paged = (page: number) => ({ [parameters.page]: String(page), [parameters.page_size]: String(profile.page_size) });
+  const paged = (page: number) => ({
+    [parameters.page]: String(page),
+    [parameters.page_size]: String(profile.page_size),
+  });
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
   return {
@@ -115,12 +141,20 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         { known_hash, signal },
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>
-      read(of(paths.checkout_information, product_id), inText(language), (text) => decodeCheckoutInformation(parseExact(text)), {
+      read(
+        of(paths.checkout_information, product_id),
+        inText(language),
+        (text) => decodeCheckoutInformation(parseExact(text)),
+        {
+          known_hash,
+          signal,
+        },
+      ),
+    variants: ({ product_id, language, known_hash, signal }) =>
+      read(of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
         known_hash,
         signal,
       }),
-    variants: ({ product_id, language, known_hash, signal }) =>
-      read(of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), { known_hash, signal }),
     availability: ({ product_id, language, from, to, currency, known_hash, signal }) => {
       const question: AvailabilityQuestion = { from, to, currency, commission };
       return read(
@@ -146,6 +180,7 @@ function undecodable(error: unknown): Extract<Outcome, { kind: 'failed' }> {
   if (error instanceof WrongShape) return { kind: 'failed', code: 'wrong-shape', message: error.message };
   if (error instanceof SyntaxError) return { kind: 'failed', code: 'not-json', message: 'the body is not JSON' };
   // A body nested 200,000 levels deep parses, and overflows the stack when it is printed again.
-  if (error instanceof RangeError) return { kind: 'failed', code: 'too-deep', message: 'the body is nested too deeply' };
+  if (error instanceof RangeError)
+    return { kind: 'failed', code: 'too-deep', message: 'the body is nested too deeply' };
   throw error;
 }

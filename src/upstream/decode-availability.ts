@@ -57,7 +57,9 @@ function decodeDay(day: Members, question: AvailabilityQuestion): DayForm {
 function decodeSlot(slot: Members, timezone: string | null, question: AvailabilityQuestion): Timeslot {
   const time = text(slot.time);
   if (time === null) throw new WrongShape('a timeslot has no time');
-  const offers = elements(slot.variants, 'variants of a timeslot').map((offer) => decodeOffer(members(offer, 'a variant'), question));
+  const offers = elements(slot.variants, 'variants of a timeslot').map((offer) =>
+    decodeOffer(members(offer, 'a variant'), question),
+  );
   let extra = withOddities(extraOf(slot, knownSlot), slot, { availability: integer });
   if (text(slot.timezone) !== timezone) extra = { ...extra, timezone: slot.timezone };
   return trimmed<Timeslot>([compactTime(time), integer(slot.availability), offers, extra]);
@@ -75,9 +77,16 @@ function decodeOffer(offer: Members, { currency, commission }: AvailabilityQuest
   const unplaced = unplacedPrices(prices, amounts, commission);
   if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
   if (!ours) extra = { ...extra, currency: offer.currency };
-  if (!isMembers(offer.price_mediation) && offer.price_mediation != null) extra = { ...extra, price_mediation: offer.price_mediation };
+  if (!isMembers(offer.price_mediation) && offer.price_mediation != null)
+    extra = { ...extra, price_mediation: offer.price_mediation };
   const tickets = integer(offer.max_tickets) ?? integer(offer.max_orders);
-  return trimmed<Offer>([variant_id, tickets, ...kept, integer(offer.pricing_restriction), extra] as readonly unknown[] as Offer);
+  return trimmed<Offer>([
+    variant_id,
+    tickets,
+    ...kept,
+    integer(offer.pricing_restriction),
+    extra,
+  ] as readonly unknown[] as Offer);
 }
 
 /** Prices that have no place in the columns: unknown members, another currency, finer than the minor unit. */

@@ -5,7 +5,8 @@ import { answered, flag, isMembers, text, WrongShape } from './shape.ts';
 export function decodeCheckoutInformation(json: unknown): CheckoutInformation {
   const { success: _, ...rest } = answered(json);
   const [has_timeslots, has_dynamic_pricing] = [flag(rest.has_timeslots), flag(rest.has_dynamic_pricing)];
-  if (has_timeslots === null && has_dynamic_pricing === null) throw new WrongShape('has_timeslots and has_dynamic_pricing are missing');
+  if (has_timeslots === null && has_dynamic_pricing === null)
+    throw new WrongShape('has_timeslots and has_dynamic_pricing are missing');
   const information = isMembers(rest.additional_information) ? rest.additional_information : {};
   return {
     has_timeslots,

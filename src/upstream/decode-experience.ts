@@ -11,7 +11,8 @@ export function decodeExperiencePage(json: unknown): Page<Experience> {
 function decodeExperience(json: unknown): Experience {
   const experience = members(json, 'the experience');
   const experience_id = identifier(experience.id);
-  if (experience_id === null) throw new WrongShape(`experience id ${JSON.stringify(experience.id)} is no usable identifier`);
+  if (experience_id === null)
+    throw new WrongShape(`experience id ${JSON.stringify(experience.id)} is no usable identifier`);
   const { images: _, ...rest } = experience;
   const product_ids = elements(experience.product_ids ?? [], 'product_ids').map(identifier);
   return {

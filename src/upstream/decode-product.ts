@@ -2,7 +2,18 @@ import { identifier } from '../domain/identifier.ts';
 import { type Image, imageKey } from '../domain/image.ts';
 import { type ProductEntry, saleStatus } from '../domain/product.ts';
 import { knownZone } from '../domain/venue.ts';
-import { answered, elements, integer, isMembers, type Members, measure, members, money, text, WrongShape } from './shape.ts';
+import {
+  answered,
+  elements,
+  integer,
+  isMembers,
+  type Members,
+  measure,
+  members,
+  money,
+  text,
+  WrongShape,
+} from './shape.ts';
 
 /** One page of a list. */
 export interface Page<Entry> {
@@ -23,7 +34,8 @@ export function decodeProductPage(json: unknown, currency: string): Page<Product
 /** The single-product read: `{success, product}`. */
 export function decodeProductDetail(json: unknown, product_id: number, currency: string): ProductEntry {
   const entry = decodeProduct(answered(json).product, currency);
-  if (entry.product_id !== product_id) throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
+  if (entry.product_id !== product_id)
+    throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
   return entry;
 }
 
@@ -73,7 +85,9 @@ function decodeProduct(json: unknown, currency: string): ProductEntry {
     longitude: measure(place.lng),
     timezone: knownZone(product.timezone),
     rating: measure(ratings.average),
-    tag_ids: Array.isArray(product.tag_ids) ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))] : [],
+    tag_ids: Array.isArray(product.tag_ids)
+      ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
+      : [],
     images: images === undefined ? null : decodeImages(elements(images, 'images')),
     document: JSON.stringify(rest),
   };
@@ -88,7 +102,12 @@ function decodeImages(list: readonly unknown[]): Image[] {
 
 /** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
 function decodeImage(image: Members, position: number): Image | null {
-  const [small_url, medium_url, large_url, extra_large_url] = [image.small, image.medium, image.large, image.extra_large].map(text);
+  const [small_url, medium_url, large_url, extra_large_url] = [
+    image.small,
+    image.medium,
+    image.large,
+    image.extra_large,
+  ].map(text);
   const url = large_url ?? medium_url ?? extra_large_url ?? small_url ?? null;
   const image_key = url === null ? null : imageKey(url);
   if (image_key === null) return null;

@@ -1,0 +1,32 @@
+# syntax=docker/dockerfile:1
+# The base is an argument, so that a build without a registry can bring its own (Node 26 on Debian 12).
+ARG BASE=node:26-bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /build
+COPY package.json package-lock.json tsconfig.json ./
+COPY src ./src
+# The scripts are left out: the package "node", which brings a Node to older hosts, has nothing to do in here.
+RUN npm ci --ignore-scripts && node node_modules/typescript/bin/tsc -p tsconfig.json \
+  && npm ci --omit=dev --ignore-scripts
+
+FROM ${BASE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /build/node_modules ./node_modules
+COPY --from=build /build/dist ./dist
+COPY package.json ./
+COPY schema ./schema
+# Two volumes: the mirror's, which storefronts share, and the state directory, which nobody does.
+RUN groupadd --gid 10001 catalogued && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin catalogued \
+  && install -d -o 10001 -g 10001 -m 3770 /data && install -d -o 10001 -g 10001 -m 0700 /state
+VOLUME ["/data", "/state"]
+USER 10001:10001
+STOPSIGNAL SIGTERM
+ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
+  CATALOGUED_MIRROR__PATH=/data/mirror.db \
+  CATALOGUED_MIRROR__INBOX_PATH=/state/inbox.db \
+  CATALOGUED_MIRROR__STATE_DIR=/state \
+  CATALOGUED_ADMIN__LISTEN=unix:/state/admin.sock
+ENTRYPOINT ["node", "/app/dist/cli.js"]
+CMD ["run"]

@@ -1,0 +1,57 @@
+import { request } from 'node:http';
+import { adminAddress } from './address.ts';
+
+/** A running daemon, as a command talks to it. */
+export interface AdminClient {
+  /** The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200. */
+  call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer | null>;
+}
+
+/** The daemon answered, and its answer is no. */
+export class AdminRefusal extends Error {
+  override readonly name = 'AdminRefusal';
+  readonly hint: string | undefined;
+  constructor({ message, hint }: { message: string; hint?: string }) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+export function adminClient(listen: string, token: { reveal(): string } | null): AdminClient {
+  const address = adminAddress(listen);
+  const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
+  return {
+    call: <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Answer | null>();
+      const payload = body === undefined ? undefined : JSON.stringify(body);
+      const headers = {
+        ...(payload === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
+      };
+      const call = request({ ...target, method, path, headers, timeout: 10_000 }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          try {
+            const answer: unknown = JSON.parse(Buffer.concat(chunks).toString());
+            if (response.statusCode === 200) resolve(answer as Answer);
+            else reject(new AdminRefusal(answer as { message: string }));
+          } catch (error) {
+            reject(error);
+          }
+        });
+      });
+      call.on('timeout', () => call.destroy(new Error('the daemon does not answer')));
+      call.on('error', (error: NodeJS.ErrnoException) => {
+        const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
+        if (nobody) resolve(null);
+        else reject(error);
+      });
+      call.end(payload);
+      return promise;
+    },
+  };
+}

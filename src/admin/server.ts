@@ -1,0 +1,120 @@
+import { timingSafeEqual } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { JobState } from '../mirror/jobs.ts';
+import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
+import { adminAddress } from './address.ts';
+
+export interface AdminOptions {
+  readonly listen: string;
+  /** Needed for every `/v1` call outside a unix socket. */
+  readonly token: { reveal(): string } | null;
+  readonly log: Logger;
+  status(): unknown;
+  ready(): boolean;
+  price(request: ResyncRequest): ResyncPrice;
+  resync(request: ResyncRequest): JobState & { resumed: boolean };
+  job(job_id: number): JobState | null;
+}
+
+export interface Admin extends AsyncDisposable {
+  readonly address: string;
+}
+
+const date = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', nullable: true, default: null } as const;
+const resyncBody = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['resources'],
+  properties: {
+    resources: { type: 'array', minItems: 1, items: { type: 'string', enum: resyncResources } },
+    product_ids: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [] },
+    from: date,
+    to: date,
+    dry_run: { type: 'boolean', default: false },
+  },
+} as const;
+
+/** The local interface of a running daemon (design 3.4): health, status, and resyncs that a person asks for. */
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const app = fastify({ logger: false, bodyLimit: 1024 * 1024 });
+  const address = adminAddress(options.listen);
+  const local = 'socket' in address;
+  if (!local && options.token === null) {
+    throw new CataloguedError('admin-token', `admin.listen is ${options.listen}, and there is no admin token`, {
+      exitCode: exitCodes.configuration,
+      hint: 'set admin.token_file, or let it listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
+    });
+  }
+  routes(app, options);
+  if (!local)
+    app.addHook('onRequest', async (request, reply) =>
+      guard(request.url, request.headers.authorization, options, reply),
+    );
+  try {
+    if (local) rmSync(address.socket, { force: true });
+    const url = await app.listen(local ? { path: address.socket } : { host: address.host, port: address.port });
+    if (local) chmodSync(address.socket, 0o600);
+    return { address: local ? options.listen : url, [Symbol.asyncDispose]: () => app.close() };
+  } catch (error) {
+    await app.close();
+    const code = (error as NodeJS.ErrnoException).code;
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : (code ?? String(error));
+    throw new CataloguedError('admin-listen', `cannot listen on ${options.listen}: ${reason}`, {
+      exitCode: code === 'EACCES' ? exitCodes.permission : exitCodes.io,
+      hint: 'name another admin.listen, or stop the program that holds it',
+      cause: error,
+    });
+  }
+}
+
+function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
+  app.get('/healthz', async () => ({ alive: true }));
+  app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  app.get('/v1/status', async () => options.status());
+  app.get<{ Params: { id: string } }>('/v1/jobs/:id', async (request, reply) => {
+    const job = options.job(Number(request.params.id));
+    return job ?? reply.code(404).send({ error: 'no-such-job', message: `there is no job ${request.params.id}` });
+  });
+  app.post<{ Body: ResyncRequest & { dry_run: boolean } }>(
+    '/v1/resync',
+    { schema: { body: resyncBody } },
+    async (request) => {
+      const { dry_run, ...wanted } = request.body;
+      const price = options.price(wanted);
+      if (dry_run) return { job_id: null, resumed: false, ...price };
+      const job = options.resync(wanted);
+      log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
+      return { job_id: job.job_id, resumed: job.resumed, ...price };
+    },
+  );
+  app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
+    if (error instanceof CataloguedError)
+      return reply.code(400).send({ error: error.code, message: error.message, hint: error.hint });
+    const status = error.statusCode ?? 500;
+    if (status >= 500) log.error({ err: error }, 'admin request failed');
+    return reply
+      .code(status)
+      .send({
+        error: status >= 500 ? 'bug' : 'bad-request',
+        message: status >= 500 ? 'internal error' : error.message,
+      });
+  });
+}
+
+/** Outside a unix socket `/v1` needs the token. */
+function guard(
+  url: string,
+  authorization: string | undefined,
+  { token }: AdminOptions,
+  reply: FastifyReply,
+): FastifyReply | undefined {
+  if (!url.startsWith('/v1/') || token === null) return undefined;
+  const [given, wanted] = [Buffer.from(authorization ?? ''), Buffer.from(`Bearer ${token.reveal()}`)];
+  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return undefined;
+  return reply
+    .code(401)
+    .send({ error: 'unauthorized', message: 'this interface needs Authorization: Bearer <admin token>' });
+}

@@ -1,0 +1,130 @@
+import type { LoadedConfig } from '../config.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { createLog } from '../log.ts';
+import type { JobState } from '../mirror/jobs.ts';
+import type { LiveStatus } from '../status.ts';
+import { liveStatus } from '../status.ts';
+import { pass } from '../sync/engine.ts';
+import { type ResyncRequest, requestResync } from '../sync/resync.ts';
+import { type Overrides, type Wiring, wire } from '../wiring.ts';
+import type { Io } from './io.ts';
+import { number, progressPrinter } from './progress.ts';
+import { conclude } from './resync.ts';
+
+/** Not reachable for this long: a one-shot command gives up. */
+const giveUpAfterMs = 2 * 60 * 1000;
+
+/**
+ * A resync without a daemon: holds the lock and does the work here. It is done when every record of the job is read
+ * or has failed for good; a kill loses nothing, the same command takes it up again.
+ */
+export async function resyncAlone(
+  io: Io,
+  loaded: LoadedConfig,
+  request: ResyncRequest,
+  options: { json?: boolean },
+  overrides: Overrides = {},
+): Promise<void> {
+  const { config } = loaded;
+  for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
+  // Progress is for people; what went wrong with a record is for the log.
+  await using wiring = wire(
+    loaded,
+    createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr),
+    overrides,
+  );
+  const { clock } = wiring.ports;
+  const began = clock.now();
+  const opened = requestResync(wiring.ports, request);
+  if (opened.resumed)
+    io.stderr.write(`An interrupted resync of the same scope goes on: ${number(opened.left)} records left.\n`);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([io.signal, stop.signal]);
+  const watching = watch(io, wiring, opened.job_id, stop);
+  let job: JobState;
+  try {
+    job = await untilDone(wiring, opened.job_id, signal);
+  } finally {
+    stop.abort(new Error('the resync has ended'));
+    await watching;
+  }
+  const { calls } = wiring.limiter.state();
+  const seconds = (clock.now() - began) / 1000;
+  const summary = {
+    job_id: job.job_id,
+    records: job.records,
+    failed: job.failed,
+    calls,
+    seconds: Math.round(seconds * 10) / 10,
+    peak_memory_mib: peakMemory(),
+  };
+  if (options.json) io.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
+  else io.stdout.write(`${number(calls)} calls in ${seconds.toFixed(1)} s, ${peakMemory()} MiB of memory at most.\n`);
+  conclude(options.json ? { ...io, stdout: io.stderr } : io, job);
+}
+
+async function untilDone(
+  { ports, workers, mirror, limiter }: Wiring,
+  job_id: number,
+  signal: AbortSignal,
+): Promise<JobState> {
+  for (;;) {
+    const { key_refused } = await pass(ports, workers, signal);
+    if (key_refused !== null) throw keyRefused(key_refused);
+    const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
+    if (unreachable !== null) throw unreachable;
+    signal.throwIfAborted();
+    const job = mirror.jobs.find(job_id);
+    if (job === null) throw new Error(`job ${job_id} is gone`);
+    if (job.left === 0) return job;
+    const wait = (mirror.records.nextDueAt() ?? 0) - ports.clock.now();
+    await ports.clock.sleep(Math.max(wait, 10), signal);
+  }
+}
+
+/** Shows progress once a second, and ends the work when the service cannot be reached. */
+async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number, stop: AbortController): Promise<void> {
+  const printer = progressPrinter(io);
+  while (!stop.signal.aborted) {
+    await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
+    const [job, live, now] = [mirror.jobs.find(job_id), liveStatus(limiter, null), ports.clock.now()];
+    if (job === null || stop.signal.aborted) break;
+    const { visible, phase } = phaseOf(mirror.products.count(), job);
+    printer.show(
+      { phase, done: job.records - job.left, total: job.records, calls: live.calls, note: noteOf(live, now, visible) },
+      now,
+    );
+    const unreachable = unreachableTooLong(live, now);
+    if (unreachable !== null) stop.abort(unreachable);
+  }
+  printer.end();
+}
+
+function phaseOf(visible: number, job: JobState): { visible: number; phase: string } {
+  return { visible, phase: job.left === 0 ? 'done' : 'resync' };
+}
+
+function noteOf({ not_before, unreachable_since }: LiveStatus, now: number, products: number): string | null {
+  if (unreachable_since !== null) return `not reachable for ${Math.round((now - unreachable_since) / 1000)} s`;
+  if (not_before !== null && not_before > now) return `told to wait ${Math.ceil((not_before - now) / 1000)} s`;
+  return `${number(products)} products`;
+}
+
+function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (unreachable_since === null || now - unreachable_since < giveUpAfterMs) return null;
+  return new CataloguedError('unreachable', 'the service cannot be reached', {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.base_url and the network; the same command goes on where this one ended',
+  });
+}
+
+function keyRefused(message: string): CataloguedError {
+  return new CataloguedError('key-refused', `the service refuses the key: ${message}`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
+  });
+}
+
+function peakMemory(): number {
+  return Math.round(process.resourceUsage().maxRSS / 1024);
+}

@@ -1,0 +1,170 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type AdminClient, AdminRefusal, adminClient } from '../admin/client.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { isDate } from '../domain/dates.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { createLog } from '../log.ts';
+import type { JobState } from '../mirror/jobs.ts';
+import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
+import { wire } from '../wiring.ts';
+import type { Io } from './io.ts';
+import { duration, number, progressPrinter } from './progress.ts';
+import { resyncAlone } from './resync-alone.ts';
+import { table } from './table.ts';
+
+interface Options {
+  readonly products?: boolean;
+  readonly checkout?: boolean;
+  readonly variants?: boolean;
+  readonly images?: boolean;
+  readonly availability?: boolean;
+  readonly all?: boolean;
+  readonly product: number[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly dryRun?: boolean;
+  readonly wait?: boolean;
+  readonly json?: boolean;
+}
+
+export function resyncCommand(io: Io): Command {
+  return new Command('resync')
+    .description(
+      'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+        'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
+    )
+    .option('--products', 'the product list and what each product says of itself')
+    .option('--checkout', 'checkout information')
+    .option('--variants', 'variants')
+    .option('--images', 'images and their credits')
+    .option('--availability', 'dates, timeslots and prices')
+    .option('--all', 'all of these')
+    .option('--product <id...>', 'only these products', productId, [])
+    .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
+    .option('--to <date>', 'availability up to this date', calendarDate)
+    .option('--dry-run', 'say what it would cost, and do nothing')
+    .option('--wait', 'wait until it is done')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued resync --product 973698 --availability --wait\n  catalogued resync --all --dry-run',
+    )
+    .action(async (options: Options, command: Command) => {
+      const request = requestOf(options, command);
+      const loaded = loadConfig({
+        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
+        env: io.env,
+      });
+      const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
+      const answer = await ask(client, { ...request, dry_run: options.dryRun === true });
+      if (answer === null) {
+        if (options.dryRun) await priceAlone(io, loaded, request, options);
+        else await resyncAlone(io, loaded, request, options);
+        return;
+      }
+      if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
+      printStart(io, answer, options);
+      if (options.wait) await waitFor(io, client, answer.job_id, systemClock);
+    });
+}
+
+type Answer = ResyncPrice & { readonly job_id: number | null; readonly resumed: boolean };
+
+function requestOf(options: Options, command: Command): ResyncRequest {
+  const named = resyncResources.filter((resource) => options.all || options[resource]);
+  const resources = named.length === 0 && options.product.length > 0 ? resyncResources : named;
+  if (resources.length === 0) command.error('error: name what to read again, or --all for everything');
+  if (options.from !== undefined && options.to !== undefined && options.from > options.to) {
+    command.error(`error: --from ${options.from} lies after --to ${options.to}`);
+  }
+  return { resources, product_ids: options.product, from: options.from ?? null, to: options.to ?? null };
+}
+
+async function ask(client: AdminClient, body: ResyncRequest & { dry_run: boolean }): Promise<Answer | null> {
+  try {
+    return await client.call<Answer>('POST', '/v1/resync', body);
+  } catch (error) {
+    if (!(error instanceof AdminRefusal)) throw error;
+    throw new CataloguedError('refused', error.message, {
+      exitCode: exitCodes.usage,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
+  }
+}
+
+async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
+  await using wiring = wire(loaded, createLog('silent', io.stderr));
+  printPrice(io, priceResync(wiring.ports, request, loaded.config.budget.requests_per_second), options);
+}
+
+function printPrice({ stdout }: Io, price: ResyncPrice, { json }: Options): void {
+  if (json) {
+    const { records, calls, minutes } = price;
+    stdout.write(`${JSON.stringify({ records, calls, minutes }, null, 2)}\n`);
+    return;
+  }
+  const rows = Object.entries(price.records).map(([resource, records]) => [resource, number(records)]);
+  stdout.write(
+    `${table(['resource', 'records'], rows)}\n\n${number(price.calls)} calls, about ${duration(price.minutes * 60_000)} at the configured rate. Nothing was made due.\n`,
+  );
+}
+
+function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Answer, { json, wait }: Options): void {
+  if (json) {
+    stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
+    return;
+  }
+  const begun = resumed ? `Job ${job_id}, which was interrupted, goes on` : `Job ${job_id} has begun`;
+  const follow = wait ? '' : ' Follow it with: catalogued status';
+  stdout.write(`${begun}: ${number(calls)} calls, about ${duration(minutes * 60_000)}.${follow}\n`);
+}
+
+async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock): Promise<void> {
+  const printer = progressPrinter(io);
+  for (;;) {
+    const job = await client.call<JobState>('GET', `/v1/jobs/${job_id}`);
+    const status = await client.call<{ daemon: { calls: number } }>('GET', '/v1/status');
+    if (job === null || status === null) {
+      throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {
+        exitCode: exitCodes.retryLater,
+        hint: 'start it again: what was finished is not fetched twice',
+      });
+    }
+    const done = job.records - job.left;
+    printer.show(
+      { phase: `job ${job_id}`, done, total: job.records, calls: status.daemon.calls, note: null },
+      clock.now(),
+    );
+    if (job.left === 0 && job.finished_at !== null) {
+      printer.end();
+      return conclude(io, job);
+    }
+    await clock.sleep(1000, io.signal);
+  }
+}
+
+/** The last word of a job: 0 all refreshed, 69 some failed. */
+export function conclude({ stdout }: Io, job: JobState): void {
+  if (job.failed > 0) {
+    throw new CataloguedError(
+      'some-failed',
+      `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
+      {
+        exitCode: exitCodes.unavailable,
+        hint: 'catalogued status names the failures; each is tried again by itself',
+      },
+    );
+  }
+  stdout.write(`All ${number(job.records)} records refreshed.\n`);
+}
+
+function productId(value: string, previous: number[]): number[] {
+  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
+  return [...previous, Number(value)];
+}
+
+function calendarDate(value: string): string {
+  if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
+  return value;
+}

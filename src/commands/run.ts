@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { configPath, loadConfig } from '../config.ts';
+import { startDaemon } from '../daemon.ts';
+import { createLog } from '../log.ts';
+import type { Io } from './io.ts';
+
+export function runCommand(io: Io): Command {
+  return new Command('run')
+    .description(
+      'Keeps the mirror true until it is stopped: fills it, then refreshes what is due. The log is JSON on standard output.',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
+    )
+    .action(async (_: object, command: Command) => {
+      const loaded = loadConfig({
+        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
+        env: io.env,
+      });
+      const log = createLog(loaded.config.log.level, io.stdout);
+      for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
+      await using daemon = await startDaemon(loaded, log);
+      log.info({ mirror: loaded.config.mirror.path, admin: daemon.admin }, 'daemon started');
+      await Promise.race([aborted(io.signal), daemon.broken]);
+      log.info('daemon stopping');
+    });
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,16 @@
+/** Rows under headings, columns aligned: numbers to the right, text to the left. */
+export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [headings, ...rows].map((row) => row.map(String));
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const right = headings.map(
+    (_, column) => rows.length > 0 && rows.every((row) => /^[\d,.]+$|^-$/.test(String(row[column]))),
+  );
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+        .join('  '),
+    )
+    .map((line) => line.trimEnd())
+    .join('\n');
+}

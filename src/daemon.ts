@@ -1,0 +1,80 @@
+import { type Admin, startAdmin } from './admin/server.ts';
+import type { LoadedConfig } from './config.ts';
+import { quarantineAfter } from './domain/backoff.ts';
+import type { Logger } from './log.ts';
+import { openMirrorForReading } from './mirror/mirror.ts';
+import { readStatus } from './mirror/status.ts';
+import { everySecond } from './schedule.ts';
+import { liveStatus } from './status.ts';
+import { pass } from './sync/engine.ts';
+import { priceResync, requestResync } from './sync/resync.ts';
+import { type Overrides, type Wiring, wire } from './wiring.ts';
+
+/** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
+export interface Daemon extends AsyncDisposable {
+  readonly wiring: Wiring;
+  /** Where the admin interface listens, as a person would type it. */
+  readonly admin: string;
+  /** Does what is due now; the schedule calls it every second. */
+  tick(): Promise<void>;
+  /** Rejects when the daemon cannot go on: the disk fails under it. */
+  readonly broken: Promise<never>;
+}
+
+/** After the service refused the key, the next try: a minute, doubling up to an hour. */
+const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
+
+/** Starts everything: the files first, then the admin interface, then the schedule. */
+export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: Overrides = {}): Promise<Daemon> {
+  await using stack = new AsyncDisposableStack();
+  const wiring = stack.use(wire(loaded, log, overrides));
+  const { mirror, limiter, ports, workers, config } = wiring;
+  const stopping = new AbortController();
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
+
+  async function tick(): Promise<void> {
+    if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
+    try {
+      const result = await pass(ports, workers, stopping.signal);
+      if (result.key_refused === null) {
+        key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
+      } else {
+        log.error({ message: result.key_refused, next_try_in_ms: key.pause }, 'the service refuses the key');
+        const not_before = ports.clock.now() + key.pause;
+        key = { refused: result.key_refused, pause: Math.min(2 * key.pause, keyRefusedPauseMs.longest), not_before };
+      }
+      if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
+      mirror.checkpoint();
+    } catch (error) {
+      broken.reject(error);
+    }
+  }
+
+  const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
+    db.close();
+  });
+  const admin: Admin = stack.use(
+    await startAdmin({
+      listen: config.admin.listen,
+      token: loaded.secrets.admin_token,
+      log,
+      status: () => ({ ...readStatus(reader, quarantineAfter), daemon: liveStatus(limiter, key.refused) }),
+      ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
+      price: (request) => priceResync(ports, request, config.budget.requests_per_second),
+      resync: (request) => requestResync(ports, request),
+      job: (job_id) => mirror.jobs.find(job_id),
+    }),
+  );
+  stack.use(everySecond(tick));
+  stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
+  const closing = stack.move();
+  return {
+    wiring,
+    admin: admin.address,
+    tick,
+    broken: broken.promise,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}

@@ -1,0 +1,107 @@
+import { Command, CommanderError } from 'commander';
+import type { Io } from './commands/io.ts';
+import { CataloguedError, type ExitCode, exitCodes } from './errors.ts';
+import { version } from './version.ts';
+
+/** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
+const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
+  run: {
+    summary: 'keep the mirror true: the daemon, in the foreground',
+    load: async (io) => (await import('./commands/run.ts')).runCommand(io),
+  },
+  demo: {
+    summary: 'see it work: a simulated service and a daemon, no account and no network needed',
+    load: async (io) => (await import('./commands/demo.ts')).demoCommand(io),
+  },
+  sandbox: {
+    summary: 'only the simulated service, to develop and test against',
+    load: async (io) => (await import('./commands/sandbox.ts')).sandboxCommand(io),
+  },
+  resync: {
+    summary: 'read the named records again, now',
+    load: async (io) => (await import('./commands/resync.ts')).resyncCommand(io),
+  },
+  status: {
+    summary: 'what is mirrored, how old it is, which promises are kept',
+    load: async (io) => (await import('./commands/status.ts')).statusCommand(io),
+  },
+  config: {
+    summary: 'check, show or describe the configuration',
+    load: async (io) => (await import('./commands/config.ts')).configCommand(io),
+  },
+};
+
+/** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
+export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
+  try {
+    const program = await programFor(args, io);
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    return report(error, io);
+  }
+}
+
+/** Thrown by a command that ran, and whose answer is no. */
+export class AnswerIsNo extends Error {
+  override readonly name = 'AnswerIsNo';
+}
+
+async function programFor(args: readonly string[], io: Io): Promise<Command> {
+  const program = new Command('catalogued')
+    .description("Keeps a partner's local copy of a ticketing service's catalogue true.")
+    .version(version)
+    .option(
+      '--config <file>',
+      'the configuration (default: $CATALOGUED_CONFIG, /etc/catalogued/catalogued.yaml or ./catalogued.yaml)',
+    )
+    .showSuggestionAfterError()
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued demo                                    # see it work, with nothing set up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it?',
+    );
+  const named = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
+  }
+  quiet(program, io);
+  return program;
+}
+
+/** Output goes through `io`, and errors are thrown: `main` is the one who ends. */
+function quiet(command: Command, io: Io): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => io.stdout.write(text),
+    writeErr: (text) => io.stderr.write(text.startsWith('error:') ? `Error:${text.slice('error:'.length)}` : text),
+  });
+  for (const each of command.commands) quiet(each, io);
+}
+
+function report(error: unknown, { stderr, signal }: Io): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.done;
+    if (error.code !== 'commander.help') stderr.write('Try: catalogued --help\n');
+    return exitCodes.usage;
+  }
+  if (isNamed(error, 'AnswerIsNo')) return exitCodes.no;
+  if (signal.aborted && error === signal.reason) return exitCodes.done;
+  if (error instanceof CataloguedError) {
+    stderr.write(`Error: ${error.message}\n`);
+    for (const detail of error.details) stderr.write(`  ${detail}\n`);
+    if (error.hint !== undefined) stderr.write(`Try: ${error.hint}\n`);
+    return error.exitCode;
+  }
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && /^SQLITE_(FULL|IOERR)/.test(code)) {
+    stderr.write(`Error: the disk fails: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
+    return exitCodes.io;
+  }
+  stderr.write(
+    `Error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nTry: report this, it is a bug of catalogued ${version}\n`,
+  );
+  return exitCodes.bug;
+}
+
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name;
+}

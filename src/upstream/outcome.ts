@@ -1,0 +1,18 @@
+/** What one call to the service can end in: expected outcomes are values. Codes are stable, kebab-case. */
+export type Outcome =
+  /** A complete body of JSON's type: its text, the hash and size of its bytes after inflating, and when it was asked for. */
+  | {
+      readonly kind: 'answer';
+      readonly text: string;
+      readonly hash: string;
+      readonly bytes: number;
+      readonly sent_at: number;
+    }
+  /** Back-pressure: nobody calls before `until` (null: the service did not say), and no record has failed. */
+  | { readonly kind: 'throttled'; readonly status: number; readonly until: number | null }
+  /** No connection: nothing was asked of the service. */
+  | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
+  /** The service answered no (400, 401, 403, 404, 410 …), in its own words. */
+  | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
+  /** Something came, and it cannot be used. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string };

@@ -1,0 +1,167 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
+import type { Config, LoadedConfig } from './config.ts';
+import { windows } from './domain/availability.ts';
+import type { Resource } from './domain/record.ts';
+import { CataloguedError, exitCodes } from './errors.ts';
+import { openInbox } from './inbox/inbox.ts';
+import type { Logger } from './log.ts';
+import { type Mirror, openMirror } from './mirror/mirror.ts';
+import { prepareDirectory } from './sqlite/directory.ts';
+import { acquireLock } from './sqlite/lock.ts';
+import type { Policy, SyncPorts } from './sync/ports.ts';
+import { prepareRecords } from './sync/prepare.ts';
+import { createUpstream } from './upstream/client.ts';
+import { createHttp } from './upstream/http.ts';
+import { createLimiter, type Limiter } from './upstream/limiter.ts';
+import { version } from './version.ts';
+
+/** What a test replaces: time and chance. */
+export interface Overrides {
+  readonly clock?: Clock;
+  readonly chance?: Chance;
+}
+
+/** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
+export interface Wiring extends AsyncDisposable {
+  readonly config: Config;
+  readonly mirror: Mirror;
+  readonly limiter: Limiter;
+  readonly ports: Omit<SyncPorts, 'progressed'>;
+  /** How many records are worked on at a time. */
+  readonly workers: number;
+}
+
+/**
+ * Takes the lock (75), opens both files and wires the client to them. Closing happens in the reverse order and notes
+ * a clean end.
+ */
+export function wire(
+  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  log: Logger,
+  overrides: Overrides = {},
+): Wiring {
+  const clock = overrides.clock ?? systemClock;
+  const chance = overrides.chance ?? systemChance;
+  const stack = new AsyncDisposableStack();
+  try {
+    const { state_dir, inbox_path, path } = config.mirror;
+    prepareDirectory(dirname(path), 0o3770);
+    ownDirectory(state_dir);
+    prepareDirectory(dirname(inbox_path), 0o700);
+    stack.use(acquireLock(state_dir));
+    const inbox = stack.use(openInbox(inbox_path, path));
+    stack.defer(() => inbox.stopped(path, clock.now()));
+    const [language] = config.service.languages;
+    const [currency] = config.service.currencies;
+    const mirror = stack.use(
+      openMirror({
+        path,
+        pair_id: inbox.pair_id,
+        written_by: `catalogued ${version}`,
+        language,
+        currency,
+        backups: backupsIn(config.backup.directory),
+        clean: inbox.clean,
+      }),
+    );
+    const { budget, service } = config;
+    const profile = service.profile;
+    const limiter = stack.use(
+      createLimiter({
+        budget,
+        clock,
+        chance,
+        burst_statuses: profile.burst_statuses,
+      }),
+    );
+    const http = stack.use(
+      createHttp({
+        base_url: service.base_url,
+        authorization: profile.authorization,
+        key: secrets.api_key,
+        user_agent: service.user_agent,
+        timeouts: profile.timeouts,
+        connections: budget.concurrency,
+        throttle_statuses: profile.throttle_statuses,
+        clock,
+      }),
+    );
+    const upstream = createUpstream({
+      http,
+      limiter,
+      profile,
+      select: queryOf(service.select),
+      commission: config.mirror.commission,
+    });
+    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config) };
+    prepareRecords(ports);
+    const closing = stack.move();
+    return {
+      config,
+      mirror,
+      limiter,
+      ports,
+      workers: budget.concurrency,
+      [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    };
+  } catch (error) {
+    // Nothing here needs an await to be given back; what failed is thrown on.
+    void stack.disposeAsync();
+    throw error;
+  }
+}
+
+/** What is mirrored and how often it is read, from the configuration. */
+export function policyOf(config: Config): Policy {
+  const { service, cadence } = config;
+  const { paths, days_per_request } = service.profile;
+  const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(
+    (resource) => paths[resource] !== null,
+  );
+  return {
+    extent: {
+      languages: service.languages,
+      currencies: service.currencies,
+      windows: windows(cadence.availability, days_per_request),
+      resources: new Set<Resource>([...resources, ...(paths.product === null ? [] : (['product_detail'] as const))]),
+    },
+    cadence,
+    daysPerRequest: days_per_request,
+    excluded: new Set(service.select.exclude_product_ids),
+    included: service.select.include_product_ids,
+  };
+}
+
+/** Verified copies that exist, oldest first. */
+function backupsIn(directory: string): string[] {
+  return existsSync(directory)
+    ? readdirSync(directory)
+        .filter((name) => name.endsWith('.db'))
+        .sort()
+        .map((name) => join(directory, name))
+    : [];
+}
+
+/** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */
+function ownDirectory(path: string): void {
+  const { mode, uid } = prepareDirectory(path, 0o700);
+  const ours = process.getuid === undefined || uid === process.getuid();
+  if (ours && (mode & 0o077) === 0) return;
+  throw new CataloguedError(
+    'state-directory',
+    `the state directory ${path} ${ours ? 'can be entered by others' : 'belongs to somebody else'}`,
+    {
+      exitCode: exitCodes.permission,
+      hint: `make it this user's alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
+    },
+  );
+}
+
+function queryOf(select: Config['service']['select']): Record<string, string | readonly string[]> {
+  const { include_product_ids: _, exclude_product_ids: __, ...filters } = select;
+  return Object.fromEntries(
+    Object.entries(filters).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  );
+}

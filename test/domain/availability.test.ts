@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type DayForm, summarise, type Tiers, tierStarts, windows } from '../../src/domain/availability.ts';
+
+const hour = 3_600_000;
+const tiers: Tiers = {
+  horizon: 92,
+  near: { days: 14, every: 6 * hour },
+  middle: { days: 31, every: 12 * hour },
+  far: { every: 24 * hour },
+};
+
+describe('the summary of a date', () => {
+  it.each<[string, DayForm, object]>([
+    [
+      'takes the least retail price above 0',
+      [
+        5,
+        null,
+        [
+          [
+            600,
+            5,
+            [
+              [1, 4, 1850],
+              [2, 4, 900],
+              [3, 4, 0],
+            ],
+          ],
+        ],
+      ],
+      { available: true, lowest_price: 900, max_tickets: 4, availability: 5 },
+    ],
+    [
+      'is 0 where all prices are 0',
+      [5, null, [[-1, 5, [[1, 4, 0]]]]],
+      { available: true, lowest_price: 0, max_tickets: 4, availability: 5 },
+    ],
+    [
+      'has no price where none is exact',
+      [5, null, [[-1, 5, [[1, 4, null]]]]],
+      { available: true, lowest_price: null, max_tickets: 4, availability: 5 },
+    ],
+    [
+      'is sold out where no variant is left',
+      [0, null, [[-1, 0, [[1, 0, 500]]]]],
+      { available: false, lowest_price: null, max_tickets: 0, availability: 0 },
+    ],
+    [
+      'ignores the price of a full slot',
+      [
+        3,
+        null,
+        [
+          [600, 0, [[1, 4, 100]]],
+          [660, 3, [[1, 4, 200]]],
+        ],
+      ],
+      { available: true, lowest_price: 200, max_tickets: 4, availability: 3 },
+    ],
+    [
+      'is sold out without slots',
+      [null, null, []],
+      { available: false, lowest_price: null, max_tickets: null, availability: null },
+    ],
+    [
+      'counts a slot that does not say how much it has',
+      [null, null, [[600, null, [[1]]]]],
+      { available: true, lowest_price: null, max_tickets: null, availability: null },
+    ],
+  ])('%s', (_, form, summary) => {
+    expect(summarise(form)).toEqual(summary);
+  });
+});
+
+describe('windows', () => {
+  it('cover 92 days in three requests, the first of which serves the near and the middle tier', () => {
+    expect(windows(tiers, 31)).toEqual([
+      { part: 0, first_day: 0, last_day: 30, every: 6 * hour },
+      { part: 1, first_day: 31, last_day: 61, every: 24 * hour },
+      { part: 2, first_day: 62, last_day: 91, every: 24 * hour },
+    ]);
+    expect(tierStarts(tiers)).toEqual([0, 14, 31]);
+  });
+
+  it('cover every day of any horizon once, within the limit of a request', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 365 }), fc.integer({ min: 1, max: 31 }), (horizon, limit) => {
+        const days = windows({ ...tiers, horizon }, limit).flatMap(({ first_day, last_day }) => {
+          expect(last_day - first_day + 1).toBeLessThanOrEqual(limit);
+          return Array.from({ length: last_day - first_day + 1 }, (_, index) => first_day + index);
+        });
+        expect(days).toEqual(Array.from({ length: horizon }, (_, day) => day));
+      }),
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { minorUnitExponent, minorUnits } from '../../src/domain/money.ts';
+
+describe('minor units', () => {
+  it.each([
+    ['18.5', 'EUR', 1850],
+    ['17.0', 'EUR', 1700],
+    ['9', 'EUR', 900],
+    ['0', 'EUR', 0],
+    ['0.1', 'EUR', 10],
+    ['33.62', 'EUR', 3362],
+    ['232.89', 'USD', 23289],
+    ['1200', 'JPY', 1200],
+    ['1200.0', 'JPY', 1200],
+    ['1.234', 'KWD', 1234],
+    ['1.2340', 'TND', 1234],
+    ['100', 'HUF', 10000],
+    ['-2.5', 'EUR', -250],
+    ['18.505', 'EUR', null],
+    ['1200.5', 'JPY', null],
+    ['1e3', 'EUR', null],
+    ['Infinity', 'EUR', null],
+    ['', 'EUR', null],
+    ['12', 'XXY', null],
+    ['90071992547409.92', 'EUR', null],
+  ])('%s %s is %s', (text, currency, amount) => {
+    expect(minorUnits(text, currency)).toBe(amount);
+  });
+
+  it('has the exponents that the runtime gets wrong', () => {
+    expect(['HUF', 'COP', 'IQD', 'LBP', 'XYZ'].map(minorUnitExponent)).toEqual([2, 2, 3, 2, null]);
+  });
+
+  it('is exact for every amount, however it is written', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e12 }),
+        fc.constantFrom('EUR', 'JPY', 'KWD'),
+        fc.nat(3),
+        (amount, currency, zeros) => {
+          const exponent = minorUnitExponent(currency) ?? 0;
+          const digits = String(amount).padStart(exponent + 1, '0');
+          const text =
+            exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}${'0'.repeat(zeros)}`;
+          expect(minorUnits(text, currency)).toBe(amount);
+        },
+      ),
+    );
+  });
+});

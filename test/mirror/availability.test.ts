@@ -1,0 +1,235 @@
+import { expect, it } from 'vitest';
+import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/availability.ts';
+import { addDays } from '../../src/domain/dates.ts';
+import type { ProductEntry } from '../../src/domain/product.ts';
+import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+
+const hour = 3_600_000;
+const tiers: Tiers = {
+  horizon: 92,
+  near: { days: 14, every: 6 * hour },
+  middle: { days: 31, every: 12 * hour },
+  far: { every: 24 * hour },
+};
+const now = Date.now();
+const today = new Date(now).toISOString().slice(0, 10);
+const day = (offset: number) => addDays(today, offset);
+
+const product: ProductEntry = {
+  product_id: 7, title: 'Tower', tagline: null, sale_status: 'enabled', disabled_reason: null, expected_reopening: null, from_price: 900,
+  city_id: 1, city_name: 'A', country_id: 1, country_name: 'B', venue_id: 5, latitude: 1, longitude: 2, timezone: 'UTC', rating: 4.5,
+  tag_ids: [], images: [], document: '{"id":"7"}',
+}; // biome-ignore format: one product
+
+function put(test: TestMirror, entry: Partial<ProductEntry> = {}): void {
+  const primary = { language: 'en', currency: 'EUR' };
+  test.mirror.transaction(() => {
+    test.mirror.products.store(
+      { ...product, ...entry },
+      { source: 'list', ...primary, primary, sent_at: now, now, stale_at: now + hour },
+    );
+    test.mirror.writeZones(now);
+  });
+}
+
+function form(price: number, availability = 5): DayForm {
+  return [
+    availability,
+    'UTC',
+    [
+      [600, availability, [[1, 4, price, price - 100, 100]]],
+      [-1, 2, [[2, 2, price + 500]]],
+    ],
+  ];
+}
+
+function answer(days: Record<number, DayForm>, covered_to: string): AvailabilityAnswer {
+  return {
+    sales_enabled: true,
+    covered_to,
+    max_tickets_per_order: 20,
+    days: new Map(Object.entries(days).map(([offset, each]) => [day(Number(offset)), each])),
+    variants: [{ variant_id: 1, document: '{"id":1,"label":"Adult"}' }],
+    context: '{}',
+  };
+}
+
+function store(
+  test: TestMirror,
+  read: { from: number; sent_at?: number; hash?: string },
+  given: AvailabilityAnswer,
+): number {
+  const { from, sent_at = now, hash = 'h1' } = read;
+  return test.mirror.transaction(() =>
+    test.mirror.availability.store(
+      { product_id: 7, currency: 'EUR', from: day(from), sent_at, now, hash, today, tiers },
+      given,
+    ),
+  );
+}
+
+it('a covered date without tickets is sold out, one never fetched has no row', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({ 0: form(1850), 2: form(900) }, day(2)));
+  expect(
+    test.all(
+      'SELECT date, state, lowest_price, max_tickets, availability, max_tickets_per_order, stale FROM availability_days',
+    ),
+  ).toEqual([
+    {
+      date: day(0),
+      state: 'available',
+      lowest_price: 1850,
+      max_tickets: 4,
+      availability: 5,
+      max_tickets_per_order: 20,
+      stale: 0,
+    },
+    {
+      date: day(1),
+      state: 'sold_out',
+      lowest_price: null,
+      max_tickets: null,
+      availability: null,
+      max_tickets_per_order: 20,
+      stale: 0,
+    },
+    {
+      date: day(2),
+      state: 'available',
+      lowest_price: 900,
+      max_tickets: 4,
+      availability: 5,
+      max_tickets_per_order: 20,
+      stale: 0,
+    },
+  ]);
+});
+
+it('slots come out as rows, with the time as people write it', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({ 0: form(1850) }, day(0)));
+  expect(
+    test.all(
+      'SELECT time, variant_id, availability, max_tickets, retail_price, ticket_value, booking_fee, commission FROM availability_slots',
+    ),
+  ).toEqual([
+    {
+      time: '10:00',
+      variant_id: 1,
+      availability: 5,
+      max_tickets: 4,
+      retail_price: 1850,
+      ticket_value: 1750,
+      booking_fee: 100,
+      commission: null,
+    },
+    {
+      time: 'whole_day',
+      variant_id: 2,
+      availability: 2,
+      max_tickets: 2,
+      retail_price: 2350,
+      ticket_value: null,
+      booking_fee: null,
+      commission: null,
+    },
+  ]);
+});
+
+it('an unchanged day is not written again, a day that sells out loses its slots', () => {
+  using test = testMirror();
+  put(test);
+  expect(store(test, { from: 0 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(2);
+  expect(store(test, { from: 0, sent_at: now + 1 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(0);
+  expect(store(test, { from: 0, sent_at: now + 2 }, answer({ 1: form(900) }, day(1)))).toBe(1);
+  expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'sold_out' }, { state: 'available' }]);
+  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM day_document')).toEqual([{ n: 1 }]);
+});
+
+it('an answer costs a span a tier, each stale after its own cadence', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({}, day(30)));
+  expect(test.all('SELECT from_date, to_date, stale_at - checked_at AS cadence FROM availability_span')).toEqual([
+    { from_date: day(0), to_date: day(13), cadence: 6 * hour },
+    { from_date: day(14), to_date: day(30), cadence: 12 * hour },
+  ]);
+  test.mirror.transaction(() =>
+    test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: now + hour }),
+  );
+  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM availability_span')).toEqual([
+    { checked_at: now + hour, cadence: 6 * hour },
+    { checked_at: now + hour, cadence: 12 * hour },
+  ]);
+});
+
+it('a narrow live check splits the span, and a late answer does not overwrite it', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({ 3: form(900) }, day(10)));
+  store(test, { from: 3, sent_at: now + 100, hash: 'live' }, answer({ 3: form(1200) }, day(4)));
+  store(test, { from: 0, sent_at: now + 50, hash: 'late' }, answer({ 3: form(500), 5: form(600) }, day(10)));
+  expect(
+    test.all('SELECT from_date, to_date, checked_at, body_hash FROM availability_span ORDER BY from_date'),
+  ).toEqual([
+    { from_date: day(0), to_date: day(2), checked_at: now + 50, body_hash: 'late' },
+    { from_date: day(3), to_date: day(4), checked_at: now + 100, body_hash: 'live' },
+    { from_date: day(5), to_date: day(10), checked_at: now + 50, body_hash: 'late' },
+  ]);
+  const prices = test.all('SELECT date, lowest_price FROM bookable_days ORDER BY date');
+  expect(prices).toEqual([
+    { date: day(3), lowest_price: 1200 },
+    { date: day(5), lowest_price: 600 },
+  ]);
+});
+
+it('an answer from a machine that lived in 2038 is overwritten', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0, sent_at: Date.parse('2038-01-19T00:00:00Z') }, answer({ 0: form(1) }, day(0)));
+  store(test, { from: 0 }, answer({ 0: form(900) }, day(0)));
+  expect(test.all('SELECT lowest_price, checked_at FROM availability_days')).toEqual([
+    { lowest_price: 900, checked_at: now },
+  ]);
+});
+
+it('no day of a product that is not sellable is offered, whatever was stored', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({ 0: form(900) }, day(1)));
+  put(test, { sale_status: 'disabled' });
+  expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'not_on_sale' }, { state: 'not_on_sale' }]);
+  expect(test.all('SELECT * FROM bookable_days')).toEqual([]);
+});
+
+it('days before today at the venue are not shown, also before they are pruned', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: -2 }, answer({ [-2]: form(900), [-1]: form(900), 0: form(900) }, day(0)));
+  expect(test.all('SELECT date FROM availability_days')).toEqual([{ date: day(0) }]);
+  test.mirror.transaction(() => test.mirror.availability.prune({ product_id: 7, currency: 'EUR' }, today));
+  expect(test.all('SELECT date FROM day')).toEqual([{ date: day(0) }]);
+  expect(test.all('SELECT count(*) AS n FROM day_document')).toEqual([{ n: 1 }]);
+});
+
+it('a search by date and price, and a calendar, run on an index', () => {
+  using test = testMirror();
+  const plan = (sql: string) => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
+  const search = plan(
+    "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_price LIMIT 50",
+  );
+  expect(search.join('\n')).toContain('INDEX day_bookable (currency=? AND date=?)');
+  expect(search.join('\n')).not.toContain('TEMP B-TREE');
+  for (const view of ['availability_days', 'availability_slots']) {
+    const calendar = plan(
+      `SELECT * FROM ${view} WHERE product_id = 7 AND currency = 'EUR' AND date BETWEEN '2026-12-01' AND '2026-12-31'`,
+    );
+    expect(calendar[0]).toBe('SEARCH d USING PRIMARY KEY (product_id=? AND currency=? AND date>? AND date<?)');
+    expect(calendar.filter((step) => /^SCAN (?!t|o\b)/.test(step))).toEqual([]);
+  }
+  expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
+  expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);
+});

@@ -1,0 +1,141 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseExact } from '../../src/domain/exact-json.ts';
+import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
+import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
+import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
+
+const question = { from: '2026-12-01', to: '2026-12-31', currency: 'EUR', commission: false };
+
+/** The example of service-facts.md section 12, with a member that nobody documents at every level. */
+const availability = {
+  success: true, sales_enabled: true, dynamic_pricing: false, capped_at: null, max_tickets_per_order: 20, weather: 'mild',
+  dates: [{ date: '2026-12-01', availability: 38, holiday: 'yes', timeslots: [
+    { time: '10:00', timezone: 'Europe/Amsterdam', availability: 18, gate: 'B', variants: [
+      { id: 40101, max_tickets: 10, currency: 'EUR', pricing_restriction: null, note: 'x',
+        price_mediation: { total_retail_price_incl_vat: 18.5, sale_ticket_value_incl_vat: 17.0, booking_fee_incl_vat: 1.5, distributor_commission_excl_vat: 1.2, levy: 0.1 } },
+      { id: '40102', max_orders: 10, currency: 'EUR', pricing_restriction: 3,
+        price_mediation: { total_retail_price_incl_vat: 9, sale_ticket_value_incl_vat: 8.255, booking_fee_incl_vat: 0.75, distributor_commission_excl_vat: 0.6 } }] }] }],
+  variants: [{ id: 40101, label: 'Adult (18+)' }, { id: 40102, label: 'Child' }],
+  groups: [{ id: 7, name: 'Default' }],
+}; // biome-ignore format: the service's own layout
+
+describe('an availability answer', () => {
+  it('becomes compact rows in minor units, and everything without a place is kept', () => {
+    const answer = decodeAvailability(availability, question);
+    expect(answer.days.get('2026-12-01')).toEqual([
+      38,
+      'Europe/Amsterdam',
+      [[600, 18, [
+        [40101, 10, 1850, 1700, 150, null, null, { note: 'x', price_mediation: { levy: 0.1 } }],
+        [40102, 10, 900, null, 75, null, 3, { max_orders: 10, price_mediation: { sale_ticket_value_incl_vat: 8.255 } }],
+      ], { gate: 'B' }]],
+      { holiday: 'yes' },
+    ]); // biome-ignore format: rows
+    expect(JSON.parse(answer.context)).toEqual({
+      dynamic_pricing: false,
+      weather: 'mild',
+      groups: [{ id: 7, name: 'Default' }],
+    });
+    expect(answer).toMatchObject({ sales_enabled: true, covered_to: '2026-12-31', max_tickets_per_order: 20 });
+  });
+
+  it('keeps the commission where it is asked for', () => {
+    const day = decodeAvailability(availability, { ...question, commission: true }).days.get('2026-12-01');
+    expect(day?.[2][0]?.[2][0]?.[5]).toBe(120);
+  });
+
+  it('ends where the service capped it', () => {
+    expect(decodeAvailability({ ...availability, capped_at: '2026-12-20' }, question).covered_to).toBe('2026-12-20');
+    expect(decodeAvailability({ ...availability, capped_at: '2027-06-01' }, question).covered_to).toBe('2026-12-31');
+  });
+
+  it('shows no price in a currency that was not asked for, and keeps it', () => {
+    const [offer] =
+      decodeAvailability(availability, { ...question, currency: 'USD' }).days.get('2026-12-01')?.[2][0]?.[2] ?? [];
+    expect(offer?.slice(0, 7)).toEqual([40101, 10, null, null, null, null, null]);
+    expect(offer?.[7]).toMatchObject({ currency: 'EUR', price_mediation: { total_retail_price_incl_vat: 18.5 } });
+  });
+
+  it.each<[string, unknown]>([
+    ['success is false', { ...availability, success: false }],
+    ['dates are missing', { ...availability, dates: undefined }],
+    ['dates are null', { ...availability, dates: null }],
+    ['variants are missing', { ...availability, variants: undefined }],
+    ['a date is none', { ...availability, dates: [{ date: '2026-02-30', timeslots: [] }] }],
+    ['a date stands twice', { ...availability, dates: [...availability.dates, ...availability.dates] }],
+    ['a slot has no variants', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ time: '10:00' }] }] }],
+    ['it is an array', []],
+    ['it is null', null],
+  ])('is a failed read where %s', (_, json) => {
+    expect(() => decodeAvailability(json, question)).toThrow(expect.objectContaining({ name: 'WrongShape' }));
+  });
+});
+
+describe('checkout information', () => {
+  it('is a failed read without its flags', () => {
+    expect(() => decodeCheckoutInformation({ success: true })).toThrow(expect.objectContaining({ name: 'WrongShape' }));
+  });
+});
+
+describe('a product page', () => {
+  it('rejects the row whose id cannot be told apart, and keeps the others', () => {
+    const page = decodeProductPage(
+      parseExact(
+        '{"success":true,"products":[{"id":"9007199254740993"},{"id":9007199254740993},{"id":"7","price":17.0,"currency":"EUR"}],"pagination":{"page":1,"page_size":100,"total":3}}',
+      ),
+      'EUR',
+    );
+    expect(page.entries.map(({ product_id, from_price }) => [product_id, from_price])).toEqual([[7, 1700]]);
+    expect(page.rejected).toHaveLength(2);
+    expect(page).toMatchObject({ total: 3, last: true });
+  });
+
+  it('treats an unknown sale status as data that is not sellable', () => {
+    const page = decodeProductPage(
+      {
+        products: [
+          { id: 1, sale_status: 'paused' },
+          { id: 2, sale_status: 'available' },
+        ],
+      },
+      'EUR',
+    );
+    expect(page.entries.map((entry) => entry.sale_status)).toEqual(['unknown', 'enabled']);
+  });
+
+  it('knows both names of the credit, and an empty one is none', () => {
+    const url = (name: string) => `https://cdn.example/images/content/${name}.jpg?w=500`;
+    const images = [
+      { large: url('0A1B2C3D4E5F60718293A4B5C6D7E8F9'), credit: 'A. Photographer' },
+      { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'B' },
+      { large: url('2a1b2c3d4e5f60718293a4b5c6d7e8f9'), credit: '  ' },
+      { large: url('short'), credit: null },
+      { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'a second time' },
+    ];
+    const [entry] = decodeProductPage({ products: [{ id: 1, images }] }, 'EUR').entries;
+    expect(entry?.images?.map(({ image_key, position, credit }) => [image_key, position, credit])).toEqual([
+      ['0a1b2c3d4e5f60718293a4b5c6d7e8f9', 0, 'A. Photographer'],
+      ['1a1b2c3d4e5f60718293a4b5c6d7e8f9', 1, 'B'],
+      ['2a1b2c3d4e5f60718293a4b5c6d7e8f9', 2, null],
+      [expect.stringMatching(/^u-[0-9a-f]{32}$/), 3, null],
+    ]);
+  });
+});
+
+const recorded = new URL('../../../shared/data/', import.meta.url);
+
+describe.runIf(existsSync(recorded))('the recorded answers of 2018', () => {
+  it.each(['recorded-product_en_usd.json', 'recorded-product_nl_eur.json'])(
+    '%s decodes without losing a member',
+    (name) => {
+      const json = JSON.parse(readFileSync(new URL(name, recorded), 'utf8')) as { product: Record<string, unknown> };
+      const entry = decodeProductDetail(json, 973698, name.includes('usd') ? 'USD' : 'EUR');
+      const { images, ...rest } = json.product;
+      expect(JSON.parse(entry.document)).toEqual(rest);
+      expect(entry.images?.map(({ document }) => JSON.parse(document) as unknown)).toEqual(images);
+      expect(entry).toMatchObject({ product_id: 973698, sale_status: 'enabled', venue_id: 124297 });
+      expect(entry.images?.every(({ credit, large_url }) => credit === null && large_url !== null)).toBe(true);
+    },
+  );
+});
