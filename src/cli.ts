@@ -1,30 +1,54 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
 // The first thing checked, before any native import: better-sqlite3 ends an older Node with a segmentation fault.
 const needed = 26;
-if (Number(process.versions.node.split('.')[0]) < needed) {
+// `npm ci` brings a Node along for hosts whose own is older; it stands beside dist/ in a checkout.
+const projectNode = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+
+if (Number(process.versions.node.split('.')[0]) >= needed) await run();
+else if (existsSync(projectNode)) handOver();
+else {
   process.stderr.write(
-    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\n` +
-      'Try: npm ci, which brings one along, then npm start or npx catalogued\n',
+    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\nTry: npm ci, which brings one along, then the same command again\n`,
   );
-  process.exit(78);
+  process.exitCode = 78;
 }
 
-const { main } = await import('./main.ts');
-const stopping = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (stopping.signal.aborted) process.exit(70);
-    stopping.abort(new Error(`stopped by ${signal}`));
+/** Goes on under the project's Node as a child that gets our signals and ends with us, even where we are killed. */
+function handOver(): void {
+  const child = spawn(projectNode, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // A terminal sends SIGINT to both of us: only what was sent to us alone is passed on.
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? (signal === 'SIGKILL' ? 137 : 70);
   });
 }
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of a pipe has left (`catalogued status | head -1`): nobody is there to tell.
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
-process.exitCode = await main(process.argv.slice(2), {
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  signal: stopping.signal,
-});
+
+async function run(): Promise<void> {
+  // Handed over by an older Node that is gone: end as it did, at once.
+  process.on('disconnect', () => process.exit(70));
+  process.channel?.unref();
+
+  const { main } = await import('./main.ts');
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) process.exit(70);
+      stopping.abort(new Error(`stopped by ${signal}`));
+    });
+  }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe has left (`catalogued status | head -1`): nobody is there to tell.
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  const { stdout, stderr, env } = process;
+  process.exitCode = await main(process.argv.slice(2), { stdout, stderr, env, signal: stopping.signal });
+}

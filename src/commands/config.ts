@@ -106,10 +106,10 @@ function withSecrets(file: string, io: Io): Row[] {
 }
 
 function rowsOf({ config, origin }: ParsedConfig): Row[] {
-  return configKeys().map((key) => [key, readable(key, valueOf(config, key)), origin(key)]);
+  return configKeys().map((key) => [key, readable(key, setting(config, key)), origin(key)]);
 }
 
-function valueOf(config: Config, key: string): unknown {
+function setting(config: Config, key: string): unknown {
   return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown> | null)?.[name], config);
 }
 

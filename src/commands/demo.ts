@@ -1,1 +1,2 @@
-export const demoCommand = null as never;
+import { Command } from 'commander';
+export function demoCommand(_: unknown): Command { return new Command('demo'); }

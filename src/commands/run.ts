@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { configPath, loadConfig } from '../config.ts';
 import { startDaemon } from '../daemon.ts';
 import { createLog } from '../log.ts';
+import { aborted } from './aborted.ts';
 import type { Io } from './io.ts';
 
 export function runCommand(io: Io): Command {
@@ -25,11 +26,4 @@ export function runCommand(io: Io): Command {
       await Promise.race([aborted(io.signal), daemon.broken]);
       log.info('daemon stopping');
     });
-}
-
-export function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise;
 }

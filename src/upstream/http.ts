@@ -1,16 +1,21 @@
 import { hash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
-import { errors, Pool } from 'undici';
+import { type Dispatcher, errors, Pool } from 'undici';
 import { type Clock, DeadlineExceeded } from '../clock.ts';
-import type { Outcome } from './outcome.ts';
+import { inflate } from './inflate.ts';
+import { type Failed, failed, type Outcome } from './outcome.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpOptions {
+  /** The service's origin; a path in it is not used. */
   readonly base_url: string;
   /** The header that carries the key, as `<scheme> <key>`; no header, no key. */
   readonly authorization: { readonly header: string | null; readonly scheme: string };
   readonly key: { reveal(): string } | null;
   readonly user_agent: string;
+  /**
+   * Milliseconds of the machine's own time, whatever `clock` says: to connect, from sending to the first byte, and
+   * between two bytes. Backstops: what ends a call for sure is its deadline.
+   */
   readonly timeouts: { readonly connect: number; readonly headers: number; readonly idle: number };
   readonly connections: number;
   /** Statuses that mean "less, please" (service profile). */
@@ -27,19 +32,30 @@ export interface GetOptions {
 }
 
 export interface Http extends AsyncDisposable {
-  /** One GET, tried once. Rejects only with the reason of an aborted `signal`. */
+  /**
+   * One GET of an absolute path, tried once. Rejects only with the reason of an aborted `signal`, and for a path that
+   * is none. Messages carry neither the key nor an address nor the query.
+   */
   get(path: string, query: Readonly<Record<string, string | readonly string[]>>, options: GetOptions): Promise<Outcome>;
 }
 
 /** A body longer than this cannot be used; ends the transfer. */
 class TooLarge extends Error {}
 
-/** The service over HTTP: one pool of connections to one origin. Redirects are not followed, so the key goes nowhere else. */
+/** As much of a refusal's body as is read for its words. */
+const refusalBytes = 64 * 1024;
+
+/**
+ * The service over HTTP: one pool of connections to one origin. Redirects are not followed and no proxy is used, so the
+ * key goes nowhere else.
+ */
 export function createHttp(options: HttpOptions): Http {
   const { base_url, authorization, key, user_agent, timeouts, clock } = options;
   const pool = new Pool(new URL(base_url).origin, {
     connections: options.connections,
     pipelining: 1,
+    // HTTP/2 tells a broken transfer from a whole one in other ways; every rule here was tried on HTTP/1.1 only.
+    allowH2: false,
     connect: { timeout: timeouts.connect },
     headersTimeout: timeouts.headers,
     bodyTimeout: timeouts.idle,
@@ -56,11 +72,13 @@ export function createHttp(options: HttpOptions): Http {
   async function get(
     path: string,
     query: Readonly<Record<string, string | readonly string[]>>,
-    get: GetOptions,
+    { deadline_ms, max_bytes, signal }: GetOptions,
   ): Promise<Outcome> {
-    get.signal.throwIfAborted();
-    using deadline = clock.deadline(get.deadline_ms, get.signal);
+    signal.throwIfAborted();
+    if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
+    using deadline = clock.deadline(deadline_ms, signal);
     const sent_at = clock.now();
+    let answering = false;
     try {
       const response = await pool.request({
         method: 'GET',
@@ -68,46 +86,61 @@ export function createHttp(options: HttpOptions): Http {
         headers,
         signal: deadline.signal,
       });
-      const body = await collect(response.body, get.max_bytes);
-      return judge(response.statusCode, response.headers, body, { ...get, sent_at, options });
+      answering = true;
+      const { statusCode: status, body } = response;
+      const verdict = judgeHead(response, options);
+      if (verdict !== null) {
+        await spend(body, deadline.signal);
+        signal.throwIfAborted();
+        return verdict;
+      }
+      if (status !== 200) return refused(status, await refusal(response), key);
+      const raw = await collect(body, max_bytes);
+      return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sent_at);
     } catch (error) {
-      get.signal.throwIfAborted();
-      return outcomeOf(error, deadline.signal.reason);
+      signal.throwIfAborted();
+      return outcomeOf(error, deadline.signal.reason, answering);
     }
   }
 
   return { get, [Symbol.asyncDispose]: () => pool.destroy() };
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-type Judging = GetOptions & { readonly sent_at: number; readonly options: HttpOptions };
-
-function judge(status: number, headers: Headers, raw: Buffer, { sent_at, max_bytes, options }: Judging): Outcome {
-  if (options.throttle_statuses.includes(status)) {
-    const now = options.clock.now();
-    const wait = parseRetryAfter(header(headers, 'retry-after'), header(headers, 'date'), now);
+/** What the status and the headers decide by themselves; null where the body has a say. */
+function judgeHead(response: Dispatcher.ResponseData, { throttle_statuses, clock }: HttpOptions): Outcome | null {
+  const status = response.statusCode;
+  if (throttle_statuses.includes(status)) {
+    const now = clock.now();
+    const wait = parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
     return { kind: 'throttled', status, until: wait === null ? null : now + wait };
   }
+  if (status >= 400 && status < 500) return null;
   if (status >= 300 && status < 400)
     return failed('redirect', `the service redirects (${status}); redirects are not followed`);
-  if (status >= 500) return failed(`status-${status}`, `the service answered ${status}`);
-  const body = inflate(raw, header(headers, 'content-encoding'), max_bytes);
-  if ('kind' in body) return body;
-  if (status >= 400) return refused(status, body);
   if (status !== 200) return failed(`status-${status}`, `the service answered ${status}`);
-  const type = header(headers, 'content-type') ?? '';
-  if (!/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type))
-    return failed('not-json-type', `the answer is of type ${type.slice(0, 80) || 'none'}`);
+  const type = header(response, 'content-type')?.trim() ?? '';
+  if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
+  return failed('not-json-type', `the answer is of type ${line(type, 80) || 'none'}`);
+}
+
+function read(body: Buffer | Failed, sent_at: number): Outcome {
+  if ('kind' in body) return body;
   const text = decode(body);
   if (text === null) return failed('invalid-utf8', 'the body is not UTF-8');
   return { kind: 'answer', text, hash: hash('sha256', body), bytes: body.length, sent_at };
 }
 
+/** Reads a body that nobody needs, so that its connection can be used again; too long or broken, it costs the connection. */
+async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+  try {
+    await body.dump({ limit: refusalBytes, signal });
+  } catch {
+    // What the answer meant is known already.
+  }
+}
+
 /** Reads a body to its end, or gives it up: compressed bytes count here, inflated ones in `inflate`. */
-async function collect(
-  body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown },
-  max_bytes: number,
-): Promise<Buffer> {
+async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -118,17 +151,18 @@ async function collect(
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
 }
 
-function inflate(body: Buffer, encoding: string | undefined, max_bytes: number): Buffer | Outcome {
-  if (encoding === undefined || encoding === 'identity') return body;
-  if (encoding.toLowerCase() !== 'gzip')
-    return failed('bad-encoding', `the body is encoded as ${encoding.slice(0, 40)}`);
+/** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
+async function refusal(response: Dispatcher.ResponseData): Promise<string> {
   try {
-    return gunzipSync(body, { maxOutputLength: max_bytes });
+    const body = inflate(
+      await collect(response.body, refusalBytes),
+      header(response, 'content-encoding'),
+      refusalBytes,
+    );
+    return 'kind' in body ? '' : (decode(body) ?? '');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      return failed('too-large', `the body inflates to more than ${max_bytes} bytes`);
-    }
-    return failed('bad-encoding', 'the body is not the gzip it claims to be');
+    if (error instanceof TooLarge) return '';
+    throw error;
   }
 }
 
@@ -143,22 +177,35 @@ function decode(body: Buffer): string | null {
 }
 
 /** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
-function refused(status: number, body: Buffer): Outcome {
-  const text = decode(body.subarray(0, 64 * 1024)) ?? '';
+function refused(status: number, text: string, key: HttpOptions['key']): Outcome {
   let members: { error_code?: unknown; error?: unknown; message?: unknown } = {};
   try {
     members = (JSON.parse(text) as typeof members | null) ?? {};
   } catch {
     // Not JSON: the status has to do.
   }
-  const code = [members.error_code, members.error].find((value) => typeof value === 'string') ?? `status-${status}`;
+  const code = [members.error_code, members.error].find((value) => typeof value === 'string' && value !== '');
   const message = typeof members.message === 'string' ? members.message : `the service answered ${status}`;
   return {
     kind: 'refused',
     status,
-    code: String(code).slice(0, 80),
-    message: message.replace(/\s+/g, ' ').slice(0, 300),
+    code: typeof code === 'string' ? line(withoutSecrets(code, key), 80) : `status-${status}`,
+    message: line(withoutSecrets(message, key), 300),
   };
+}
+
+/** The service may repeat what was sent to it. */
+function withoutSecrets(text: string, key: HttpOptions['key']): string {
+  const secret = key?.reveal() ?? '';
+  return (secret === '' ? text : text.replaceAll(secret, '[key]')).replace(/https?:\/\/[^\s"'<>]+/gi, '[address]');
+}
+
+/** One line of at most `length` characters, without what would steer a terminal. */
+function line(text: string, length: number): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, length);
 }
 
 const unreachableCodes: Readonly<Record<string, [code: string, message: string]>> = {
@@ -166,28 +213,34 @@ const unreachableCodes: Readonly<Record<string, [code: string, message: string]>
   ENOTFOUND: ['dns', 'the name cannot be resolved'],
   EAI_AGAIN: ['dns', 'the name cannot be resolved now'],
   UND_ERR_CONNECT_TIMEOUT: ['connect-timeout', 'no connection in time'],
-  ETIMEDOUT: ['connect-timeout', 'no connection in time'],
   EHOSTUNREACH: ['no-route', 'there is no route to it'],
   ENETUNREACH: ['no-route', 'there is no route to it'],
 };
+const tlsCodes = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO$)/;
+const brokenCodes: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
 /** Why a call ended without an answer. Messages are ours: undici's may carry the whole URL. */
-function outcomeOf(error: unknown, reason: unknown): Outcome {
+function outcomeOf(error: unknown, reason: unknown, answering: boolean): Outcome {
   if (reason instanceof DeadlineExceeded) return failed('deadline', reason.message);
   if (error instanceof TooLarge) return failed('too-large', error.message);
   const cause = rootCause(error);
-  const code = (cause as NodeJS.ErrnoException).code ?? '';
-  const known = unreachableCodes[code];
-  if (known !== undefined) return { kind: 'unreachable', code: known[0], message: known[1] };
-  if (/^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH)/.test(code)) {
+  const { code = '', syscall, message = '' } = cause as NodeJS.ErrnoException;
+  const [kind, words] = unreachableCodes[code] ?? [];
+  if (kind !== undefined && words !== undefined) return { kind: 'unreachable', code: kind, message: words };
+  if (code === 'ETIMEDOUT' && syscall === 'connect')
+    return { kind: 'unreachable', code: 'connect-timeout', message: 'no connection in time' };
+  if (tlsCodes.test(code) || message.includes('before secure TLS connection'))
     return { kind: 'unreachable', code: 'tls', message: `TLS fails (${code})` };
-  }
   if (error instanceof errors.HeadersTimeoutError) return failed('deadline', 'no answer in time');
   if (error instanceof errors.BodyTimeoutError) return failed('deadline', 'the body stalled');
   if (error instanceof errors.HeadersOverflowError) return failed('too-large', "the answer's headers are too large");
-  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return failed('truncated', 'the body is shorter than announced');
-  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE')
-    return failed('reset', 'the connection broke before the answer was whole');
+  if (error instanceof errors.InvalidArgumentError) return failed('not-sendable', 'the request cannot be sent');
+  if (error instanceof errors.ClientDestroyedError || error instanceof errors.ClientClosedError)
+    return failed('closed', 'the client is closed');
+  // The other side ended in good order, but before the end of what it announced.
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || (answering && code === 'UND_ERR_SOCKET'))
+    return failed('truncated', 'the body is shorter than announced');
+  if (brokenCodes.has(code)) return failed('reset', 'the connection broke before the answer was whole');
   return failed('http', `the answer is no HTTP (${code || (cause as Error).name})`);
 }
 
@@ -196,11 +249,7 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined && !('code' in error) ? rootCause(error.cause) : error;
 }
 
-function failed(code: string, message: string): Outcome {
-  return { kind: 'failed', code, message };
-}
-
-function header(headers: Headers, name: string): string | undefined {
+function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

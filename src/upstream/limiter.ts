@@ -1,5 +1,14 @@
 import type { Chance, Clock } from '../clock.ts';
-import { afterAnswer, afterMiss, afterThrottle, type Budget, pauseLeft, startBudget } from '../domain/budget.ts';
+import {
+  afterAnswer,
+  afterMiss,
+  afterThrottle,
+  type Budget,
+  dueAfter,
+  pauseLeft,
+  startBudget,
+  turnIn,
+} from '../domain/budget.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
@@ -11,115 +20,160 @@ export interface LimiterOptions {
 }
 
 export interface LimiterState {
+  /** Calls a second: as learned, and as configured. */
   readonly rate: number;
   readonly ceiling: number;
   readonly in_flight: number;
   readonly waiting: number;
+  /** No call starts before this instant; 0 where there is no pause. */
   readonly not_before: number;
+  /** Since when no connection was made; null while there is one. */
   readonly unreachable_since: number | null;
+  /** Calls started, throttled ones, and how many in a row ended in a burst status. */
   readonly calls: number;
   readonly throttled_count: number;
+  readonly refused_in_a_row: number;
 }
 
-/** The one limiter for every call: rate, concurrency, and what the service asked for. */
+/** The one limiter for every call: rate, concurrency, and what the service asked for. Disposing rejects all who wait. */
 export interface Limiter extends Disposable {
-  /** Waits for its turn, first come first served, and learns from the outcome. Rejects with an aborted signal's reason. */
-  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal): Promise<Outcome>;
+  /**
+   * Waits for its turn (the lowest `priority` first, 0 unless told, then first come first served) and learns from the
+   * outcome. Rejects with the reason of an aborted signal, and with what `call` rejects with.
+   */
+  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, priority?: number): Promise<Outcome>;
   state(): LimiterState;
 }
 
 interface Waiter {
-  readonly start: () => void;
-  readonly signal: AbortSignal;
+  readonly priority: number;
+  start(): void;
+  reject(reason: unknown): void;
 }
 
-/** Of the last five calls, so many of a burst status are back-pressure. */
-const burst = { of: 5, calls: 3 };
+/** Of the last five answers, so many of a burst status are back-pressure; so many in a row are the key after all. */
+const burst = { of: 5, calls: 3, key: 20 };
+/** Failures that do not show that the service is there. */
+const noSignOfLife: ReadonlySet<string> = new Set(['deadline', 'reset', 'closed']);
 
 export function createLimiter({ budget: configured, clock, chance, burst_statuses }: LimiterOptions): Limiter {
   const { requests_per_second, concurrency } = configured;
-  let budget: Budget = startBudget(requests_per_second, clock.now());
-  let next_at = Number.NEGATIVE_INFINITY;
+  const started = { at: clock.now(), monotonic: clock.monotonic() };
+  let budget: Budget = startBudget(requests_per_second, started.at);
+  let due = Number.NEGATIVE_INFINITY;
   let in_flight = 0;
   let calls = 0;
   let throttled_count = 0;
+  let refused_in_a_row = 0;
   let answered = false;
   let timer: AbortController | null = null;
+  let closed: Error | null = null;
   const recent: boolean[] = [];
   const queue: Waiter[] = [];
-  const closing = new AbortController();
 
-  /** Starts whoever may start now; the first who may not is woken when the time has come. */
+  /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
+  function steady(): number {
+    return started.at + clock.monotonic() - started.monotonic;
+  }
+
+  /** Starts whoever may start now; where the first may not, one timer wakes it. */
   function pump(): void {
-    while (queue.length > 0 && in_flight < concurrency && timer === null) {
-      if (queue[0]?.signal.aborted) {
-        queue.shift();
-        continue;
-      }
-      const wait = Math.max(next_at - clock.monotonic(), pauseLeft(budget, clock.now()));
+    while (timer === null && queue.length > 0 && in_flight < allowed()) {
+      const now = steady();
+      const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, now));
       if (wait > 0) return wakeIn(wait);
-      const interval = 1000 / budget.rate;
-      // Calls that were not made are not saved up, but for a tenth of a second: timers are not exact.
-      next_at = Math.max(next_at, clock.monotonic() - 100) + interval;
+      due = dueAfter(budget, due, now);
       in_flight += 1;
       queue.shift()?.start();
     }
   }
 
+  /** While nothing gets through, one call at a time probes. */
+  function allowed(): number {
+    return budget.unreachable_since === null ? concurrency : 1;
+  }
+
   function wakeIn(ms: number): void {
     const own = new AbortController();
     timer = own;
-    clock.sleep(Math.ceil(ms), AbortSignal.any([own.signal, closing.signal])).then(
-      () => {
-        timer = null;
-        pump();
-      },
-      () => undefined,
-    );
+    const woken = () => {
+      if (timer !== own) return;
+      timer = null;
+      pump();
+    };
+    clock.sleep(Math.ceil(ms), own.signal).then(woken, () => undefined);
   }
 
-  function turn(signal: AbortSignal): Promise<void> {
+  function stopTimer(): void {
+    const own = timer;
+    timer = null;
+    own?.abort();
+  }
+
+  function turn(signal: AbortSignal, priority: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    const start = () => {
-      signal.removeEventListener('abort', abort);
-      resolve();
+    let waiting = true;
+    const abort = () => {
+      queue.splice(queue.indexOf(waiter), 1);
+      if (queue.length === 0) stopTimer();
+      reject(signal.reason);
     };
-    queue.push({ start, signal });
+    const leave = () => {
+      waiting = false;
+      signal.removeEventListener('abort', abort);
+    };
+    const waiter: Waiter = {
+      priority,
+      start: () => {
+        leave();
+        resolve();
+      },
+      reject: (reason) => {
+        leave();
+        reject(reason);
+      },
+    };
+    queue.splice(queue.findLastIndex((other) => other.priority <= priority) + 1, 0, waiter);
     pump();
+    // Most calls start at once when the rate is high: no listener for them.
+    if (waiting) signal.addEventListener('abort', abort, { once: true });
     return promise;
   }
 
   function learn(outcome: Outcome): Outcome {
-    const now = clock.now();
+    const now = steady();
     const judged = judgeBurst(outcome);
     if (judged.kind === 'throttled') {
       throttled_count += 1;
-      budget = afterThrottle(budget, judged.until, chance(), now);
+      const until = judged.until === null ? null : now + judged.until - clock.now();
+      budget = afterThrottle(budget, until, chance(), now);
     } else if (judged.kind === 'unreachable') {
       budget = afterMiss(budget, chance(), now);
-    } else {
-      answered ||= judged.kind === 'answer';
+    } else if (judged.kind !== 'failed' || !noSignOfLife.has(judged.code)) {
       budget = afterAnswer(budget, now);
     }
     return judged;
   }
 
-  /** A single 403 is the record's; several among the last calls are back-pressure; nothing but 403 is the key. */
+  /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
   function judgeBurst(outcome: Outcome): Outcome {
+    if (outcome.kind === 'unreachable' || (outcome.kind === 'failed' && noSignOfLife.has(outcome.code))) return outcome;
     const hit = outcome.kind === 'refused' && burst_statuses.includes(outcome.status);
+    refused_in_a_row = hit ? refused_in_a_row + 1 : 0;
+    answered ||= !hit;
     recent.push(hit);
     if (recent.length > burst.of) recent.shift();
     if (!hit || recent.filter(Boolean).length < burst.calls) return outcome;
-    if (answered) return { kind: 'throttled', status: outcome.status, until: null };
+    // A key that is taken away later looks like a burst at first, but outlasts every pause.
+    if (answered && refused_in_a_row < burst.key) return { kind: 'throttled', status: outcome.status, until: null };
     return { ...outcome, status: 401, message: `every call is refused with ${outcome.status}: ${outcome.message}` };
   }
 
   return {
-    run: async (call, signal) => {
+    run: async (call, signal, priority = 0) => {
       signal.throwIfAborted();
-      await turn(signal);
+      if (closed !== null) throw closed;
+      await turn(signal, priority);
       calls += 1;
       try {
         return learn(await call(signal));
@@ -128,16 +182,27 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
         pump();
       }
     },
-    state: () => ({
-      rate: budget.rate,
-      ceiling: budget.ceiling,
-      in_flight,
-      waiting: queue.length,
-      not_before: budget.not_before,
-      unreachable_since: budget.unreachable_since,
-      calls,
-      throttled_count,
-    }),
-    [Symbol.dispose]: () => closing.abort(new Error('the limiter is closed')),
+    state: () => {
+      const now = steady();
+      const toWall = clock.now() - now;
+      const left = pauseLeft(budget, now);
+      const { rate, ceiling, unreachable_since } = budget;
+      return {
+        rate,
+        ceiling,
+        in_flight,
+        waiting: queue.length,
+        not_before: left === 0 ? 0 : now + left + toWall,
+        unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
+        calls,
+        throttled_count,
+        refused_in_a_row,
+      };
+    },
+    [Symbol.dispose]: () => {
+      closed ??= new Error('the limiter is closed');
+      stopTimer();
+      for (const waiter of queue.splice(0)) waiter.reject(closed);
+    },
   };
 }

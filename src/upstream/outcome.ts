@@ -4,6 +4,7 @@ export type Outcome =
   | {
       readonly kind: 'answer';
       readonly text: string;
+      /** sha256, hexadecimal. */
       readonly hash: string;
       readonly bytes: number;
       readonly sent_at: number;
@@ -12,7 +13,13 @@ export type Outcome =
   | { readonly kind: 'throttled'; readonly status: number; readonly until: number | null }
   /** No connection: nothing was asked of the service. */
   | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
-  /** The service answered no (400, 401, 403, 404, 410 …), in its own words. */
+  /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
   /** Something came, and it cannot be used. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+
+export type Failed = Extract<Outcome, { kind: 'failed' }>;
+
+export function failed(code: string, message: string): Failed {
+  return { kind: 'failed', code, message };
+}

@@ -2,18 +2,28 @@ const longestMs = 60 * 60 * 1000;
 
 /**
  * How long a `Retry-After` asks to wait, in milliseconds between 0 and an hour: whole seconds, or an HTTP date
- * relative to the answer's own `Date` (else to `now`). Null where there is none, or none that can be read.
+ * (RFC 9110 section 5.6.7) relative to the answer's own `Date`, else to `now`. Null where there is none, or none that
+ * can be read.
  */
 export function parseRetryAfter(value: string | undefined, date: string | undefined, now: number): number | null {
   const text = value?.trim() ?? '';
   // Digits first: Date.parse('120') is a valid date, in the year 120.
-  if (/^\d+$/.test(text)) return clamp(Number(text) * 1000);
-  if (/^-\d+$/.test(text)) return 0;
-  if (!/^[A-Za-z]{3,9}, /.test(text)) return null;
+  if (/^-?\d+$/.test(text)) return clamp(Number(text) * 1000);
+  const at = parseHttpDate(text);
+  return at === null ? null : clamp(at - (parseHttpDate(date?.trim() ?? '') ?? now));
+}
+
+/** Only what names its zone: Date.parse reads the rest in the machine's own. */
+function parseHttpDate(text: string): number | null {
+  if (/^[A-Za-z]{3,9}, .*(GMT|UTC|[+-]\d{4})$/.test(text)) return instant(text);
+  // The form of C's asctime, which has no zone and means GMT.
+  if (/^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text)) return instant(`${text} GMT`);
+  return null;
+}
+
+function instant(text: string): number | null {
   const at = Date.parse(text);
-  if (Number.isNaN(at)) return null;
-  const answeredAt = Date.parse(date ?? '');
-  return clamp(at - (Number.isNaN(answeredAt) ? now : answeredAt));
+  return Number.isNaN(at) ? null : at;
 }
 
 function clamp(ms: number): number {

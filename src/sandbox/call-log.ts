@@ -1,0 +1,31 @@
+/** What was asked of the sandbox, counted: forty-five thousand calls must stay cheap. */
+export interface CallLog {
+  note(call: { path: string; query: string; status: number }): void;
+  /** How many calls, by kind of path and by status. */
+  counts(): { calls: number; by_kind: Record<string, number>; by_status: Record<string, number> };
+  /** Requests that were answered with 200 more than once, with how often. */
+  repeated(): Map<string, number>;
+  reset(): void;
+}
+
+export function callLog(): CallLog {
+  let calls = 0;
+  const byKind = new Map<string, number>();
+  const byStatus = new Map<string, number>();
+  const answered = new Map<string, number>();
+  const count = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
+  return {
+    note: ({ path, query, status }) => {
+      calls += 1;
+      count(byKind, path.replace(/\d{3,}/g, '{id}'));
+      count(byStatus, String(status));
+      if (status === 200) count(answered, `${path}${query}`);
+    },
+    counts: () => ({ calls, by_kind: Object.fromEntries(byKind), by_status: Object.fromEntries(byStatus) }),
+    repeated: () => new Map([...answered].filter(([, times]) => times > 1)),
+    reset: () => {
+      calls = 0;
+      for (const map of [byKind, byStatus, answered]) map.clear();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** What one euro is worth here, and how many decimals the currency is written with. Invented, and fixed. */
+const currencies: Readonly<Record<string, { rate: number; decimals: number }>> = {
+  EUR: { rate: 1, decimals: 2 },
+  USD: { rate: 1.1, decimals: 2 },
+  GBP: { rate: 0.85, decimals: 2 },
+  CAD: { rate: 1.5, decimals: 2 },
+  AUD: { rate: 1.65, decimals: 2 },
+  THB: { rate: 38, decimals: 2 },
+  HUF: { rate: 400, decimals: 2 },
+  JPY: { rate: 160, decimals: 0 },
+  KWD: { rate: 0.33, decimals: 3 },
+};
+
+export function isCurrency(code: string): boolean {
+  return Object.hasOwn(currencies, code);
+}
+
+/** Euro cents in the smallest unit of a currency. */
+export function convert(cents: number, code: string): number {
+  const { rate, decimals } = currencies[code] ?? { rate: 1, decimals: 2 };
+  return Math.round((cents * rate * 10 ** decimals) / 100);
+}
+
+/** An amount as JSON: whole ones now as an integer, now with a zero behind the point, as the service does. */
+export function printAmount(amount: number, code: string): string {
+  const decimals = currencies[code]?.decimals ?? 2;
+  if (decimals === 0) return String(amount);
+  const digits = String(amount).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, -decimals);
+  const fraction = digits.slice(-decimals).replace(/0+$/, '');
+  if (fraction !== '') return `${whole}.${fraction}`;
+  return amount % 3 === 0 ? whole : `${whole}.0`;
+}

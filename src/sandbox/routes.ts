@@ -1,0 +1,136 @@
+import { availability, checkoutInformation, experience, productDetail, productEntry, productVariants } from './answers.ts';
+import { dayMs } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+import { isCurrency } from './money.ts';
+import type { World } from './world.ts';
+
+/** An answer of the service before anything goes wrong with it. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface RouteOptions {
+  /** Whether the single-product read exists. */
+  readonly detail: boolean;
+  /** What a withdrawn product answers. */
+  readonly gone: 404 | 410;
+  /** A product that is not on sale answers availability with a 400, or with `sales_enabled: false`. */
+  readonly disabled: 'flag' | 'refuse';
+  /** Called with the position of a list page before it is cut. */
+  onPage(position: number): void;
+}
+
+const pattern = /^\/v2\/(products|experiences)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
+
+/** The read endpoints of the specification and of service-facts.md. */
+export function route(world: World, url: URL, options: RouteOptions): Answer {
+  const [, resource, id, part] = pattern.exec(url.pathname) ?? [];
+  const query = url.searchParams;
+  const language = query.get('lang') ?? 'en';
+  const currency = query.get('currency') ?? 'EUR';
+  if (!/^[a-z]{2}$/.test(language)) return refuse('lang', 'Not a language.');
+  if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
+  if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
+  if (resource === 'experiences' && part === undefined) return experiences(world, query, id, language, currency);
+  if (resource !== 'products' || (part === undefined && !options.detail)) return error(404, 'not_found', 'There is nothing here.');
+  const product = world.find(Number(id));
+  if (product === null) return error(404, 'not_found', `No product ${id} here.`);
+  if (product.withdrawn) return options.gone === 410 ? error(410, 'resource_gone', 'Not published any more.') : error(404, 'not_found', `No product ${id} here.`);
+  switch (part) {
+    case undefined:
+      return { status: 200, body: `{"success":true,"product":${productDetail(product, language, currency)}}` };
+    case 'checkout_information':
+      return { status: 200, body: checkoutInformation(product, language) };
+    case 'product-variants':
+      return { status: 200, body: productVariants(product, language) };
+    case 'reviews':
+      return { status: 200, body: '{"success":true,"product_reviews":[]}' };
+    case 'availability':
+      return dates(world, product, query, { language, currency, disabled: options.disabled });
+    default:
+      return error(404, 'not_found', 'There is nothing here.');
+  }
+}
+
+function list(world: World, query: URLSearchParams, language: string, currency: string, options: RouteOptions): Answer {
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const { page, size } = paging;
+  options.onPage((page - 1) * size);
+  const wanted = filter(query);
+  const rows = world.visible().filter(wanted);
+  const cut = rows.slice((page - 1) * size, page * size).map((product) => productEntry(product, language, currency));
+  return paged('products', cut, { page, size, total: rows.length });
+}
+
+function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
+  const numbers = (name: string) => query.getAll(name).map(Number);
+  const [cities, countries, tags, without] = [numbers('city_id'), numbers('country_id'), numbers('tag_id'), numbers('exclude_city_id')];
+  const text = query.get('query')?.toLowerCase() ?? '';
+  return ({ city_id, country_id, tag_ids, title }) =>
+    (cities.length === 0 || cities.includes(city_id)) &&
+    (countries.length === 0 || countries.includes(country_id)) &&
+    (tags.length === 0 || tags.some((tag) => tag_ids.includes(tag))) &&
+    !without.includes(city_id) &&
+    title.toLowerCase().includes(text);
+}
+
+function experiences(world: World, query: URLSearchParams, id: string | undefined, language: string, currency: string): Answer {
+  const all = world.experiences();
+  if (id !== undefined) {
+    const members = all.get(Number(id));
+    if (members === undefined) return error(404, 'not_found', `No experience ${id} here.`);
+    return { status: 200, body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}` };
+  }
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const { page, size } = paging;
+  const cut = [...all].slice((page - 1) * size, page * size);
+  return paged('experiences', cut.map(([each, members]) => experience(each, members, language, currency)), { page, size, total: all.size });
+}
+
+function dates(
+  world: World,
+  product: SandboxProduct,
+  query: URLSearchParams,
+  { language, currency, disabled }: { language: string; currency: string; disabled: 'flag' | 'refuse' },
+): Answer {
+  const { today } = world.dates(product);
+  const from = query.get('start_date') ?? today;
+  const to = query.get('end_date') ?? plusDays(from, 30);
+  if (!isDate(from)) return refuse('start_date', 'Not a date.');
+  if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
+  if (product.status === 'unavailable' && disabled === 'refuse') return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
+  const limit = plusDays(from, 30);
+  const capped_at = to > limit ? limit : null;
+  const days = world.days(product, from, capped_at ?? to, currency);
+  return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
+}
+
+function pageOf(query: URLSearchParams): { page: number; size: number } | null {
+  const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('page_size') ?? 10)];
+  return Number.isInteger(page) && page >= 1 && Number.isInteger(size) && size >= 1 && size <= 100 ? { page, size } : null;
+}
+
+function paged(name: string, rows: readonly string[], { page, size, total }: { page: number; size: number; total: number }): Answer {
+  const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
+  return { status: 200, body: `{"success":true,${api},"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}` };
+}
+
+function refuse(field: string, message: string): Answer {
+  return error(400, 'validation_error', 'One field was refused.', { field_errors: { [field]: message } });
+}
+
+/** The documented error body. */
+export function error(status: number, error_code: string, message: string, more: object = {}): Answer {
+  return { status, body: JSON.stringify({ success: false, error_code, message, ...more }) };
+}
+
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
+}
+
+function plusDays(date: string, days: number): string {
+  return isDate(date) ? new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10) : date;
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import type { AddressInfo } from 'node:net';
+import { type Clock } from '../clock.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { type CallLog, callLog } from './call-log.ts';
+import { type CatalogueEntry, catalogueFrom, generateCatalogue, type SandboxProduct } from './catalogue.ts';
+import { type FaultRule, type FaultScript, faultScript, spoil } from './faults.ts';
+import { sequence } from './random.ts';
+import { error, route, type RouteOptions } from './routes.ts';
+import { type ProductState, productState, type StateQuestion } from './state.ts';
+import { type Throttle, throttle, type ThrottleOptions } from './throttle.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface SandboxOptions {
+  readonly clock: Clock;
+  readonly seed: number;
+  /** How many products are generated, where there is no catalogue. */
+  readonly products: number;
+  readonly catalogue?: readonly CatalogueEntry[];
+  readonly host?: string;
+  readonly port?: number;
+  /** Null: any key is accepted, or none. */
+  readonly key?: string | null;
+  readonly throttle?: ThrottleOptions | null;
+  /** How likely the order of the list shifts before a page beyond the first. */
+  readonly drift?: number;
+  readonly faults?: readonly FaultRule[];
+  /** The share of answers that are hit by some fault. */
+  readonly fault_share?: number;
+  readonly detail?: boolean;
+  readonly gone?: 404 | 410;
+  readonly disabled?: 'flag' | 'refuse';
+  /** Whether days fill as they near; else a date is what it is, whenever it is asked for. */
+  readonly live?: boolean;
+}
+
+/** A running simulation of the service, and what a test or a person may do with it. */
+export interface Sandbox extends AsyncDisposable {
+  readonly url: string;
+  readonly world: World;
+  readonly calls: CallLog;
+  readonly faults: FaultScript;
+  /** Calls that came although an earlier answer had told to wait. */
+  violations(): number;
+  /** Requests under way, and how many of them only wait on the clock. */
+  inFlight(): number;
+  sleeping(): number;
+  setThrottle(options: ThrottleOptions | null): void;
+  setDrift(share: number): void;
+  products(): readonly SandboxProduct[];
+  state(product_id: number, question: StateQuestion): ProductState | null;
+}
+
+/** Starts the simulation. A port that is taken: 74. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { clock, seed, host = '127.0.0.1' } = options;
+  const products = options.catalogue === undefined ? generateCatalogue(seed, options.products) : catalogueFrom(seed, options.catalogue);
+  const world = createWorld(products, clock, { seed, live: options.live ?? false });
+  const chance = sequence(seed);
+  const calls = callLog();
+  const faults = faultScript(options.fault_share ?? 0, chance);
+  for (const rule of options.faults ?? []) faults.add(rule);
+  let drift = options.drift ?? 0;
+  let limit: Throttle | null = options.throttle ? throttle(options.throttle, clock) : null;
+  let inFlight = 0;
+  let sleeping = 0;
+
+  const routing: RouteOptions = {
+    detail: options.detail ?? true,
+    gone: options.gone ?? 404,
+    disabled: options.disabled ?? 'flag',
+    onPage: (position) => {
+      if (position > 0 && drift > 0 && chance() < drift) world.drift(position, chance());
+    },
+  };
+
+  async function waits(wait: Promise<void>): Promise<void> {
+    sleeping += 1;
+    try {
+      await wait;
+    } finally {
+      sleeping -= 1;
+    }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://sandbox');
+    response.sendDate = false;
+    response.setHeader('date', new Date(clock.now()).toUTCString());
+    if (url.pathname.startsWith('/sandbox/')) return own(url, response);
+    const note = (status: number) => calls.note({ path: url.pathname, query: url.search, status });
+    const refused = limit?.admit() ?? null;
+    if (refused !== null) {
+      note(refused.status);
+      response.writeHead(refused.status, { 'content-type': 'application/json', ...refused.headers });
+      response.end(error(refused.status, 'rate_limit_exceeded', 'Too many requests.').body);
+      return;
+    }
+    if (typeof options.key === 'string' && request.headers.authorization !== `Token ${options.key}`) {
+      note(401);
+      response.writeHead(401, { 'content-type': 'application/json' });
+      response.end('{"success":false,"api_version":{"major":2,"minor":7},"error":"unauthorized","message":"Key not accepted."}');
+      return;
+    }
+    const answer = request.method === 'GET' ? route(world, url, routing) : error(405, 'method_not_allowed', 'Only GET here.');
+    const fault = answer.status === 200 ? faults.next(`${url.pathname}${url.search}`) : null;
+    if (fault !== null) {
+      note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
+      const gone = new AbortController();
+      response.on('close', () => gone.abort(new Error('the client has gone')));
+      await spoil(response, fault, answer.body, { clock, gone: gone.signal, waits });
+      return;
+    }
+    note(answer.status);
+    respond(request, response, answer.status, answer.body);
+  }
+
+  function own(url: URL, response: ServerResponse): void {
+    const query = url.searchParams;
+    const question = { language: query.get('language') ?? 'en', currency: query.get('currency') ?? 'EUR', horizon: Number(query.get('horizon') ?? 92) };
+    if (url.pathname === '/sandbox/calls') {
+      const repeated = Object.fromEntries([...calls.repeated()].slice(0, 100));
+      response.end(JSON.stringify({ ...calls.counts(), repeated, violations: limit?.violations() ?? 0 }));
+    } else if (url.pathname === '/sandbox/state' && query.has('product_id')) {
+      const product = world.find(Number(query.get('product_id')));
+      response.statusCode = product === null ? 404 : 200;
+      response.end(product === null ? '' : JSON.stringify(productState(world, product, question)));
+    } else if (url.pathname === '/sandbox/products') {
+      response.end(JSON.stringify(world.visible().map(({ id }) => id).sort((a, b) => a - b)));
+    } else {
+      response.statusCode = 404;
+      response.end();
+    }
+  }
+
+  const server = createServer((request, response) => {
+    inFlight += 1;
+    response.once('close', () => {
+      inFlight -= 1;
+    });
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.keepAliveTimeout = 60_000;
+  await listen(server, options.port ?? 0, host);
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://${host}:${port}`,
+    world,
+    calls,
+    faults,
+    violations: () => limit?.violations() ?? 0,
+    inFlight: () => inFlight,
+    sleeping: () => sleeping,
+    setThrottle: (to) => {
+      limit = to === null ? null : throttle(to, clock);
+    },
+    setDrift: (to) => {
+      drift = to;
+    },
+    products: () => products,
+    state: (product_id, question) => {
+      const product = world.find(product_id);
+      return product === null ? null : productState(world, product, question);
+    },
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function respond(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
+  const zipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '') && text.length > 1024;
+  const body = zipped ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(body.length), ...(zipped ? { 'content-encoding': 'gzip' } : {}) });
+  response.end(body);
+}
+
+function listen(server: ReturnType<typeof createServer>, port: number, host: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message);
+    reject(
+      new CataloguedError('sandbox-listen', `the sandbox cannot listen on ${host}:${port}: ${reason}`, {
+        exitCode: error.code === 'EACCES' ? exitCodes.permission : exitCodes.io,
+        hint: 'name another port with --port, or stop the program that holds it',
+      }),
+    );
+  });
+  server.listen(port, host, () => resolve());
+  return promise;
+}

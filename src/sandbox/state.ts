@@ -1,0 +1,70 @@
+import { checkoutInformation, productDetail, productEntry, productVariants } from './answers.ts';
+import { type CalendarDay, dayMs } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+import { convert } from './money.ts';
+import type { World } from './world.ts';
+
+/** One date of a product as the service would sell it: without tickets it is sold out. */
+export interface StateDay extends Omit<CalendarDay, 'slots'> {
+  readonly sold_out: boolean;
+  readonly max_tickets_per_order: number | null;
+  readonly slots: CalendarDay['slots'];
+}
+
+/** What the service shows of a product, in its own terms: what a mirror is compared with. Money in smallest units. */
+export interface ProductState {
+  readonly product_id: number;
+  readonly visible: boolean;
+  readonly sale_status: string;
+  readonly today: string;
+  readonly timezone: string | null;
+  readonly from_price: number;
+  readonly experience_ids: readonly number[];
+  /** As served, in the language asked for. */
+  readonly entry: Record<string, unknown>;
+  readonly detail: Record<string, unknown>;
+  readonly checkout_information: Record<string, unknown>;
+  readonly variants: readonly Record<string, unknown>[];
+  /** Every date of the range; none while the product is not on sale. */
+  readonly days: readonly StateDay[];
+}
+
+export interface StateQuestion {
+  readonly language: string;
+  readonly currency: string;
+  /** Days from the venue's today. */
+  readonly horizon: number;
+}
+
+export function productState(world: World, product: SandboxProduct, { language, currency, horizon }: StateQuestion): ProductState {
+  const { today } = world.dates(product);
+  const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+  return {
+    product_id: product.id,
+    visible: !product.withdrawn,
+    sale_status: product.status,
+    today,
+    timezone: product.place.zone,
+    from_price: recordedPrice(product) ?? convert(product.price, currency),
+    experience_ids: product.experience_ids,
+    entry: parse(productEntry(product, language, currency)),
+    detail: parse(productDetail(product, language, currency)),
+    checkout_information: parse(checkoutInformation(product, language)),
+    variants: parse(productVariants(product, language)).variants as Record<string, unknown>[],
+    days: product.status === 'available' ? stateDays(world, product, today, horizon, currency) : [],
+  };
+}
+
+function recordedPrice({ recorded }: SandboxProduct): number | null {
+  return recorded === null ? null : Math.round(Number(recorded.price) * 100);
+}
+
+function stateDays(world: World, product: SandboxProduct, today: string, horizon: number, currency: string): StateDay[] {
+  const dates = Array.from({ length: horizon }, (_, day) => new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10));
+  const days = new Map(world.days(product, today, dates.at(-1) ?? today, currency).map((day) => [day.date, day]));
+  const max_tickets_per_order = product.id % 9 === 0 ? null : 20;
+  return dates.map((date) => {
+    const day = days.get(date);
+    return { date, availability: day?.availability ?? 0, sold_out: day === undefined, max_tickets_per_order, slots: day?.slots ?? [] };
+  });
+}

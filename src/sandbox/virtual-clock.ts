@@ -1,0 +1,96 @@
+import { type Clock, DeadlineExceeded } from '../clock.ts';
+
+/** A clock that stands still until somebody moves it: days pass in milliseconds, and always the same way. */
+export interface VirtualClock extends Clock {
+  /** Moves to the next timer and fires it; false where nobody waits. */
+  next(): boolean;
+  /** Moves on by `ms`, firing what falls due on the way, and lets each take effect before the next. */
+  advance(ms: number): Promise<void>;
+  /** How many wait. */
+  pending(): number;
+  /** Sets the wall clock alone, as an operator or a bad battery does. */
+  set(now: number): void;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  fire(): void;
+}
+
+export function virtualClock(start: number): VirtualClock {
+  let now = start;
+  let elapsed = 0;
+  let order = 0;
+  const timers = new Set<Timer>();
+
+  function schedule(ms: number, fire: () => void): Timer {
+    const timer = { at: elapsed + Math.max(0, ms), order: order++, fire };
+    timers.add(timer);
+    return timer;
+  }
+
+  function first(): Timer | undefined {
+    let earliest: Timer | undefined;
+    for (const timer of timers) {
+      if (earliest === undefined || timer.at < earliest.at || (timer.at === earliest.at && timer.order < earliest.order)) earliest = timer;
+    }
+    return earliest;
+  }
+
+  function moveTo(at: number): void {
+    now += Math.max(0, at - elapsed);
+    elapsed = Math.max(at, elapsed);
+  }
+
+  function next(): boolean {
+    const timer = first();
+    if (timer === undefined) return false;
+    timers.delete(timer);
+    moveTo(timer.at);
+    timer.fire();
+    return true;
+  }
+
+  return {
+    now: () => Math.round(now),
+    monotonic: () => elapsed,
+    sleep: (ms, signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const abort = () => {
+        timers.delete(timer);
+        reject(signal?.reason);
+      };
+      const timer = schedule(ms, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      });
+      signal?.addEventListener('abort', abort, { once: true });
+      return promise;
+    },
+    deadline: (ms, parent) => {
+      const own = new AbortController();
+      const timer = schedule(ms, () => own.abort(new DeadlineExceeded(ms)));
+      return {
+        signal: parent ? AbortSignal.any([own.signal, parent]) : own.signal,
+        [Symbol.dispose]: () => {
+          timers.delete(timer);
+        },
+      };
+    },
+    next,
+    advance: async (ms) => {
+      const end = elapsed + ms;
+      for (let timer = first(); timer !== undefined && timer.at <= end; timer = first()) {
+        next();
+        await new Promise(setImmediate);
+      }
+      moveTo(end);
+    },
+    pending: () => timers.size,
+    set: (to) => {
+      now = to;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../clock.ts';
+import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+
+/** The simulated service's truth: what is offered, in which order, and when. */
+export interface World {
+  readonly clock: Clock;
+  find(id: number): SandboxProduct | null;
+  /** What the list shows, in its order. */
+  visible(): SandboxProduct[];
+  /** Experience ids in ascending order, each with its visible products. */
+  experiences(): Map<number, number[]>;
+  /** The first and the last date that are sold now, where the product is. */
+  dates(product: SandboxProduct): { today: string; last: string };
+  /** The days with tickets in a range that lies within `dates`. */
+  days(product: SandboxProduct, from: string, to: string, currency: string): CalendarDay[];
+  /** Moves a product from behind `position` to the front: pages asked for from now on repeat a row and miss one. */
+  drift(position: number, chance: number): void;
+}
+
+export function createWorld(products: readonly SandboxProduct[], clock: Clock, { seed, live }: { seed: number; live: boolean }): World {
+  const byId = new Map(products.map((product) => [product.id, product]));
+  let order = [...products];
+  const mood = (): CalendarMood => ({ seed, live_hour: live ? Math.floor(clock.now() / 3_600_000) : null });
+
+  function dates(product: SandboxProduct): { today: string; last: string } {
+    const { zone } = product.place;
+    const at = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO(zone ?? 'UTC').toPlainDate();
+    // Where the service itself names no zone, nobody knows when its day begins: it sells yesterday's too.
+    const today = zone === null ? at.subtract({ days: 1 }) : at;
+    return { today: today.toString(), last: today.add({ days: 366 }).toString() };
+  }
+
+  return {
+    clock,
+    find: (id) => byId.get(id) ?? null,
+    visible: () => order.filter(({ withdrawn }) => !withdrawn),
+    experiences: () => {
+      const members = new Map<number, number[]>();
+      for (const { id, experience_ids, withdrawn } of products) {
+        for (const experience of withdrawn ? [] : experience_ids) members.set(experience, [...(members.get(experience) ?? []), id]);
+      }
+      return new Map([...members].sort(([a], [b]) => a - b));
+    },
+    dates,
+    days: (product, from, to, currency) => {
+      const { today, last } = dates(product);
+      const [first, end] = [from < today ? today : from, to > last ? last : to];
+      const state = mood();
+      const days: CalendarDay[] = [];
+      for (let at = Date.parse(first); at <= Date.parse(end); at += dayMs) {
+        const day = calendarDay(product, new Date(at).toISOString().slice(0, 10), currency, state);
+        if (day !== null) days.push(day);
+      }
+      return days;
+    },
+    drift: (position, chance) => {
+      const index = position + Math.floor(chance * (order.length - position));
+      const moved = order[index];
+      if (moved === undefined) return;
+      order = [moved, ...order.slice(0, index), ...order.slice(index + 1)];
+    },
+  };
+}
