@@ -90,7 +90,9 @@ function stamps(
   changed: boolean,
 ): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at'> {
   const changed_at = changed ? sent_at : row.changed_at;
-  return source === 'variants' ? { checked_at: sent_at, stale_at, changed_at } : { ...row, changed_at };
+  return source === 'variants'
+    ? { checked_at: sent_at, stale_at, changed_at }
+    : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
 }
 
 function empty(product_id: number, language: string, variant_id: number, at: number): Row {

@@ -1,4 +1,4 @@
-import { checkoutInformation, productDetail, productEntry, productVariants } from './answers.ts';
+import { availability, checkoutInformation, productDetail, productEntry, productVariants } from './answers.ts';
 import { type CalendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';
@@ -25,6 +25,8 @@ export interface ProductState {
   readonly detail: Record<string, unknown>;
   readonly checkout_information: Record<string, unknown>;
   readonly variants: readonly Record<string, unknown>[];
+  /** The variants that availability answers over the range speak of. */
+  readonly availability_variants: readonly Record<string, unknown>[];
   /** Every date of the range; none while the product is not on sale. */
   readonly days: readonly StateDay[];
 }
@@ -32,11 +34,13 @@ export interface ProductState {
 export interface StateQuestion {
   readonly language: string;
   readonly currency: string;
-  /** Days from the venue's today. */
+  /** Days from the venue's today; where nobody knows the zone, two more: a day of margin at both ends. */
   readonly horizon: number;
 }
 
-export function productState(world: World, product: SandboxProduct, { language, currency, horizon }: StateQuestion): ProductState {
+export function productState(world: World, product: SandboxProduct, question: StateQuestion): ProductState {
+  const { language, currency } = question;
+  const horizon = question.horizon + (product.place.zone === null ? 2 : 0);
   const { today } = world.dates(product);
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
   return {
@@ -51,8 +55,16 @@ export function productState(world: World, product: SandboxProduct, { language, 
     detail: parse(productDetail(product, language, currency)),
     checkout_information: parse(checkoutInformation(product, language)),
     variants: parse(productVariants(product, language)).variants as Record<string, unknown>[],
+    availability_variants: availabilityVariants(world, product, { language, currency, horizon }, today),
     days: product.status === 'available' ? stateDays(world, product, today, horizon, currency) : [],
   };
+}
+
+function availabilityVariants(world: World, product: SandboxProduct, { language, currency, horizon }: StateQuestion, today: string) {
+  if (product.status !== 'available') return [];
+  const days = world.days(product, today, new Date(Date.parse(today) + (horizon - 1) * dayMs).toISOString().slice(0, 10), currency);
+  const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as { variants: Record<string, unknown>[] };
+  return answer.variants;
 }
 
 function recordedPrice({ recorded }: SandboxProduct): number | null {

@@ -1,0 +1,145 @@
+import type { ProductState, StateDay } from '../../src/sandbox/state.ts';
+
+/*
+ * What the views must show for a product of the sandbox: derived from the sandbox's own state and from design 3.3,
+ * without a line of the code under test.
+ */
+
+export type Row = Record<string, unknown>;
+export type Expected = Record<string, Row[]>;
+
+/** Columns that say when something was read: only their plausibility can be compared. */
+export const readAtColumns = new Set(['checked_at', 'changed_at', 'verified_at', 'expires_at', 'stale']);
+
+export function expectedRows(state: ProductState, { language, currency }: { language: string; currency: string }): Expected {
+  const { product_id } = state;
+  if (!state.visible) return {};
+  const { detail, entry, checkout_information: checkout } = state;
+  const enabled = state.sale_status === 'available';
+  const { images, ...document } = { ...entry, ...detail } as Row & { images: Row[] };
+  const place = (detail.geolocation ?? {}) as Row;
+  const information = (checkout.additional_information ?? {}) as Row;
+  const { success: _, ...checkoutDocument } = checkout;
+  return {
+    products: [
+      {
+        product_id,
+        language,
+        title: text(detail.title),
+        tagline: text(detail.tagline),
+        sale_status: enabled ? 'enabled' : 'disabled',
+        sellable: enabled ? 1 : 0,
+        disabled_reason: enabled ? null : text(detail.sale_status_reason),
+        disabled_source: enabled ? null : 'read',
+        expected_reopening: enabled ? null : text(detail.sale_status_expected_reopen),
+        alternative_product_id: null,
+        from_price: state.from_price,
+        currency,
+        city_id: Number(detail.city_id),
+        city_name: text(detail.city_name),
+        country_id: Number(detail.country_id),
+        country_name: text(detail.country_name),
+        venue_id: Number((detail.venue as Row).id),
+        latitude: place.lat,
+        longitude: place.lng,
+        timezone: state.timezone,
+        rating: ((detail.ratings ?? {}) as Row).average ?? null,
+        document,
+      },
+    ],
+    product_prices: [{ product_id, currency, from_price: state.from_price }],
+    product_tags: unique((detail.tag_ids as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
+    product_experiences: unique(state.experience_ids).map((experience_id) => ({ product_id, experience_id })),
+    checkout_information: [
+      {
+        product_id,
+        language,
+        has_timeslots: checkout.has_timeslots ? 1 : 0,
+        has_dynamic_pricing: checkout.has_dynamic_pricing ? 1 : 0,
+        must_know: text(information.must_know),
+        good_to_know: text(information.good_to_know),
+        document: checkoutDocument,
+      },
+    ],
+    variants: variantRows(state, language),
+    images: images.map((image, position) => imageRow(product_id, image, position)),
+    availability_days: state.days.map((day) => dayRow(product_id, currency, day)),
+    bookable_days: state.days
+      .filter(({ sold_out }) => !sold_out)
+      .map((day) => dayRow(product_id, currency, day))
+      .map(({ date, lowest_price, max_tickets }) => ({ product_id, date, currency, lowest_price, max_tickets })),
+    availability_slots: state.days.flatMap(({ date, slots }) =>
+      slots.flatMap(({ time, availability, offers }) =>
+        offers.map(({ variant_id, max_tickets, retail_price, ticket_value, booking_fee, pricing_restriction }) => ({
+          product_id,
+          date,
+          currency,
+          time,
+          variant_id,
+          availability,
+          max_tickets,
+          retail_price,
+          ticket_value,
+          booking_fee,
+          commission: null,
+          pricing_restriction,
+        })),
+      ),
+    ),
+    withdrawn_products: [],
+  };
+}
+
+function variantRows({ product_id, variants, availability_variants }: ProductState, language: string): Row[] {
+  const enriching = new Map(availability_variants.map((variant) => [variant.id, variant]));
+  return variants.map((variant) => ({
+    product_id,
+    language,
+    variant_id: variant.id,
+    label: variant.label,
+    variant_type: variant.variant_type,
+    source: 'variants',
+    document: { ...enriching.get(variant.id), ...variant },
+  }));
+}
+
+function imageRow(product_id: number, image: Row, position: number): Row {
+  const credit = String(image.credit ?? image.credits ?? '');
+  return {
+    product_id,
+    position,
+    image_key: /\/([0-9a-f]{32})\.jpg\?/.exec(String(image.large))?.[1],
+    small_url: image.small,
+    medium_url: image.medium,
+    large_url: image.large,
+    extra_large_url: image.extra_large ?? null,
+    alt_text: image.alt_text ?? null,
+    credit: credit === '' ? null : credit,
+    file: null,
+    document: image,
+  };
+}
+
+function dayRow(product_id: number, currency: string, day: StateDay): Row {
+  const prices = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
+  const above = prices.filter((price) => price > 0);
+  const tickets = day.slots.flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets));
+  return {
+    product_id,
+    date: day.date,
+    currency,
+    state: day.sold_out ? 'sold_out' : 'available',
+    lowest_price: day.sold_out ? null : above.length > 0 ? Math.min(...above) : 0,
+    max_tickets: day.sold_out ? null : Math.max(...tickets),
+    availability: day.sold_out ? null : day.availability,
+    max_tickets_per_order: day.max_tickets_per_order,
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function unique(ids: readonly number[]): number[] {
+  return [...new Set(ids)];
+}

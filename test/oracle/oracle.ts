@@ -1,0 +1,118 @@
+import type { Database } from 'better-sqlite3';
+import type { ProductState } from '../../src/sandbox/state.ts';
+import { type Expected, expectedRows, readAtColumns, type Row } from './expected.ts';
+
+/** What the comparison found: the first differing rows, and how much was compared. */
+export interface Comparison {
+  readonly differences: number;
+  readonly first: string[];
+  readonly products: number;
+  /** Rows compared, by view. */
+  readonly rows: Record<string, number>;
+}
+
+export interface Question {
+  readonly language: string;
+  readonly currency: string;
+  readonly now: number;
+}
+
+/** The columns by which the rows of a view are told apart. */
+const keys: Record<string, readonly string[]> = {
+  products: ['language'],
+  product_prices: ['currency'],
+  product_tags: ['tag_id'],
+  product_experiences: ['experience_id'],
+  checkout_information: ['language'],
+  variants: ['language', 'variant_id'],
+  images: ['position'],
+  availability_days: ['date'],
+  bookable_days: ['date'],
+  availability_slots: ['date', 'time', 'variant_id'],
+  withdrawn_products: [],
+};
+
+/**
+ * Compares every column of every view with what the sandbox shows, product by product, and looks for products that
+ * only one of them has.
+ */
+export async function compare(
+  db: Database,
+  product_ids: readonly number[],
+  stateOf: (product_id: number) => Promise<ProductState>,
+  question: Question,
+): Promise<Comparison> {
+  const comparison = { differences: 0, first: [] as string[], products: 0, rows: {} as Record<string, number> };
+  const differ = (text: string) => {
+    comparison.differences += 1;
+    if (comparison.first.length < 5) comparison.first.push(text);
+  };
+  const views = Object.keys(keys).map((view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const);
+  for (const product_id of product_ids) {
+    const expected = expectedRows(await stateOf(product_id), question);
+    for (const [view, select] of views) {
+      const wanted = expected[view] ?? [];
+      comparison.rows[view] = (comparison.rows[view] ?? 0) + wanted.length;
+      compareView(view, select.all(product_id), wanted, question.now, differ);
+    }
+    comparison.products += 1;
+  }
+  const known = new Set(product_ids);
+  const mirrored = db.prepare<[], number>('SELECT product_id FROM products').pluck().all();
+  for (const id of mirrored) if (!known.has(id)) differ(`products: ${id} is mirrored, and the service does not show it`);
+  for (const { resource, tier, kept } of db.prepare<[], Row>('SELECT resource, tier, kept FROM freshness').all()) {
+    if (kept !== 1) differ(`freshness: ${resource} ${tier ?? ''} is not kept`);
+  }
+  const info = db.prepare<[], Row>('SELECT * FROM mirror_info').get();
+  if (typeof info?.filled_at !== 'number') differ('mirror_info: not filled');
+  return comparison;
+}
+
+function compareView(view: string, found: Row[], wanted: Expected[string], now: number, differ: (text: string) => void): void {
+  const columns = keys[view] ?? [];
+  const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
+  const rows = new Map(found.map((row) => [keyOf(row), row]));
+  if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);
+  for (const row of wanted) {
+    const key = keyOf(row);
+    const other = rows.get(key);
+    rows.delete(key);
+    if (other === undefined) differ(`${view}: missing ${JSON.stringify(row).slice(0, 200)}`);
+    else compareRow(view, other, row, now, differ);
+  }
+  for (const row of rows.values()) differ(`${view}: not expected ${JSON.stringify(row).slice(0, 200)}`);
+}
+
+function compareRow(view: string, found: Row, wanted: Row, now: number, differ: (text: string) => void): void {
+  for (const [column, value] of Object.entries(found)) {
+    if (readAtColumns.has(column)) {
+      if (!plausible(column, value, now)) differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
+      continue;
+    }
+    if (!(column in wanted)) {
+      differ(`${view}.${column}: nobody says what it must be`);
+      continue;
+    }
+    const same = column === 'document' ? canonical(JSON.parse(String(value))) === canonical(wanted[column]) : value === wanted[column];
+    if (!same) differ(`${view}.${column} of ${JSON.stringify({ ...found, document: undefined }).slice(0, 160)}: must be ${JSON.stringify(wanted[column])?.slice(0, 160)}`);
+  }
+  for (const column of Object.keys(wanted)) if (!(column in found)) differ(`${view}: there is no column ${column}`);
+}
+
+const dayMs = 86_400_000;
+
+function plausible(column: string, value: unknown, now: number): boolean {
+  if (column === 'stale') return value === 0;
+  if (!Number.isInteger(value)) return false;
+  const at = column === 'expires_at' ? Number(value) - 14 * dayMs : Number(value);
+  return at <= now && at > now - 7 * dayMs;
+}
+
+/** JSON with its members in order, so that two that mean the same read the same. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
