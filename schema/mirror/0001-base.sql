@@ -105,16 +105,11 @@ CREATE TABLE image (
   product_id INTEGER NOT NULL REFERENCES product,
   image_key TEXT NOT NULL,
   position INTEGER NOT NULL,
-  small_url TEXT,
-  medium_url TEXT,
-  large_url TEXT,
-  extra_large_url TEXT,
-  alt_text TEXT,
   credit TEXT,
-  document TEXT NOT NULL,
+  document TEXT NOT NULL,           -- the service's JSON: its addresses and the alternative text are read from it
   first_seen_at INTEGER NOT NULL,
   PRIMARY KEY (product_id, image_key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE checkout_information_read (
   product_id INTEGER NOT NULL REFERENCES product,

@@ -77,7 +77,13 @@ WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
 GROUP BY v.product_id, v.language, v.variant_id;
 
 CREATE VIEW images AS
-SELECT i.product_id, i.position, i.image_key, i.small_url, i.medium_url, i.large_url, i.extra_large_url, i.alt_text, i.credit,
+SELECT i.product_id, i.position, i.image_key,
+  json_extract(i.document, '$.small') AS small_url,
+  json_extract(i.document, '$.medium') AS medium_url,
+  json_extract(i.document, '$.large') AS large_url,
+  json_extract(i.document, '$.extra_large') AS extra_large_url,
+  json_extract(i.document, '$.alt_text') AS alt_text,
+  i.credit,
   NULL AS file, p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
 FROM image i
 JOIN product p ON p.product_id = i.product_id

@@ -12,14 +12,9 @@ export interface Image {
   readonly image_key: string;
   /** From 0, in the service's order. */
   readonly position: number;
-  readonly small_url: string | null;
-  readonly medium_url: string | null;
-  readonly large_url: string | null;
-  readonly extra_large_url: string | null;
-  readonly alt_text: string | null;
   /** `credit`, or `credits` of older answers; null where it is empty. */
   readonly credit: string | null;
-  /** The service's own JSON, unknown members included. */
+  /** The service's own JSON, with the addresses of its sizes and unknown members. */
   readonly document: string;
 }
 

@@ -19,17 +19,7 @@ export function imageTable(db: Database): ImageTable {
     upsert(
       'image',
       ['product_id', 'image_key'],
-      [
-        'position',
-        'small_url',
-        'medium_url',
-        'large_url',
-        'extra_large_url',
-        'alt_text',
-        'credit',
-        'document',
-        'first_seen_at',
-      ],
+      ['position', 'credit', 'document', 'first_seen_at'],
     ),
   );
   const drop = db.prepare<[number, string]>('DELETE FROM image WHERE product_id = ? AND image_key = ?');

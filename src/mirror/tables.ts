@@ -76,11 +76,6 @@ export interface Tables {
     product_id: number;
     image_key: string;
     position: number;
-    small_url: string | null;
-    medium_url: string | null;
-    large_url: string | null;
-    extra_large_url: string | null;
-    alt_text: string | null;
     credit: string | null;
     document: string;
     first_seen_at: number;

@@ -102,25 +102,9 @@ function decodeImages(list: readonly unknown[]): Image[] {
 
 /** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
 function decodeImage(image: Members, position: number): Image | null {
-  const [small_url, medium_url, large_url, extra_large_url] = [
-    image.small,
-    image.medium,
-    image.large,
-    image.extra_large,
-  ].map(text);
-  const url = large_url ?? medium_url ?? extra_large_url ?? small_url ?? null;
-  const image_key = url === null ? null : imageKey(url);
+  const url = [image.large, image.medium, image.extra_large, image.small].map(text).find((each) => each !== null);
+  const image_key = url == null ? null : imageKey(url);
   if (image_key === null) return null;
   const credit = text(image.credit) ?? text(image.credits);
-  return {
-    image_key,
-    position,
-    small_url: small_url ?? null,
-    medium_url: medium_url ?? null,
-    large_url: large_url ?? null,
-    extra_large_url: extra_large_url ?? null,
-    alt_text: text(image.alt_text),
-    credit: credit?.trim() ? credit : null,
-    document: JSON.stringify(image),
-  };
+  return { image_key, position, credit: credit?.trim() ? credit : null, document: JSON.stringify(image) };
 }

@@ -53,8 +53,8 @@ interface Waiter {
 
 /** Of the last five answers, so many of a burst status are back-pressure; so many in a row are the key after all. */
 const burst = { of: 5, calls: 3, key: 20 };
-/** Failures that do not show that the service is there. */
-const noSignOfLife: ReadonlySet<string> = new Set(['deadline', 'reset', 'closed']);
+/** Failures that do not show that the service is there; so many in a row are as good as no connection. */
+const silence = { codes: new Set(['deadline', 'reset', 'closed']), calls: 5 };
 
 export function createLimiter({ budget: configured, clock, chance, burst_statuses }: LimiterOptions): Limiter {
   const { requests_per_second, concurrency } = configured;
@@ -65,6 +65,7 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
   let calls = 0;
   let throttled_count = 0;
   let refused_in_a_row = 0;
+  let silent_in_a_row = 0;
   let answered = false;
   let timer: AbortController | null = null;
   let closed: Error | null = null;
@@ -81,7 +82,10 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
     while (timer === null && queue.length > 0 && in_flight < allowed()) {
       const now = steady();
       const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, now));
-      if (wait > 0) return wakeIn(wait);
+      if (wait > 0) {
+        wakeIn(wait);
+        return;
+      }
       due = dueAfter(budget, due, now);
       in_flight += 1;
       queue.shift()?.start();
@@ -142,14 +146,18 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
 
   function learn(outcome: Outcome): Outcome {
     const now = steady();
+    const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
+    silent_in_a_row = silent ? silent_in_a_row + 1 : 0;
+    if (silent || outcome.kind === 'unreachable') {
+      if (!silent || silent_in_a_row >= silence.calls) budget = afterMiss(budget, chance(), now);
+      return outcome;
+    }
     const judged = judgeBurst(outcome);
     if (judged.kind === 'throttled') {
       throttled_count += 1;
       const until = judged.until === null ? null : now + judged.until - clock.now();
       budget = afterThrottle(budget, until, chance(), now);
-    } else if (judged.kind === 'unreachable') {
-      budget = afterMiss(budget, chance(), now);
-    } else if (judged.kind !== 'failed' || !noSignOfLife.has(judged.code)) {
+    } else {
       budget = afterAnswer(budget, now);
     }
     return judged;
@@ -157,7 +165,6 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
 
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */
   function judgeBurst(outcome: Outcome): Outcome {
-    if (outcome.kind === 'unreachable' || (outcome.kind === 'failed' && noSignOfLife.has(outcome.code))) return outcome;
     const hit = outcome.kind === 'refused' && burst_statuses.includes(outcome.status);
     refused_in_a_row = hit ? refused_in_a_row + 1 : 0;
     answered ||= !hit;

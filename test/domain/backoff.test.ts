@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { quarantineAfter, retryAt } from '../../src/domain/backoff.ts';
+
+const now = Date.UTC(2026, 10, 21);
+const minute = 60_000;
+const day = 86_400_000;
+const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+test.for([
+  [1, 1 * minute],
+  [2, 2 * minute],
+  [3, 4 * minute],
+  [4, 8 * minute],
+])('failure %i in a row is tried again within %i ms, at any instant of them', ([failures, longest]) => {
+  expect(retryAt(failures as number, 0.999999, now)).toBeCloseTo(now + (longest as number), -3);
+  expect(retryAt(failures as number, 0.5, now)).toBe(now + (longest as number) / 2);
+});
+
+test('a record is never tried again within a second', () => {
+  expect(retryAt(1, 0, now)).toBe(now + 1000);
+});
+
+test('a record in quarantine is tried once a day, however often it failed', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: quarantineAfter, max: 10_000 }), chance, (failures, c) => {
+      const wait = retryAt(failures, c, now) - now;
+      expect(wait).toBeGreaterThanOrEqual(0.9 * day);
+      expect(wait).toBeLessThanOrEqual(day);
+    }),
+  );
+});
+
+test('a record that always fails costs at most twelve calls in a day', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(chance), (chances) => {
+      let at = now;
+      let calls = 0;
+      for (let failures = 1; at < now + day; failures++) {
+        calls += 1;
+        at = retryAt(failures, chances.next().value ?? 0, at);
+      }
+      expect(calls).toBeLessThanOrEqual(12);
+    }),
+  );
+});

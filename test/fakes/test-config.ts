@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type LoadedConfig, parseConfig } from '../../src/config.ts';
+
+/** A configuration whose files lie in `directory` and whose service is `url`; `more` is laid over it. */
+export function testConfig(directory: string, url: string, more: Record<string, unknown> = {}): LoadedConfig {
+  const text = testConfigText(directory, url, more);
+  const secrets = { api_key: null, signing_key: null, receiver_secret: null, admin_token: null };
+  return { ...parseConfig(text), secrets, file: 'test' };
+}
+
+/** The same as YAML, for a process of its own. */
+export function testConfigText(directory: string, url: string, more: Record<string, unknown> = {}): string {
+  const service = { base_url: url, profile: { authorization: { header: null } } };
+  const mirror = {
+    path: join(directory, 'mirror', 'mirror.db'),
+    inbox_path: join(directory, 'state', 'inbox.db'),
+    state_dir: join(directory, 'state'),
+  };
+  const base = {
+    service,
+    mirror,
+    admin: { listen: `unix:${join(directory, 'state', 'admin.sock')}` },
+    backup: { directory: join(directory, 'backup') },
+    budget: { requests_per_second: 100_000, concurrency: 4 },
+  };
+  return stringify({ ...base, ...more });
+}

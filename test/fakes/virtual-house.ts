@@ -1,0 +1,91 @@
+import { setImmediate } from 'node:timers/promises';
+import { roll } from '../../src/sandbox/random.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { openMirrorForReading } from '../../src/mirror/mirror.ts';
+import { type PassResult, pass } from '../../src/sync/engine.ts';
+import { type Wiring, wire } from '../../src/wiring.ts';
+import { type Comparison, compare } from '../oracle/oracle.ts';
+import { testConfig } from './test-config.ts';
+import { testLog } from './test-log.ts';
+import { temporaryDirectory } from './test-mirror.ts';
+
+/** The sandbox and the real engine in one process, on one clock that stands still until nobody is busy. */
+export interface VirtualHouse extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly sandbox: Sandbox;
+  readonly wiring: Wiring;
+  readonly log: ReturnType<typeof testLog>;
+  /** Runs passes, and lets time pass between them, until `done` says so or nothing is ever due again. */
+  runUntil(done: () => boolean): Promise<PassResult[]>;
+  /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
+  drive<Result>(work: Promise<Result>): Promise<Result>;
+  compare(): Promise<Comparison>;
+}
+
+export async function virtualHouse(
+  options: Partial<SandboxOptions> = {},
+  config: Record<string, unknown> = {},
+): Promise<VirtualHouse> {
+  // Views judge by the reader's real clock, so the virtual one starts now.
+  const clock = virtualClock(Date.now());
+  const stack = new AsyncDisposableStack();
+  const { path } = stack.use(temporaryDirectory());
+  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
+  const log = testLog('warn');
+  let step = 0;
+  const chance = () => roll(99, step++);
+  const wiring = stack.use(wire(testConfig(path, sandbox.url, config), log.log, { clock, chance }));
+
+  async function drive<Result>(work: Promise<Result>): Promise<Result> {
+    let ended = false;
+    const over = () => {
+      ended = true;
+    };
+    work.then(over, over);
+    let quiet = 0;
+    while (!ended) {
+      await setImmediate();
+      const busy = wiring.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
+      quiet = busy ? 0 : quiet + 1;
+      // A few turns of the loop: what was just read still has to be stored and asked on.
+      if (quiet > 3 && clock.next()) quiet = 0;
+    }
+    return work;
+  }
+
+  return {
+    clock,
+    sandbox,
+    wiring,
+    log,
+    drive,
+    runUntil: async (done) => {
+      const results: PassResult[] = [];
+      const never = new AbortController();
+      while (!done()) {
+        results.push(await drive(pass(wiring.ports, wiring.workers, never.signal)));
+        const next = wiring.mirror.records.nextDueAt();
+        if (done() || next === null) break;
+        await drive(clock.sleep(Math.max(next - clock.now(), 1000)));
+      }
+      return results;
+    },
+    compare: async () => {
+      const reader = openMirrorForReading(wiring.mirror.path);
+      try {
+        const ids = sandbox.world.visible().map(({ id }) => id);
+        const question = { language: 'en', currency: 'EUR', now: Math.max(clock.now(), Date.now()) };
+        const state = async (id: number) => {
+          const shown = sandbox.state(id, { ...question, horizon: 92 });
+          if (shown === null) throw new Error(`no product ${id}`);
+          return shown;
+        };
+        return await compare(reader, ids, state, question);
+      } finally {
+        reader.close();
+      }
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,50 @@
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+it('a fill on a bad day ends with the service and the mirror equal, and no call while told to wait', async () => {
+  await using house = await virtualHouse(
+    { products: 120, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
+    { budget: { requests_per_second: 30, concurrency: 4 } },
+  );
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const comparison = await house.compare();
+  expect(comparison.first).toEqual([]);
+  expect(comparison.products).toBe(120);
+  expect(comparison.rows.availability_slots).toBeGreaterThan(10_000);
+  expect(house.sandbox.violations()).toBe(0);
+  expect(house.sandbox.calls.counts().by_status['429']).toBeGreaterThan(0);
+});
+
+const first = '(SELECT min(product_id) FROM product WHERE sellable)';
+const planted = {
+  products: `UPDATE product_text SET tagline = 'forged' WHERE product_id = ${first}`,
+  product_prices: `UPDATE product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
+  product_tags: `DELETE FROM product_tag WHERE product_id = ${first}`,
+  product_experiences: `UPDATE product SET venue_id = 1 WHERE product_id = ${first}`,
+  checkout_information: `UPDATE checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
+  variants: `UPDATE variant SET merged_document = '{}' WHERE product_id = ${first}`,
+  images: 'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
+  availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
+  bookable_days: `DELETE FROM availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM availability_span s WHERE s.product_id = ${first})`,
+  availability_slots: `UPDATE day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = 1`,
+  freshness: 'UPDATE record SET stale_at = 0 WHERE product_id > 0',
+  withdrawn_products: `UPDATE product SET withdrawn_at = 1 WHERE product_id = ${first}`,
+  mirror_info: 'UPDATE mirror SET filled_at = NULL',
+};
+
+it('the oracle finds every planted difference, whichever view it shows in', async () => {
+  await using house = await virtualHouse({ products: 30 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const clean = await house.compare();
+  expect(clean).toMatchObject({ differences: 0, first: [] });
+  const writer = new Database(house.wiring.mirror.path);
+  let differences = 0;
+  for (const [view, sql] of Object.entries(planted)) {
+    expect(writer.prepare(sql).run().changes, view).toBeGreaterThan(0);
+    const now = (await house.compare()).differences;
+    expect(now, view).not.toBe(differences);
+    differences = now;
+  }
+  writer.close();
+});

@@ -1,0 +1,611 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createHttp, type GetOptions, type HttpOptions } from '../../src/upstream/http.ts';
+import { createLimiter } from '../../src/upstream/limiter.ts';
+import type { Outcome } from '../../src/upstream/outcome.ts';
+import { manualClock } from './manual-clock.ts';
+
+const key = 'canary-key-7f3a';
+const never = new AbortController().signal;
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function listen(server: Server | ReturnType<typeof createRawServer>, scheme = 'http'): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((closed) => server.close(closed));
+  });
+  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const serve = (listener: RequestListener) => listen(createServer(listener));
+
+/** A server that sends these bytes to whoever asks, and then ends or breaks the connection. */
+const serveRaw = (bytes: string | Buffer, then: 'end' | 'reset' | 'hang' = 'end') =>
+  listen(
+    createRawServer((socket) => {
+      socket.once('data', () =>
+        socket.write(bytes, () => {
+          if (then === 'end') socket.end();
+          if (then === 'reset') socket.resetAndDestroy();
+        }),
+      );
+    }),
+  );
+
+function client(base_url: string, options: Partial<HttpOptions> = {}) {
+  const clock = manualClock();
+  const http = createHttp({
+    base_url,
+    authorization: { header: 'Authorization', scheme: 'Token' },
+    key: { reveal: () => key },
+    user_agent: 'brand catalogued',
+    timeouts: { connect: 5_000, headers: 60_000, idle: 60_000 },
+    connections: 4,
+    throttle_statuses: [429, 503],
+    clock,
+    ...options,
+  });
+  closers.push(() => http[Symbol.asyncDispose]());
+  const get = (path = '/v2/products', limits: Partial<GetOptions> = {}, query: Parameters<typeof http.get>[1] = {}) =>
+    http.get(path, query, { deadline_ms: 60_000, max_bytes: 1_000_000, signal: never, ...limits });
+  return { clock, http, get };
+}
+
+const json = { 'content-type': 'application/json' };
+
+/** What comes of one answer; the response is the server's to write. */
+async function outcomeOf(listener: RequestListener, limits: Partial<GetOptions> = {}): Promise<Outcome> {
+  return client(await serve(listener)).get('/v2/products', limits);
+}
+
+describe('an answer', () => {
+  test('is the text, hash and size of the body, and the instant of asking', async () => {
+    const { get, clock } = client(await serve((_, response) => response.writeHead(200, json).end('{"å":1}')));
+    const body = Buffer.from('{"å":1}');
+    expect(await get()).toEqual({
+      kind: 'answer',
+      text: '{"å":1}',
+      hash: createHash('sha256').update(body).digest('hex'),
+      bytes: body.length,
+      sent_at: clock.now(),
+    });
+  });
+
+  test('is asked for with the key, the agent and the query, in that form', async () => {
+    const asked: unknown[] = [];
+    const { get } = client(
+      await serve((request, response) => {
+        const { authorization, accept, 'user-agent': agent, 'accept-encoding': encoding } = request.headers;
+        asked.push([request.method, request.url, authorization, accept, agent, encoding]);
+        response.writeHead(200, json).end('{}');
+      }),
+    );
+    await get('/v2/products', {}, { city_id: ['1', '2'], lang: 'en', q: 'a b&c' });
+    expect(asked).toEqual([
+      [
+        'GET',
+        '/v2/products?city_id=1&city_id=2&lang=en&q=a+b%26c',
+        `Token ${key}`,
+        'application/json',
+        'brand catalogued',
+        'gzip',
+      ],
+    ]);
+  });
+
+  test('carries no key where there is none', async () => {
+    let authorization: string | undefined = 'not asked';
+    const base = await serve((request, response) => {
+      authorization = request.headers.authorization;
+      response.writeHead(200, json).end('{}');
+    });
+    await client(base, { key: null }).get();
+    expect(authorization).toBe(undefined);
+  });
+
+  test('asks no proxy of the environment', async () => {
+    const saved = { ...process.env };
+    closers.push(() => Object.assign(process.env, { http_proxy: '', HTTP_PROXY: '' }, saved));
+    Object.assign(process.env, {
+      http_proxy: 'http://127.0.0.1:1',
+      HTTP_PROXY: 'http://127.0.0.1:1',
+      NODE_USE_ENV_PROXY: '1',
+    });
+    expect(await outcomeOf((_, response) => response.writeHead(200, json).end('{}'))).toMatchObject({ kind: 'answer' });
+  });
+
+  test('is inflated, and hashed after that', async () => {
+    const body = Buffer.from('{"a":"gzip"}');
+    const outcome = await outcomeOf((_, response) =>
+      response.writeHead(200, { ...json, 'content-encoding': 'GZIP' }).end(gzipSync(body)),
+    );
+    expect(outcome).toMatchObject({
+      text: '{"a":"gzip"}',
+      bytes: body.length,
+      hash: createHash('sha256').update(body).digest('hex'),
+    });
+  });
+
+  test.for(['application/json; charset=utf-8', 'Application/JSON', 'application/problem+json', 'application/json;'])(
+    'may be of type %s',
+    async (type) => {
+      const outcome = await outcomeOf((_, response) => response.writeHead(200, { 'content-type': type }).end('{}'));
+      expect(outcome).toMatchObject({ kind: 'answer', text: '{}' });
+    },
+  );
+
+  test('may begin with a byte order mark, which is no part of the text', async () => {
+    const outcome = await outcomeOf((_, response) => response.writeHead(200, json).end('\uFEFF{}'));
+    expect(outcome).toMatchObject({ kind: 'answer', text: '{}', bytes: 5 });
+  });
+
+  test('leaves its connection to the next call, and so do a refusal, a throttle, a redirect and an error', async () => {
+    const statuses = [200, 404, 429, 302, 500, 200];
+    const ports = new Set<number | undefined>();
+    const { get } = client(
+      await serve((request, response) => {
+        ports.add(request.socket.remotePort);
+        response.writeHead(statuses.shift() ?? 200, json).end(`{"message":"${'x'.repeat(1000)}"}`);
+      }),
+      { connections: 1 },
+    );
+    for (let i = 0; i < 6; i++) await get();
+    expect(ports.size).toBe(1);
+  });
+});
+
+describe('what cannot be used fails:', () => {
+  const big = gzipSync(Buffer.alloc(20_000_000, ' '));
+
+  test.for<[what: string, code: string, listener: RequestListener]>([
+    ['HTML', 'not-json-type', (_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
+    [
+      'JSON that does not say so',
+      'not-json-type',
+      (_, r) => r.writeHead(200, { 'content-type': 'text/plain' }).end('{}'),
+    ],
+    [
+      'a type that only looks like JSON',
+      'not-json-type',
+      (_, r) => r.writeHead(200, { 'content-type': 'application/jsonp' }).end('{}'),
+    ],
+    ['no type', 'not-json-type', (_, r) => r.writeHead(200).end('{}')],
+    ['no content', 'status-204', (_, r) => r.writeHead(204).end()],
+    ['a part', 'status-206', (_, r) => r.writeHead(206, json).end('{}')],
+    ['an error of the service', 'status-500', (_, r) => r.writeHead(500, json).end('{"success":false}')],
+    ['an unknown error of the service', 'status-599', (_, r) => r.writeHead(599, json).end('{}')],
+    [
+      'an encoding nobody asked for',
+      'bad-encoding',
+      (_, r) => r.writeHead(200, { ...json, 'content-encoding': 'br' }).end('{}'),
+    ],
+    [
+      'gzip that is none',
+      'bad-encoding',
+      (_, r) => r.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end('{}'),
+    ],
+    [
+      'gzip that ends early',
+      'truncated',
+      (_, r) => r.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(gzipSync('{"a":1}').subarray(0, -9)),
+    ],
+    [
+      '20 MB in 20 kB of gzip',
+      'too-large',
+      (_, r) => r.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(big),
+    ],
+    ['more bytes than allowed', 'too-large', (_, r) => r.writeHead(200, json).end(' '.repeat(1_000_001))],
+    [
+      'bytes that are not UTF-8',
+      'invalid-utf8',
+      (_, r) => r.writeHead(200, json).end(Buffer.from([0x22, 0xc3, 0x28, 0x22])),
+    ],
+    [
+      'a lone surrogate in bytes',
+      'invalid-utf8',
+      (_, r) => r.writeHead(200, json).end(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])),
+    ],
+    ['huge headers', 'too-large', (_, r) => r.writeHead(200, { ...json, 'x-huge': 'x'.repeat(20_000) }).end('{}')],
+  ])('%s is %s', async ([, code, listener]) => {
+    expect(await outcomeOf(listener)).toMatchObject({ kind: 'failed', code });
+  });
+
+  test.for<[what: string, code: string, bytes: string, then: 'end' | 'reset']>([
+    [
+      'a body shorter than announced whose prefix is JSON',
+      'truncated',
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":1}',
+      'end',
+    ],
+    [
+      'chunks without an end whose prefix is JSON',
+      'truncated',
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{"a":1}\r\n',
+      'end',
+    ],
+    [
+      'a connection reset within the body',
+      'reset',
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":1}',
+      'reset',
+    ],
+    ['a connection closed before the answer', 'reset', '', 'end'],
+    ['a connection closed within the headers', 'reset', 'HTTP/1.1 200 OK\r\nContent-', 'end'],
+    ['a connection reset before the answer', 'reset', '', 'reset'],
+    ['another protocol', 'http', 'SSH-2.0-OpenSSH_9.2\r\n', 'end'],
+    [
+      'a broken chunk',
+      'http',
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
+      'end',
+    ],
+  ])('%s is %s', async ([, code, bytes, then]) => {
+    expect(await client(await serveRaw(bytes, then)).get()).toMatchObject({ kind: 'failed', code });
+  });
+
+  test('endless headers', async () => {
+    const base = await listen(
+      createRawServer((socket) => {
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\n');
+          const more = () => {
+            while (!socket.destroyed && socket.write(`x-more: ${'x'.repeat(500)}\r\n`));
+          };
+          socket.on('drain', more);
+          more();
+        });
+      }),
+    );
+    expect(await client(base).get()).toMatchObject({ kind: 'failed', code: 'too-large' });
+  });
+
+  test('a kept connection that the service closes as the next request arrives', async () => {
+    const base = await listen(
+      createRawServer((socket) => {
+        socket.once('data', () => {
+          socket.once('data', () => socket.end());
+          socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}');
+        });
+      }),
+    );
+    const { get } = client(base, { connections: 1 });
+    expect(await get()).toMatchObject({ kind: 'answer' });
+    expect(await get()).toMatchObject({ kind: 'failed', code: 'reset' });
+    expect(await get()).toMatchObject({ kind: 'answer' });
+  });
+
+  test('a path that is none is a mistake of ours', async () => {
+    await expect(client('http://127.0.0.1:1').get('http://elsewhere.invalid/')).rejects.toThrow(TypeError);
+  });
+});
+
+describe('time', () => {
+  /** A server that says who asked, and answers nothing by itself. */
+  async function holding() {
+    const asked = Promise.withResolvers<Parameters<RequestListener>[1]>();
+    const base = await serve((_, response) => asked.resolve(response));
+    return { base, asked: asked.promise };
+  }
+
+  test('ends a call that hangs at its deadline', async () => {
+    const { base, asked } = await holding();
+    const { get, clock } = client(base);
+    const outcome = get();
+    await asked;
+    await clock.advance(60_000);
+    expect(await outcome).toMatchObject({ kind: 'failed', code: 'deadline' });
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('ends a call that drips at its deadline, however often a byte comes', async () => {
+    const { base, asked } = await holding();
+    const { get, clock } = client(base);
+    let ended = false;
+    const outcome = get().finally(() => {
+      ended = true;
+    });
+    const response = await asked;
+    response.writeHead(200, json);
+    for (let s = 0; s < 59; s++) {
+      await new Promise((written) => response.write(' ', written));
+      await clock.advance(1000);
+      expect(ended).toBe(false);
+    }
+    await clock.advance(1000);
+    expect(await outcome).toMatchObject({ kind: 'failed', code: 'deadline' });
+  });
+
+  test('gives the slot of a call that hangs to the next at the deadline', async () => {
+    const { base, asked } = await holding();
+    const { get, clock } = client(base);
+    using limiter = createLimiter({
+      budget: { requests_per_second: 20, concurrency: 1 },
+      clock,
+      chance: () => 0,
+      burst_statuses: [403],
+    });
+    const hanging = limiter.run((signal) => get('/', { signal }), never);
+    const next = limiter.run(async () => ({ kind: 'throttled', status: 429, until: null }), never);
+    await asked;
+    await clock.advance(60_000);
+    expect(await hanging).toMatchObject({ code: 'deadline' });
+    expect(await next).toMatchObject({ kind: 'throttled' });
+  });
+
+  test('that the caller ends is no outcome: the reason is thrown', async () => {
+    const { base, asked } = await holding();
+    const { get, clock } = client(base);
+    const stop = new AbortController();
+    const outcome = get('/', { signal: stop.signal });
+    await asked;
+    const reason = new Error('shutting down');
+    stop.abort(reason);
+    await expect(outcome).rejects.toBe(reason);
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('that the caller ended before asking sends nothing', async () => {
+    let asked = 0;
+    const base = await serve((_, response) => {
+      asked += 1;
+      response.end();
+    });
+    const reason = new Error('shutting down');
+    await expect(client(base).get('/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(asked).toBe(0);
+  });
+
+  test('in which the client is closed fails the call', async () => {
+    const { base, asked } = await holding();
+    const { get, http } = client(base);
+    const outcome = get();
+    await asked;
+    await http[Symbol.asyncDispose]();
+    expect(await outcome).toMatchObject({ kind: 'failed', code: 'closed' });
+  });
+});
+
+describe('a throttle', () => {
+  test.for([429, 503])('is status %i, until the instant it names', async (status) => {
+    const { get, clock } = client(
+      await serve((_, response) => response.writeHead(status, { 'retry-after': '120' }).end('slow down')),
+    );
+    expect(await get()).toEqual({ kind: 'throttled', status, until: clock.now() + 120_000 });
+  });
+
+  test('may name an instant on the service’s own clock', async () => {
+    const { get, clock } = client(
+      await serve((_, response) =>
+        response
+          .writeHead(429, { date: 'Sat, 01 Jan 2028 10:00:00 GMT', 'retry-after': 'Sat, 01 Jan 2028 10:00:09 GMT' })
+          .end(),
+      ),
+    );
+    expect(await get()).toEqual({ kind: 'throttled', status: 429, until: clock.now() + 9_000 });
+  });
+
+  test('may name none', async () => {
+    expect(await outcomeOf((_, response) => response.writeHead(429).end())).toEqual({
+      kind: 'throttled',
+      status: 429,
+      until: null,
+    });
+  });
+
+  test('is one even where its body is broken', async () => {
+    const base = await serveRaw('HTTP/1.1 429 No\r\nRetry-After: 5\r\nContent-Length: 100\r\n\r\nslow');
+    expect(await client(base).get()).toMatchObject({ kind: 'throttled', status: 429 });
+  });
+
+  test('is one even where its body never ends', async () => {
+    const base = await listen(
+      createRawServer((socket) => {
+        const more = () => {
+          while (!socket.destroyed && socket.write(Buffer.alloc(16_384)));
+        };
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 429 No\r\nContent-Length: 1000000000000\r\n\r\n');
+          more();
+        });
+        socket.on('drain', more);
+      }),
+    );
+    expect(await client(base).get()).toMatchObject({ kind: 'throttled', status: 429 });
+  });
+});
+
+describe('a refusal', () => {
+  const refusing = (status: number, body: unknown, headers: Record<string, string> = json) =>
+    outcomeOf((_, response) =>
+      response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body)),
+    );
+
+  test.for<[generation: string, status: number, body: unknown, code: string, message: string]>([
+    [
+      'documented',
+      400,
+      { success: false, error_code: 'checkout_disabled', message: 'Closed.', reason: 'x' },
+      'checkout_disabled',
+      'Closed.',
+    ],
+    [
+      'of 2026',
+      401,
+      { success: false, api_version: {}, error: 'unauthorized', message: 'Key not accepted.' },
+      'unauthorized',
+      'Key not accepted.',
+    ],
+    ['of 2017', 404, { message: 'Not here.', status: 404, success: false }, 'status-404', 'Not here.'],
+    ['of 2017, without a flag', 401, { message: 'No.' }, 'status-401', 'No.'],
+    ['gone', 410, { error_code: 'resource_gone' }, 'resource_gone', 'the service answered 410'],
+    ['with both members', 400, { error_code: 'a', error: 'b' }, 'a', 'the service answered 400'],
+    ['with other types', 403, { error_code: 7, error: {}, message: [] }, 'status-403', 'the service answered 403'],
+    ['in HTML', 405, '<html>', 'status-405', 'the service answered 405'],
+    ['that is null', 404, 'null', 'status-404', 'the service answered 404'],
+    ['that is empty', 404, '', 'status-404', 'the service answered 404'],
+    ['that is endless', 404, `{"message":"${'x'.repeat(200_000)}"}`, 'status-404', 'the service answered 404'],
+  ])('%s: %i', async ([, status, body, code, message]) => {
+    expect(await refusing(status, body)).toEqual({ kind: 'refused', status, code, message });
+  });
+
+  test('in an encoding nobody asked for is still one', async () => {
+    expect(await refusing(404, 'x', { 'content-encoding': 'br' })).toMatchObject({
+      kind: 'refused',
+      code: 'status-404',
+    });
+  });
+
+  test('that is cut off is none: it may have said something else', async () => {
+    const base = await serveRaw('HTTP/1.1 400 No\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{}');
+    expect(await client(base).get()).toMatchObject({ kind: 'failed', code: 'truncated' });
+  });
+
+  test('speaks in one line of at most 300 characters, without what was sent and what steers a terminal', async () => {
+    const words = `Token ${key} is bad\r\n\u001b[31mat https://u:p@api.example/v2?x=1 ${'y'.repeat(500)}`;
+    const outcome = await refusing(401, { message: words, error: `bad ${key}` });
+    expect(outcome).toMatchObject({ code: 'bad [key]' });
+    const { message } = outcome as { message: string };
+    expect(message).toMatch(/^Token \[key\] is bad \[31mat \[address\] y+$/);
+    expect(message).toHaveLength(300);
+  });
+});
+
+describe('the key stays at home:', () => {
+  test.for([301, 302, 303, 307, 308])('a redirect (%i) is not followed', async (status) => {
+    let elsewhere = 0;
+    const other = await serve((_, response) => {
+      elsewhere += 1;
+      response.end();
+    });
+    const outcome = await outcomeOf((_, response) =>
+      response.writeHead(status, { location: `${other}/?${key}` }).end(),
+    );
+    expect(outcome).toEqual({
+      kind: 'failed',
+      code: 'redirect',
+      message: `the service redirects (${status}); redirects are not followed`,
+    });
+    expect(elsewhere).toBe(0);
+  });
+
+  test('no outcome says the key, the query or the address', async () => {
+    const bases = [
+      await serveRaw('nonsense'),
+      await serveRaw('', 'reset'),
+      await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end()),
+      await serve((_, response) => response.writeHead(500).end()),
+      'http://127.0.0.1:1',
+      'http://no-such-host.invalid',
+    ];
+    for (const base of bases) {
+      const outcome = await client(base).get('/v2/products', {}, { secret: 'canary-query' });
+      expect(JSON.stringify(outcome)).not.toMatch(/canary|127\.0\.0\.1|invalid|http:\/\//);
+    }
+  });
+});
+
+describe('without a connection the service is unreachable:', () => {
+  test('nobody listens', async () => {
+    const base = await serve(() => undefined);
+    await closers.pop()?.();
+    expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'connection-refused' });
+  });
+
+  test('nobody listens at any address of the name', async () => {
+    const base = await serve(() => undefined);
+    await closers.pop()?.();
+    const outcome = await client(base.replace('127.0.0.1', 'localhost')).get();
+    expect(outcome).toMatchObject({ kind: 'unreachable', code: 'connection-refused' });
+  });
+
+  test('the name does not exist', async () => {
+    expect(await client('http://no-such-host.invalid').get()).toMatchObject({ kind: 'unreachable', code: 'dns' });
+  });
+
+  test('the other side does not speak TLS', async () => {
+    const base = await serve((_, response) => response.end());
+    expect(await client(base.replace('http:', 'https:')).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
+  });
+
+  test('the other side hangs up during the handshake', async () => {
+    const base = await listen(
+      createRawServer((socket) => void socket.once('data', () => socket.end())),
+      'https',
+    );
+    expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
+  });
+
+  test('the handshake takes longer than a connection may', async () => {
+    const base = await listen(
+      createRawServer(() => undefined),
+      'https',
+    );
+    const timeouts = { connect: 50, headers: 60_000, idle: 60_000 };
+    expect(await client(base, { timeouts }).get()).toMatchObject({ kind: 'unreachable', code: 'connect-timeout' });
+  });
+
+  test.for<[what: string, subject: string[]]>([
+    ['signed by itself', ['-days', '2', '-addext', 'subjectAltName=IP:127.0.0.1']],
+    [
+      'expired',
+      ['-not_before', '20200101000000Z', '-not_after', '20200102000000Z', '-addext', 'subjectAltName=IP:127.0.0.1'],
+    ],
+    ['of another host', ['-days', '2', '-addext', 'subjectAltName=DNS:other.invalid']],
+  ])('its certificate is %s, and it learns nothing', async ([, options], { skip }) => {
+    const directory = mkdtempSync(join(tmpdir(), 'catalogued-tls-'));
+    closers.push(() => rmSync(directory, { recursive: true }));
+    const [keyFile, certFile] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+    try {
+      execFileSync(
+        'openssl',
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          '-keyout',
+          keyFile,
+          '-out',
+          certFile,
+          '-subj',
+          '/CN=test',
+          ...options,
+        ],
+        { stdio: 'pipe' },
+      );
+    } catch {
+      skip('this openssl cannot make such a certificate');
+    }
+    let asked = 0;
+    const server = createTlsServer({ key: readFileSync(keyFile), cert: readFileSync(certFile) }, (_, response) => {
+      asked += 1;
+      response.writeHead(200, json).end('{}');
+    });
+    const base = await listen(server, 'https');
+    expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
+    expect(asked).toBe(0);
+  });
+});

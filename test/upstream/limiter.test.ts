@@ -1,0 +1,321 @@
+import { describe, expect, test } from 'vitest';
+import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
+import type { Outcome } from '../../src/upstream/outcome.ts';
+import { manualClock } from './manual-clock.ts';
+
+const answer: Outcome = { kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: 0 };
+const forbidden: Outcome = { kind: 'refused', status: 403, code: 'status-403', message: 'no' };
+const missing: Outcome = { kind: 'refused', status: 404, code: 'not_found', message: 'no' };
+const refusedConnection: Outcome = { kind: 'unreachable', code: 'connection-refused', message: 'no' };
+const reset: Outcome = { kind: 'failed', code: 'reset', message: 'no' };
+const throttled: Outcome = { kind: 'throttled', status: 429, until: null };
+const never = new AbortController().signal;
+
+/** A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. */
+function setUp(budget: Partial<LimiterOptions['budget']> = {}) {
+  const clock = manualClock();
+  const limiter = createLimiter({
+    budget: { requests_per_second: 20, concurrency: 4, ...budget },
+    clock,
+    chance: () => 0,
+    burst_statuses: [403],
+  });
+  return { clock, limiter };
+}
+
+type SetUp = ReturnType<typeof setUp>;
+
+/** Calls whose ends are in the test's hand, and the instants at which they started. */
+function calls({ clock, limiter }: SetUp) {
+  const origin = clock.monotonic();
+  const started: { name: string; at: number; end: (outcome: Outcome) => void }[] = [];
+  const call = (name: string, signal = never, priority = 0) =>
+    limiter.run(
+      () => {
+        const { promise, resolve } = Promise.withResolvers<Outcome>();
+        started.push({ name, at: clock.monotonic() - origin, end: resolve });
+        return promise;
+      },
+      signal,
+      priority,
+    );
+  return { started, call, names: () => started.map(({ name }) => name) };
+}
+
+/** Runs a call that ends at once, however long its turn takes. */
+async function once({ clock, limiter }: SetUp, outcome: Outcome): Promise<Outcome> {
+  let done = false;
+  const run = limiter
+    .run(async () => outcome, never)
+    .finally(() => {
+      done = true;
+    });
+  while (!done) await clock.advance(100);
+  return run;
+}
+
+describe('turns', () => {
+  test('come at the rate, first come first served', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    for (const name of ['a', 'b', 'c']) void call(name);
+    await t.clock.advance(1000);
+    expect(started.map(({ name, at }) => [name, at])).toEqual([
+      ['a', 0],
+      ['b', 100],
+      ['c', 200],
+    ]);
+  });
+
+  test('go to the lowest priority first', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { call, names } = calls(t);
+    void call('first');
+    void call('fill 1', never, 2);
+    void call('near', never, 1);
+    void call('fill 2', never, 2);
+    void call('checkout', never, 0);
+    await t.clock.advance(300);
+    expect(names()).toEqual(['first', 'checkout', 'near', 'fill 1']);
+  });
+
+  test('are limited to so many in flight, and a slot that frees is taken at once', async () => {
+    const t = setUp({ concurrency: 2 });
+    using _ = t.limiter;
+    const { started, call, names } = calls(t);
+    for (const name of ['a', 'b', 'c', 'd']) void call(name);
+    await t.clock.advance(5000);
+    expect(names()).toEqual(['a', 'b']);
+    expect(t.limiter.state()).toMatchObject({ in_flight: 2, waiting: 2, calls: 2 });
+    expect(t.clock.pending()).toBe(0);
+    started[0]?.end(answer);
+    await t.clock.advance(0);
+    expect(names()).toEqual(['a', 'b', 'c']);
+  });
+
+  test('need one timer, however many wait', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { call } = calls(t);
+    for (let i = 0; i < 100; i++) void call(`${i}`).catch(() => undefined);
+    expect(t.clock.pending()).toBe(1);
+  });
+
+  test('need no timer while the rate allows the call', async () => {
+    const t = setUp({ requests_per_second: 100_000, concurrency: 64 });
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    for (let i = 0; i < 64; i++) void call(`${i}`);
+    expect(t.clock.pending()).toBe(0);
+    await t.clock.advance(0);
+    expect(started).toHaveLength(64);
+  });
+
+  test('of a call that throws go to the next', async () => {
+    const t = setUp({ concurrency: 1 });
+    using _ = t.limiter;
+    const { call, names } = calls(t);
+    const thrown = t.limiter.run(() => Promise.reject(new Error('bug')), never);
+    void call('next');
+    await expect(thrown).rejects.toThrow('bug');
+    await t.clock.advance(100);
+    expect(names()).toEqual(['next']);
+  });
+});
+
+describe('aborting', () => {
+  test('while waiting rejects with the reason and leaves no hole', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    const aborting = new AbortController();
+    void call('a');
+    const b = call('b', aborting.signal);
+    void call('c');
+    const reason = new Error('shopper left');
+    aborting.abort(reason);
+    await expect(b).rejects.toBe(reason);
+    expect(t.limiter.state().waiting).toBe(1);
+    await t.clock.advance(100);
+    expect(started.map(({ name, at }) => [name, at])).toEqual([
+      ['a', 0],
+      ['c', 100],
+    ]);
+  });
+
+  test('the last who waits leaves no timer', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { call } = calls(t);
+    const aborting = new AbortController();
+    void call('a');
+    const b = call('b', aborting.signal);
+    aborting.abort(new Error('left'));
+    await expect(b).rejects.toThrow('left');
+    expect(t.clock.pending()).toBe(0);
+    void call('c');
+    await t.clock.advance(100);
+    expect(t.limiter.state().calls).toBe(2);
+  });
+
+  test('before asking starts nothing', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { call, started } = calls(t);
+    await expect(call('a', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
+    expect(started).toEqual([]);
+    expect(t.limiter.state()).toMatchObject({ calls: 0, in_flight: 0, waiting: 0 });
+  });
+
+  test('is what closing does to all who wait, and nobody comes in after', async () => {
+    const t = setUp();
+    const { call } = calls(t);
+    void call('a');
+    const waiting = [call('b'), call('c')];
+    t.limiter[Symbol.dispose]();
+    for (const each of waiting) await expect(each).rejects.toThrow('the limiter is closed');
+    await expect(call('d')).rejects.toThrow('the limiter is closed');
+    expect(t.clock.pending()).toBe(0);
+  });
+});
+
+describe('a throttle', () => {
+  test('pauses all, halves the rate and is counted', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    void call('a');
+    started[0]?.end({ kind: 'throttled', status: 429, until: t.clock.now() + 30_000 });
+    await t.clock.advance(0);
+    expect(t.limiter.state()).toMatchObject({ rate: 5, throttled_count: 1, not_before: t.clock.now() + 30_000 });
+    void call('b');
+    await t.clock.advance(29_999);
+    expect(started).toHaveLength(1);
+    await t.clock.advance(1);
+    expect(started[1]?.at).toBe(30_000);
+    expect(t.limiter.state().not_before).toBe(0);
+  });
+
+  test.for([
+    ['three days ahead', 3 * 86_400_000],
+    ['half an hour back', -1_800_000],
+    ['a day back', -86_400_000],
+  ] as const)('lasts as long as it should when the wall clock jumps %s', async ([, ms]) => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    void call('a');
+    started[0]?.end({ kind: 'throttled', status: 429, until: t.clock.now() + 30_000 });
+    await t.clock.advance(0);
+    void call('b');
+    t.clock.jump(ms);
+    expect(t.limiter.state().not_before).toBe(t.clock.now() + 30_000);
+    await t.clock.advance(29_999);
+    expect(started).toHaveLength(1);
+    await t.clock.advance(1);
+    expect(started).toHaveLength(2);
+  });
+});
+
+describe('403', () => {
+  test('alone is the record’s', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (const outcome of [answer, forbidden, answer, answer, forbidden, answer]) {
+      expect(await once(t, outcome)).toBe(outcome);
+    }
+    expect(t.limiter.state()).toMatchObject({ throttled_count: 0, refused_in_a_row: 0 });
+  });
+
+  test('three times among the last five answers is back-pressure', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (const outcome of [answer, forbidden, missing, forbidden]) expect(await once(t, outcome)).toBe(outcome);
+    expect(await once(t, forbidden)).toEqual({ kind: 'throttled', status: 403, until: null });
+    expect(t.limiter.state()).toMatchObject({ throttled_count: 1, rate: 5, refused_in_a_row: 2 });
+  });
+
+  test('as every answer since the start is the key, not back-pressure', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    await once(t, refusedConnection);
+    await once(t, forbidden);
+    await once(t, forbidden);
+    expect(await once(t, forbidden)).toMatchObject({
+      kind: 'refused',
+      status: 401,
+      message: 'every call is refused with 403: no',
+    });
+    expect(t.limiter.state()).toMatchObject({ throttled_count: 0, rate: 10, refused_in_a_row: 3 });
+  });
+
+  test('that outlasts every pause is the key after all', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    await once(t, answer);
+    let outcome = await once(t, forbidden);
+    for (let i = 0; i < 18; i++) outcome = await once(t, forbidden);
+    expect(outcome).toMatchObject({ kind: 'throttled' });
+    expect(await once(t, forbidden)).toMatchObject({ kind: 'refused', status: 401 });
+  });
+});
+
+describe('an outage', () => {
+  test('costs at most 25 calls in ten minutes, and within two and a half minutes of its end calls go on', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { clock, limiter } = t;
+    const from = clock.now();
+    let [up, stopped] = [false, false];
+    const workers = Array.from({ length: 4 }, async () => {
+      while (!stopped) await limiter.run(async () => (up ? answer : refusedConnection), never).catch(() => undefined);
+    });
+    await clock.advance(600_000);
+    expect(limiter.state().calls).toBeLessThanOrEqual(25);
+    expect(limiter.state().unreachable_since).toBe(from);
+    up = true;
+    await clock.advance(150_000);
+    expect(limiter.state().unreachable_since).toBe(null);
+    expect(limiter.state().calls).toBeGreaterThan(250);
+    stopped = true;
+    await clock.advance(1000);
+    await Promise.all(workers);
+  });
+
+  test('is probed by one call at a time', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    for (let i = 0; i < 8; i++) void call(`${i}`);
+    await t.clock.advance(300);
+    expect(started).toHaveLength(4);
+    for (const { end } of started) end(refusedConnection);
+    await t.clock.advance(10_000);
+    expect(started).toHaveLength(5);
+    started[4]?.end(answer);
+    await t.clock.advance(1000);
+    expect(started).toHaveLength(8);
+  });
+
+  test('is also a row of five connections that break or hang', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    for (let i = 0; i < 4; i++) await once(t, reset);
+    expect(t.limiter.state()).toMatchObject({ not_before: 0, unreachable_since: null });
+    await once(t, reset);
+    expect(t.limiter.state().unreachable_since).not.toBe(null);
+    await once(t, { kind: 'failed', code: 'status-500', message: 'it answers' });
+    expect(t.limiter.state().unreachable_since).toBe(null);
+  });
+
+  test('is no throttle: the rate stays', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    await once(t, refusedConnection);
+    expect(t.limiter.state()).toMatchObject({ rate: 10, throttled_count: 0 });
+    await once(t, throttled);
+    expect(t.limiter.state()).toMatchObject({ rate: 5, unreachable_since: null });
+  });
+});
