@@ -1,6 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // The first thing checked, before any native import: better-sqlite3 ends an older Node with a segmentation fault.
@@ -19,7 +20,8 @@ else {
 
 /** Goes on under the project's Node as a child that gets our signals and ends with us, even where we are killed. */
 function handOver(): void {
-  const child = spawn(projectNode, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  // A small nursery for the heap: a fill makes much short-lived garbage, and would hold 50 MB more of it.
+  const child = spawn(projectNode, ['--max-semi-space-size=8', ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // A terminal sends SIGINT to both of us: only what was sent to us alone is passed on.
     process.on(signal, () => {
@@ -36,6 +38,8 @@ async function run(): Promise<void> {
   process.on('disconnect', () => process.exit(70));
   process.channel?.unref();
 
+  // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
+  module.enableCompileCache?.();
   const { main } = await import('./main.ts');
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

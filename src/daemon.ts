@@ -2,7 +2,7 @@ import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import type { Logger } from './log.ts';
-import { openMirrorForReading } from './mirror/mirror.ts';
+import { openMirrorForReading } from './mirror/files.ts';
 import { readStatus } from './mirror/status.ts';
 import { everySecond } from './schedule.ts';
 import { liveStatus } from './status.ts';
@@ -37,7 +37,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   async function tick(): Promise<void> {
     if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
     try {
-      const result = await pass(ports, workers, stopping.signal);
+      const result = await pass(ports, workers, { job_id: null, signal: stopping.signal });
       if (result.key_refused === null) {
         key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
       } else {

@@ -1,4 +1,5 @@
 -- Tables are singular, STRICT and private to the daemon; the views of 0002 are what storefronts read.
+-- Documents come last in a row: a column behind a long one is only reached through all its pages.
 -- Instants end in _at and are epoch milliseconds, UTC. Dates are the venue's, YYYY-MM-DD. Money is in minor units.
 
 -- One row: what this file is, and whom it belongs to.
@@ -54,6 +55,9 @@ CREATE TABLE product_text (
   tagline TEXT,
   city_name TEXT,
   country_name TEXT,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
   list_document TEXT,
   list_hash TEXT,
   list_read_at INTEGER,
@@ -61,9 +65,6 @@ CREATE TABLE product_text (
   detail_hash TEXT,
   detail_read_at INTEGER,
   merged_document TEXT,             -- the detail over the list, only where the list has members that the detail lacks
-  checked_at INTEGER NOT NULL,
-  changed_at INTEGER NOT NULL,
-  stale_at INTEGER NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
@@ -86,11 +87,11 @@ CREATE INDEX product_by_city ON product (city_id) WHERE withdrawn_at IS NULL;
 CREATE TABLE experience (
   experience_id INTEGER PRIMARY KEY,
   title TEXT,
-  document TEXT NOT NULL,
-  document_hash TEXT NOT NULL,
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL
+  document TEXT NOT NULL,
+  document_hash TEXT NOT NULL,
 ) STRICT;
 
 -- As the experiences say it; the product's own venue is added by the view.
@@ -118,10 +119,10 @@ CREATE TABLE checkout_information_read (
   has_dynamic_pricing INTEGER,
   must_know TEXT,
   good_to_know TEXT,
-  document TEXT NOT NULL,
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
+  document TEXT NOT NULL,
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
@@ -130,12 +131,12 @@ CREATE TABLE variant (
   product_id INTEGER NOT NULL REFERENCES product,
   language TEXT NOT NULL,
   variant_id INTEGER NOT NULL,
-  variants_document TEXT,
-  availability_document TEXT,
-  merged_document TEXT,             -- both: the variants read over availability
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   stale_at INTEGER NOT NULL,
+  variants_document TEXT,
+  availability_document TEXT,
+  merged_document TEXT,             -- both: the variants read over availability
   PRIMARY KEY (product_id, language, variant_id)
 ) STRICT;
 

@@ -69,7 +69,7 @@ async function untilDone(
   signal: AbortSignal,
 ): Promise<JobState> {
   for (;;) {
-    const { key_refused } = await pass(ports, workers, signal);
+    const { key_refused } = await pass(ports, workers, { job_id, signal });
     if (key_refused !== null) throw keyRefused(key_refused);
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
@@ -77,7 +77,7 @@ async function untilDone(
     const job = mirror.jobs.find(job_id);
     if (job === null) throw new Error(`job ${job_id} is gone`);
     if (job.left === 0) return job;
-    const wait = (mirror.records.nextDueAt() ?? 0) - ports.clock.now();
+    const wait = (mirror.records.nextDueAt(job_id) ?? 0) - ports.clock.now();
     await ports.clock.sleep(Math.max(wait, 10), signal);
   }
 }

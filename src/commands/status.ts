@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
 import { AnswerIsNo } from '../main.ts';
-import { openMirrorForReading } from '../mirror/mirror.ts';
+import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus } from '../mirror/status.ts';
 import type { LiveStatus } from '../status.ts';
 import type { Io } from './io.ts';

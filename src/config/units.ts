@@ -1,53 +1,98 @@
 import { z } from 'zod';
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const unitBytes: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+
+/** How a duration is written in the file; also the `pattern` of its JSON Schema. */
+export const durationPattern = /^\d{1,9}(ms|s|m|h|d)$/;
+/** How a size is written in the file; also the `pattern` of its JSON Schema. */
+export const sizePattern = /^\d{1,9}(B|KiB|MiB|GiB)$/;
 
 /** `6h`, `7d`, `90s`, `500ms` in milliseconds; null for anything else. */
 export function parseDuration(text: string): number | null {
-  const parts = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
-  return parts === null ? null : Number(parts[1]) * (unitMs[parts[2] ?? ''] ?? Number.NaN);
+  return durationPattern.test(text) ? scaled(text, unitMs) : null;
 }
 
 /** The shortest way to write a duration: 3,600,000 is `1h`. */
 export function printDuration(ms: number): string {
-  const unit = ['d', 'h', 'm', 's'].find((each) => ms > 0 && ms % (unitMs[each] ?? 1) === 0) ?? 'ms';
-  return `${ms / (unitMs[unit] ?? 1)}${unit}`;
+  return unscaled(ms, unitMs);
 }
 
 /** `20MiB` in bytes; null for anything else. */
 export function parseSize(text: string): number | null {
-  const parts = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text);
-  return parts === null ? null : Number(parts[1]) * (unitBytes[parts[2] ?? ''] ?? Number.NaN);
+  return sizePattern.test(text) ? scaled(text, unitBytes) : null;
+}
+
+/** The shortest way to write a size: 20,971,520 is `20MiB`. */
+export function printSize(bytes: number): string {
+  return unscaled(bytes, unitBytes);
 }
 
 interface Limits {
   readonly min?: string;
   readonly max?: string;
+  /** What `max` is called where it is more than sensible. */
+  readonly maxIs?: string;
 }
 
-/** A duration of at least `min` (1s) and at most `max`, in milliseconds once parsed. */
-export function duration(fallback: string, { min = '1s', max }: Limits = {}) {
-  const expected = `a duration like 6h or 7d${max === undefined ? '' : `, at most ${max}`}${min === '1s' ? '' : `, at least ${min}`}`;
-  return z
-    .string({ error: `expected ${expected}` })
-    .regex(/^\d{1,9}(ms|s|m|h|d)$/, { error: `expected ${expected}`, abort: true })
-    .refine((text) => inside(parseDuration(text), parseDuration(min), max === undefined ? null : parseDuration(max)), {
-      error: `expected ${expected}`,
-    })
-    .default(fallback)
-    .transform((text) => parseDuration(text) ?? 0);
+/** A duration of at least `min` (1s) and at most `max` (ten years); milliseconds once parsed. */
+export function duration(fallback: string, limits: Limits = {}) {
+  return durationText(limits).default(fallback).transform(toMs);
 }
 
-/** A size like `20MiB`, in bytes once parsed. */
+/** A duration that is null unless it is set: nothing happens at all then. */
+export function optionalDuration(limits: Limits = {}) {
+  return durationText(limits).transform(toMs).nullable().default(null);
+}
+
+/** A duration without a default, for keys that may be left out. */
+export function durationIfSet(limits: Limits = {}) {
+  return durationText(limits).transform(toMs).optional();
+}
+
+/** A size like `20MiB`; bytes once parsed. */
 export function size(fallback: string) {
+  const error = 'expected a size like 20MiB';
   return z
-    .string({ error: 'expected a size like 20MiB' })
-    .regex(/^\d{1,9}(B|KiB|MiB|GiB)$/, { error: 'expected a size like 20MiB' })
+    .string({ error })
+    .regex(sizePattern, { error })
+    .refine((text) => inside(parseSize(text), 1, Number.MAX_SAFE_INTEGER), {
+      error: 'is out of range; expected a size like 20MiB',
+    })
     .default(fallback)
     .transform((text) => parseSize(text) ?? 0);
 }
 
-function inside(value: number | null, min: number | null, max: number | null): boolean {
-  return value !== null && value >= (min ?? 0) && value <= (max ?? Number.POSITIVE_INFINITY);
+function durationText({ min = '1s', max = '3650d', maxIs = 'the longest that makes sense' }: Limits) {
+  const error = 'expected a duration like 90s, 6h or 7d';
+  return z
+    .string({ error })
+    .regex(durationPattern, { error })
+    .refine((text) => inside(parseDuration(text), toMs(min), Number.POSITIVE_INFINITY), {
+      error: `is too short; expected at least ${min}`,
+    })
+    .refine((text) => inside(parseDuration(text), 0, toMs(max)), {
+      error: `is longer than ${maxIs}; expected at most ${max}`,
+    });
+}
+
+function toMs(text: string): number {
+  return parseDuration(text) ?? 0;
+}
+
+/** Null, which is no number at all, has its own message. */
+function inside(value: number | null, min: number, max: number): boolean {
+  return value === null || (value >= min && value <= max);
+}
+
+function scaled(text: string, units: Readonly<Record<string, number>>): number {
+  const digits = Number.parseInt(text, 10);
+  return digits * (units[text.slice(String(text.match(/^\d+/)).length)] ?? Number.NaN);
+}
+
+function unscaled(value: number, units: Readonly<Record<string, number>>): string {
+  const largestFirst = Object.entries(units).reverse();
+  const [unit, factor] = largestFirst.find(([, each]) => value > 0 && value % each === 0) ??
+    largestFirst.at(-1) ?? ['', 1];
+  return `${value / factor}${unit}`;
 }

@@ -1,4 +1,4 @@
-import type { FileKind } from '../sqlite/database-file.ts';
+import { type Database, type FileKind, openForReading } from '../sqlite/database-file.ts';
 
 /** mirror.db: `CTLG`. Storefronts of the group read it; only the daemon writes and checkpoints. */
 export const mirrorFile: FileKind = {
@@ -8,3 +8,8 @@ export const mirrorFile: FileKind = {
   mode: 0o660,
   wal_autocheckpoint: 0,
 };
+
+/** Opens the mirror as a storefront does. */
+export function openMirrorForReading(path: string): Database {
+  return openForReading(path, mirrorFile);
+}

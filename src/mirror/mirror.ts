@@ -3,7 +3,6 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import {
   type Database,
   damaged,
-  openForReading,
   openForWriting,
   quickCheck,
   walSizeOf,
@@ -78,11 +77,6 @@ export function openMirror(options: MirrorOptions): Mirror {
     db.close();
     throw asDamage(options.path, error);
   }
-}
-
-/** Opens the mirror as a storefront does. */
-export function openMirrorForReading(path: string): Database {
-  return openForReading(path, mirrorFile);
 }
 
 function asDamage(path: string, error: unknown): unknown {

@@ -26,9 +26,9 @@ export interface FillState {
 
 /** What is known of each record's reads, and when it is due. Every function runs inside the caller's transaction. */
 export interface RecordTable {
-  /** Those due at `now`, the most urgent first. */
-  due(now: number, limit: number): RecordFacts[];
-  nextDueAt(): number | null;
+  /** Those due at `now`, the most urgent first; of one job, or of all. */
+  due(now: number, limit: number, job_id: number | null): RecordFacts[];
+  nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
   /** Makes what is missing, for these products or (null) for all; what exists stays as it is. */
   create(templates: readonly RecordTemplate[], product_ids: readonly number[] | null): void;
@@ -72,6 +72,14 @@ export function recordTable(db: Database): RecordTable {
     db,
     facts.where('due_at', '<=', param<number>('now')).orderBy('due_at').limit(param<number>('limit')),
   );
+  const jobRows = prepare<{ now: number; limit: number; job_id: number }, RecordRow>(
+    db,
+    facts
+      .where('job_id', '=', param<number>('job_id'))
+      .where('due_at', '<=', param<number>('now'))
+      .orderBy('due_at')
+      .limit(param<number>('limit')),
+  );
   const oneRow = prepare<RecordKey, RecordRow>(
     db,
     facts
@@ -81,6 +89,7 @@ export function recordTable(db: Database): RecordTable {
       .where('part', '=', param<number>('part')),
   );
   const next = db.prepare<[], number | null>('SELECT min(due_at) FROM record').pluck();
+  const nextOfJob = db.prepare<[number], number | null>('SELECT min(due_at) FROM record WHERE job_id = ?').pluck();
   const template = `json_extract(k.value, '$.resource') AS resource, json_extract(k.value, '$.edition') AS edition,
     json_extract(k.value, '$.part') AS part, json_extract(k.value, '$.due_at') AS due_at`;
   const insert = (products: string) =>
@@ -130,8 +139,8 @@ export function recordTable(db: Database): RecordTable {
   );
 
   return {
-    due: (now, limit) => dueRows.all({ now, limit }),
-    nextDueAt: () => next.get() ?? null,
+    due: (now, limit, job_id) => (job_id === null ? dueRows.all({ now, limit }) : jobRows.all({ now, limit, job_id })),
+    nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get(job_id)) ?? null,
     find: (key) => oneRow.get(only(key)) ?? null,
     create: (templates, ids) => {
       const bound = JSON.stringify(templates);

@@ -36,13 +36,13 @@ const batch = 200;
 const checkpointEvery = 100;
 
 /**
- * Refreshes everything that is due now, `workers` at a time, and ends when nothing is due any more, the key is
+ * Refreshes everything that is due now (of one job, or of all), `workers` at a time, and ends when nothing is due any more, the key is
  * refused or the signal is aborted. Each record fails or is stored by itself. The limiter decides the pace.
  */
 export async function pass(
   given: Omit<SyncPorts, 'progressed'>,
   workers: number,
-  signal: AbortSignal,
+  { job_id, signal }: { job_id: number | null; signal: AbortSignal },
 ): Promise<PassResult> {
   const ports: SyncPorts = { ...given, progressed: () => notify() };
   const { mirror, clock, log } = ports;
@@ -57,7 +57,7 @@ export async function pass(
   function take(): RecordFacts | null {
     const next = queue.pop();
     if (next !== undefined) return next;
-    const due = mirror.records.due(clock.now(), batch + inFlight.size);
+    const due = mirror.records.due(clock.now(), batch + inFlight.size, job_id);
     queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
     return queue.pop() ?? null;
   }

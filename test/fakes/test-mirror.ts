@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Mirror, type MirrorOptions, openMirror, openMirrorForReading } from '../../src/mirror/mirror.ts';
+import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 
 /** A directory that is gone when the test is over. */

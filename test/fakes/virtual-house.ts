@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { roll } from '../../src/sandbox/random.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { openMirrorForReading } from '../../src/mirror/mirror.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Wiring, wire } from '../../src/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
@@ -64,8 +64,8 @@ export async function virtualHouse(
       const results: PassResult[] = [];
       const never = new AbortController();
       while (!done()) {
-        results.push(await drive(pass(wiring.ports, wiring.workers, never.signal)));
-        const next = wiring.mirror.records.nextDueAt();
+        results.push(await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never.signal })));
+        const next = wiring.mirror.records.nextDueAt(null);
         if (done() || next === null) break;
         await drive(clock.sleep(Math.max(next - clock.now(), 1000)));
       }

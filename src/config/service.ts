@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { minorUnitExponent } from '../domain/money.ts';
+import { duration, size } from './units.ts';
+import { always, areDistinct, headerText, ids, optionalFile, section, token, whole } from './values.ts';
+
+function path(fallback: string, placeholder?: string) {
+  const error = `expected a path like ${fallback}`;
+  return z
+    .string({ error })
+    .regex(/^\/[^\s?#]*$/, { error })
+    .refine((value) => placeholder === undefined || value.includes(placeholder), {
+      error: `expected ${placeholder} in it`,
+    });
+}
+
+const product = '{product_id}';
+const subscription = '{subscription_id}';
+
+function statuses(fallback: number[]) {
+  const error = 'expected an HTTP status from 400 to 599';
+  return z
+    .array(z.int({ error }).min(400, { error }).max(599, { error }), { error: 'expected a list of HTTP statuses' })
+    .default(fallback);
+}
+
+function answerWithin(fallback: string) {
+  return duration(fallback, { min: '1ms', max: '10m' });
+}
+
+const parameters = {
+  page: token('page'),
+  page_size: token('page_size'),
+  language: token('lang'),
+  currency: token('currency'),
+  from: token('start_date'),
+  to: token('end_date'),
+};
+
+/** What the specification leaves open (service-facts.md): defaults, and every one can be changed. */
+const profile = section({
+  authorization: section({
+    header: token('Authorization')
+      .nullable()
+      .describe('The header that carries the key; null: no key is sent and none is needed.'),
+    scheme: headerText('Token').describe('The word before the key.'),
+  }).describe('How the key is sent.'),
+  paths: section({
+    products: path('/v2/products').default('/v2/products'),
+    product: path(`/v2/products/${product}`, product).nullable().default(`/v2/products/${product}`),
+    checkout_information: path(`/v2/products/${product}/checkout_information`, product)
+      .nullable()
+      .default(`/v2/products/${product}/checkout_information`),
+    availability: path(`/v2/products/${product}/availability`, product).default(`/v2/products/${product}/availability`),
+    variants: path(`/v2/products/${product}/product-variants`, product)
+      .nullable()
+      .default(`/v2/products/${product}/product-variants`),
+    experiences: path('/v2/experiences').nullable().default('/v2/experiences'),
+    subscription: path(`/v2/product-change-notification/${subscription}`, subscription)
+      .nullable()
+      .default(`/v2/product-change-notification/${subscription}`),
+    reactivate: path(`/v2/product-change-notification/${subscription}/reactivate`, subscription)
+      .nullable()
+      .default(`/v2/product-change-notification/${subscription}/reactivate`),
+  }).describe('Where the service answers; null switches a resource off, except products and availability.'),
+  parameters: section(parameters).describe('What the query parameters are called.'),
+  page_size: whole(100, 1, 100).describe('Rows asked for on a list page.'),
+  days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),
+  throttle_statuses: statuses([429, 503]).describe('Answers that mean "less, please".'),
+  burst_statuses: statuses([403]).describe(
+    "Throttling when several come together, a record's own failure when single.",
+  ),
+  timeouts: section({
+    connect: answerWithin('5s'),
+    headers: answerWithin('15s'),
+    idle: answerWithin('10s'),
+    total: answerWithin('60s'),
+    list: answerWithin('180s').describe('In total, for a page of the list.'),
+  }).describe('How long one call may take.'),
+  max_bytes: section({ list: size('32MiB'), product: size('4MiB') }).describe('How large an answer may be, inflated.'),
+});
+
+function listOf<Item extends z.ZodType<string>>(item: Item, what: string, fallback: [string]) {
+  return z
+    .tuple([item], item, { error: `expected a list of at least one ${what}` })
+    .refine(areDistinct, { error: `expected each ${what} once` })
+    .default(fallback as never);
+}
+
+const languageError = 'expected a language code of two lower case letters, like en';
+const language = z.string({ error: languageError }).regex(/^[a-z]{2}$/, { error: languageError });
+
+const currencyError = 'expected an ISO 4217 currency code in upper case, like EUR';
+const currency = z
+  .string({ error: currencyError })
+  .regex(/^[A-Z]{3}$/, { error: currencyError, abort: true })
+  .refine((code) => minorUnitExponent(code) !== null, { error: currencyError });
+
+const baseUrl = z
+  .string({ error: 'expected the address of the service, like https://api.example.com' })
+  .superRefine((value, context) => {
+    const problem = problemOfBaseUrl(value);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
+
+function problemOfBaseUrl(value: string): string | null {
+  const url = /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+  if (url === null) return 'expected the address of the service, like https://api.example.com';
+  if (url.username !== '' || url.password !== '')
+    return 'has credentials in it; expected the address alone, and the key in service.api_key_file';
+  if (url.pathname !== '/' || /[?#]/.test(value))
+    return 'has more than a host; expected the address alone, and paths in service.profile.paths';
+  return null;
+}
+
+const ownFilters = { include_product_ids: ids().default([]), exclude_product_ids: ids().default([]) };
+const filterError = 'expected a value or a list of values';
+const filterValue = z.union([z.string(), z.number(), z.boolean()], { error: filterError });
+const select = z
+  .object(
+    {
+      include_product_ids: ownFilters.include_product_ids.describe('Mirrored although the filters leave them out.'),
+      exclude_product_ids: ownFilters.exclude_product_ids.describe('Not mirrored.'),
+    },
+    { error: 'expected keys and values' },
+  )
+  .catchall(z.union([filterValue, z.array(filterValue)], { error: filterError }))
+  .superRefine((filters, context) => {
+    for (const name of Object.keys(filters)) {
+      if (/^(in|ex)clude_products?(_ids?)?$/.test(name) && !Object.hasOwn(ownFilters, name))
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: `is no filter; did you mean ${name.slice(0, 7)}_product_ids?`,
+        });
+    }
+  }, always)
+  .prefault({});
+
+/** `service`: the remote API and what is asked of it. */
+export const service = z
+  .strictObject(
+    {
+      base_url: baseUrl.describe('The address of the service, without a path. No default.'),
+      api_key_file: optionalFile().describe(
+        'The file that holds the key; else the systemd credential api_key or CATALOGUED_API_KEY.',
+      ),
+      user_agent: headerText('catalogued').describe('The service asks for the name of your brand in it.'),
+      languages: listOf(language, 'language', ['en']).describe('The first is primary: it decides what is visible.'),
+      currencies: listOf(currency, 'currency', ['EUR']).describe('The first is primary.'),
+      select: select.describe('Filters of the product list, passed through: city_id, country_id, tag_id …'),
+      profile: profile.describe('What the specification leaves open, never checked against the live service.'),
+    },
+    { error: 'expected keys and values' },
+  )
+  .superRefine(({ select, profile }, context) => {
+    const taken = new Map(Object.entries(profile?.parameters ?? {}).map(([key, name]) => [name, key]));
+    for (const name of Object.keys(select ?? {})) {
+      const key = taken.get(name);
+      if (key !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['select', name],
+          message: `is a parameter of our own (service.profile.parameters.${key}); expected a filter`,
+        });
+    }
+  }, always);

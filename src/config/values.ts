@@ -1,0 +1,122 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/*
+ * The kinds of value a key can have. A message starts with "expected", or says first what is wrong: "is longer than …;
+ * expected …". What was found is put in front of it (problems.ts).
+ */
+
+/** Text without control characters: it ends up in a header, a path or a log line. */
+export function text(fallback: string) {
+  return plainText().default(fallback);
+}
+
+/** Text without a default. */
+export function plainText() {
+  return (
+    z
+      .string({ error: 'expected text' })
+      .min(1, { error: 'expected text' })
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      .regex(/^[^\u0000-\u001f\u007f]*$/, { error: 'has control characters; expected one line of text' })
+  );
+}
+
+/** What may stand in an HTTP header. */
+export function headerText(fallback: string) {
+  const error = 'expected letters, digits, spaces and punctuation of ASCII';
+  return z
+    .string({ error })
+    .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, { error })
+    .default(fallback);
+}
+
+/** The name of an HTTP header or query parameter. */
+export function token(fallback: string) {
+  const error = 'expected a name of letters, digits, - and _';
+  return z
+    .string({ error })
+    .regex(/^[\w.[\]-]+$/, { error })
+    .default(fallback);
+}
+
+export function flag(fallback: boolean) {
+  return z.boolean({ error: 'expected true or false' }).default(fallback);
+}
+
+/** A whole number in a range. */
+export function whole(fallback: number, min: number, max: number) {
+  return wholeIn(min, max).default(fallback);
+}
+
+export function wholeIn(min: number, max: number) {
+  const error = `expected a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+/** From 0 to 1: `0.1` is ten percent. */
+export function share(fallback: number) {
+  const error = 'expected a share from 0 to 1';
+  return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
+}
+
+export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  const error = `expected ${names.length === 1 ? '' : 'one of '}${names.join(', ')}`;
+  return z.enum(names, { error });
+}
+
+/** Identifiers of the service: positive whole numbers, each once. */
+export function ids() {
+  const error = 'expected an id, a positive whole number';
+  return z.array(z.int({ error }).positive({ error }), { error: 'expected a list of ids' }).refine(areDistinct, {
+    error: 'expected each id once',
+  });
+}
+
+/** A file that may be left out. */
+export function optionalFile() {
+  return z
+    .string({ error: 'expected the path of a file, or null' })
+    .min(1, { error: 'expected the path of a file, or null' })
+    .nullable()
+    .default(null);
+}
+
+/** `unix:PATH` or `HOST:PORT`. */
+export function address(fallback: string) {
+  const error = 'expected unix:PATH or HOST:PORT';
+  return z
+    .string({ error })
+    .regex(/^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5})$/, { error })
+    .refine((value) => value.startsWith('unix:') || Number(value.slice(value.lastIndexOf(':') + 1)) <= 65_535, {
+      error: 'has a port above 65535; expected unix:PATH or HOST:PORT',
+    })
+    .default(fallback);
+}
+
+/** Addresses (`192.0.2.1`) and networks (`192.0.2.0/24`, `2001:db8::/32`). */
+export function networks() {
+  const error = 'expected an IP address, or a network like 192.0.2.0/24';
+  return z
+    .array(z.string({ error }).refine(isNetwork, { error }), { error: 'expected a list of addresses' })
+    .default([]);
+}
+
+/** All keys have defaults: the section may be left out as a whole. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, { error: 'expected keys and values' }).prefault({} as never);
+}
+
+/** For a rule over several keys: it is looked at although something else in the section is wrong, so that all problems show at once. */
+export const always = { when: () => true } as const;
+
+export function areDistinct(list: readonly unknown[]): boolean {
+  return new Set(list).size === list.length;
+}
+
+function isNetwork(value: string): boolean {
+  const [ip = '', bits, ...rest] = value.split('/');
+  const version = isIP(ip);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
