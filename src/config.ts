@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { z } from 'zod';
-import { type ConfigDocument, describeIssues, readDocument } from './config/document.ts';
+import { type ConfigDocument, documentOf, type Problem, readDocument } from './config/document.ts';
+import { type Env, readVariables, type Setting } from './config/environment.ts';
+import { problemsOf } from './config/problems.ts';
 import { type Config, configSchema } from './config/schema.ts';
-import { loadSecrets, type Secrets, secretSources } from './config/secrets.ts';
+import { loadSecrets, type Secrets } from './config/secrets.ts';
+import { warningsOf } from './config/warnings.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 
 export type { Config } from './config/schema.ts';
@@ -10,8 +12,6 @@ export type { Secret, Secrets } from './config/secrets.ts';
 
 /** Where a value comes from. */
 export type Origin = 'default' | 'file' | 'environment';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** A configuration without its secrets. */
 export interface ParsedConfig {
@@ -24,58 +24,67 @@ export interface ParsedConfig {
 
 export interface LoadedConfig extends ParsedConfig {
   readonly secrets: Secrets;
-  readonly file: string;
+  /** Null where the environment alone configures. */
+  readonly file: string | null;
 }
 
-/** The configuration file: `--config`, else $CATALOGUED_CONFIG, else /etc/catalogued/catalogued.yaml or ./catalogued.yaml. */
+/** The configuration file: `--config`, else $CATALOGUED_CONFIG, else /etc/catalogued/catalogued.yaml if it exists, else ./catalogued.yaml. */
 export function configPath(option: string | undefined, env: Env): string {
   const system = '/etc/catalogued/catalogued.yaml';
   return option ?? env.CATALOGUED_CONFIG ?? (existsSync(system) ? system : './catalogued.yaml');
 }
 
-/** Reads a configuration and its secrets. All problems at once: 78; a secret that others can read: 77. */
-export function loadConfig({ file, env }: { file: string; env: Env }): LoadedConfig {
-  const parsed = parseConfig(readText(file), env, file);
+/**
+ * Reads a configuration and its secrets. Wrong values: all of them at once, one line each in `details` (78). Right
+ * values and unusable secrets: all of those at once (78, or 77 where it is a matter of permissions).
+ */
+export function loadConfig({ file, env }: { file: string | null; env: Env }): LoadedConfig {
+  const parsed = parseConfig(file === null ? '' : readText(file), env, file ?? 'the environment');
   return { ...parsed, file, secrets: loadSecrets(parsed.config, env) };
 }
 
 /** Reads a configuration without touching its secrets. `name` is what messages call it. */
 export function parseConfig(text: string, env: Env = {}, name = 'the configuration'): ParsedConfig {
-  const document = readDocument(text);
-  if (document.problems.length > 0) throw invalid(name, document.problems);
-  const overrides = readVariables(env);
-  const merged = structuredClone(document.values);
-  for (const { key, value } of overrides.values) assign(merged, key.split('.'), value);
-  const result = configSchema.safeParse(merged);
-  const problems = result.success ? [] : describeIssues(result.error.issues, document, configKeys());
-  if (!result.success || overrides.unknown.length > 0) throw invalid(name, [...problems, ...overrides.unknown]);
-  const config = result.data;
-  const fromEnvironment = new Set(overrides.values.map(({ key }) => key));
-  return {
-    config,
-    warnings: warningsOf(config),
-    origin: (key) => (fromEnvironment.has(key) ? 'environment' : originOf(document, key)),
-  };
+  return resolveConfig(readDocument(text), env, name);
 }
 
-/** Every key that a configuration can have, sections left out: `service.base_url`, `cadence.near.days` … */
-export function configKeys(): string[] {
-  return leafKeys(jsonSchema() as Node, []);
+/** The configuration that an object describes, with keys and values as in the file: `{ cadence: { images: '3d' } }`. */
+export function configFromObject(input: unknown): Config {
+  return resolveConfig(documentOf(input), {}, 'the configuration').config;
 }
 
-/** The JSON Schema of a configuration file. */
-export function jsonSchema(): Record<string, unknown> {
-  const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
-  return { $schema, title: 'Configuration of catalogued', ...schema };
+function resolveConfig(document: ConfigDocument, env: Env, name: string): ParsedConfig {
+  const { settings, problems } = readVariables(env);
+  const unreadable = document.values === undefined;
+  const values = unreadable ? {} : overlaid(document.values, settings);
+  const result = configSchema.safeParse(values);
+  if (result.success && document.problems.length + problems.length === 0) {
+    const set = new Set(settings.map(({ key }) => key));
+    return {
+      config: result.data,
+      warnings: warningsOf(result.data),
+      origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
+    };
+  }
+  const variableOf = (key: string) =>
+    settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
+  // Of a file that cannot be read nothing else can be said.
+  const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
+  throw invalid(name, [...document.problems, ...refused, ...problems]);
 }
 
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>;
-}
-
-function leafKeys(node: Node, path: readonly string[]): string[] {
-  if (node.properties === undefined) return [path.join('.')];
-  return Object.entries(node.properties).flatMap(([name, child]) => leafKeys(child, [...path, name]));
+function invalid(name: string, problems: readonly Problem[]): CataloguedError {
+  // Those without a line come last.
+  const sorted = problems.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
+  return new CataloguedError(
+    'configuration',
+    `${name} has ${sorted.length === 1 ? 'a problem' : `${sorted.length} problems`}:`,
+    {
+      exitCode: exitCodes.configuration,
+      details: sorted.map(({ line, text }) => (line === null ? text : `line ${line}: ${text}`)),
+      hint: 'mend what is named; catalogued config show --defaults lists every key with its default',
+    },
+  );
 }
 
 function readText(file: string): string {
@@ -83,89 +92,51 @@ function readText(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EACCES') {
+    if (code === 'EACCES' || code === 'EPERM')
       throw new CataloguedError('permission', `cannot read the configuration ${file}: permission denied`, {
         exitCode: exitCodes.permission,
         hint: `chmod u+r ${file}`,
       });
-    }
-    throw new CataloguedError('configuration', `there is no configuration at ${file}`, {
-      exitCode: exitCodes.configuration,
-      hint: 'name one with --config FILE; config/catalogued.yaml shows every key, and catalogued demo needs none',
-    });
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    throw new CataloguedError(
+      'configuration',
+      missing ? `there is no configuration at ${file}` : `cannot read the configuration ${file}: ${code}`,
+      {
+        exitCode: exitCodes.configuration,
+        hint: 'name one with --config FILE; catalogued config show --defaults lists every key, and catalogued demo needs none',
+      },
+    );
   }
 }
 
-function invalid(name: string, problems: readonly string[]): CataloguedError {
-  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  return new CataloguedError('configuration', `${name} has ${count}:`, {
-    exitCode: exitCodes.configuration,
-    details: problems,
-    hint: 'mend what is named; config/catalogued.yaml shows every key with its default',
-  });
+function overlaid(values: unknown, settings: readonly Setting[]): unknown {
+  if (!isSection(values)) return values;
+  // An absent section is as good as an empty one: what is missing in it is named.
+  const merged: Record<string, unknown> = structuredClone({ ...values, service: values.service ?? {} });
+  for (const { key, value } of settings) assign(merged, key.split('.'), value);
+  return merged;
 }
 
-const secretVariables = new Set<string>([
-  ...Object.values(secretSources).map(({ variable }) => variable),
-  'CATALOGUED_CONFIG',
-]);
-
-/** `CATALOGUED_SERVICE__BASE_URL` sets `service.base_url`: two underscores are a dot. Values are YAML scalars, lists take commas. */
-function readVariables(env: Env): { values: { key: string; value: unknown }[]; unknown: string[] } {
-  const names = Object.keys(env).filter(
-    (name) => name.startsWith('CATALOGUED_') && !secretVariables.has(name) && !name.startsWith('CATALOGUED_TEST_'),
-  );
-  if (names.length === 0) return { values: [], unknown: [] };
-  const keys = new Map(configKeys().map((key) => [`CATALOGUED_${key.toUpperCase().replaceAll('.', '__')}`, key]));
-  const values: { key: string; value: unknown }[] = [];
-  const unknown: string[] = [];
-  for (const name of names) {
-    const key = keys.get(name);
-    if (key === undefined)
-      unknown.push(`${name}: unknown variable; expected CATALOGUED_ and a key in upper case, with __ for each dot`);
-    else values.push({ key, value: scalar(env[name] ?? '', key) });
-  }
-  return { values, unknown };
-}
-
-function scalar(text: string, key: string): unknown {
-  const value = readDocument(text).values;
-  const list = [
-    'languages',
-    'currencies',
-    'sizes',
-    'hosts',
-    'allow',
-    'trusted_proxies',
-    'statuses',
-    'product_ids',
-  ].some((name) => key.endsWith(name));
-  if (list && typeof value !== 'object') return text.split(',').map((each) => readDocument(each.trim()).values);
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? '' : value;
-}
-
-function assign(target: unknown, path: readonly string[], value: unknown): void {
-  let node = target as Record<string, unknown>;
+function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let node = target;
   for (const name of path.slice(0, -1)) {
-    if (typeof node[name] !== 'object' || node[name] === null) node[name] = {};
-    node = node[name] as Record<string, unknown>;
+    const child = node[name];
+    const next = isSection(child) ? child : {};
+    node[name] = next;
+    node = next;
   }
   node[path.at(-1) ?? ''] = value;
 }
 
-function originOf({ values }: ConfigDocument, key: string): Origin {
+function isWritten(values: unknown, key: string): boolean {
   let node: unknown = values;
   for (const name of key.split('.')) {
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, name)) return 'default';
-    node = (node as Record<string, unknown>)[name];
+    if (!isSection(node) || !Object.hasOwn(node, name)) return false;
+    node = node[name];
   }
-  return 'file';
+  return true;
 }
 
-function warningsOf({ service }: Config): string[] {
-  const { protocol, hostname } = new URL(service.base_url);
-  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
-  return protocol === 'http:' && !loopback
-    ? [`service.base_url is ${service.base_url}: the key goes over the network unencrypted`]
-    : [];
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

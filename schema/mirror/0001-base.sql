@@ -89,9 +89,9 @@ CREATE TABLE experience (
   title TEXT,
   checked_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
-  stale_at INTEGER NOT NULL
-  document TEXT NOT NULL,
+  stale_at INTEGER NOT NULL,
   document_hash TEXT NOT NULL,
+  document TEXT NOT NULL
 ) STRICT;
 
 -- As the experiences say it; the product's own venue is added by the view.

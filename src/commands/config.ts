@@ -1,48 +1,40 @@
 import { Command } from 'commander';
-import { secretSources } from '../config/secrets.ts';
-import { printDuration } from '../config/units.ts';
-import {
-  type Config,
-  configKeys,
-  configPath,
-  jsonSchema,
-  loadConfig,
-  type Origin,
-  type ParsedConfig,
-  parseConfig,
-} from '../config.ts';
+import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
+import { type SecretName, secretSources } from '../config/secrets.ts';
+import { printDuration, printSize } from '../config/units.ts';
+import { type Config, configPath, type LoadedConfig, loadConfig, type ParsedConfig, parseConfig } from '../config.ts';
 import type { Io } from './io.ts';
 import { table } from './table.ts';
 
+/** `config check`, `config show`, `config schema`. */
 export function configCommand(io: Io): Command {
-  const command = new Command('config').description('Checks, shows or describes the configuration.');
-  const file = (given: Command) => configPath(given.optsWithGlobals<{ config?: string }>().config, io.env);
+  const command = new Command('config')
+    .description('Checks, shows or describes the configuration.')
+    .addHelpText('after', '\nExamples:\n  catalogued config check\n  catalogued config show --defaults');
+  const load = (given: Command) =>
+    loadConfig({ file: configPath(given.optsWithGlobals<{ config?: string }>().config, io.env), env: io.env });
 
   command
     .command('check')
     .description(
       'Says what is wrong with the configuration, all of it at once. Exit 0: nothing; 78: something; 77: a secret that others can read.',
     )
+    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued --config catalogued.yaml config check\n  catalogued config check && systemctl reload catalogued',
     )
-    .action((_: object, given: Command) => {
-      const { config, secrets, warnings, file: name } = loadConfig({ file: file(given), env: io.env });
-      for (const warning of warnings) io.stderr.write(`Warning: ${warning}\n`);
+    .action((options: { json?: boolean }, given: Command) => {
+      const facts = factsOf(load(given));
+      if (options.json) {
+        io.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
+        return;
+      }
+      for (const warning of facts.warnings) io.stderr.write(`Warning: ${warning}\n`);
+      const { file, service, languages, currencies, key, mirror } = facts;
+      const row = [service, languages.join(' '), currencies.join(' '), key ?? 'none', mirror];
       io.stdout.write(
-        `${name} is valid.\n${table(
-          ['service', 'languages', 'currencies', 'key', 'mirror'],
-          [
-            [
-              config.service.base_url,
-              config.service.languages.join(' '),
-              config.service.currencies.join(' '),
-              secrets.api_key?.fingerprint ?? 'none',
-              config.mirror.path,
-            ],
-          ],
-        )}\n`,
+        `${file ?? 'the environment'} is valid.\n${table(['service', 'languages', 'currencies', 'key', 'mirror'], [row])}\n`,
       );
     });
 
@@ -50,26 +42,22 @@ export function configCommand(io: Io): Command {
     .command('show')
     .description('Every key with its value and where it comes from; secrets as the first digits of their hash.')
     .option('--defaults', 'the defaults, without a configuration')
-    .option('--json', 'as JSON')
+    .option('--json', 'as JSON: {key: {value, origin}}')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued config show | grep -v default\n  catalogued config show --defaults --json',
     )
     .action((options: { defaults?: boolean; json?: boolean }, given: Command) => {
-      const rows = options.defaults
-        ? rowsOf(parseConfig('service: { base_url: https://api.example.com }'))
-        : withSecrets(file(given), io);
-      if (options.json)
-        io.stdout.write(
-          `${JSON.stringify(Object.fromEntries(rows.map(([key, value, origin]) => [key, { value, origin }])), null, 2)}\n`,
-        );
-      else
-        io.stdout.write(
-          `${table(
-            ['key', 'value', 'from'],
-            rows.map(([key, value, origin]) => [key, print(value), origin]),
-          )}\n`,
-        );
+      const rows = options.defaults ? defaults() : everything(load(given));
+      const object = Object.fromEntries(rows.map(({ key, value, origin }) => [key, { value, origin }]));
+      const lines = rows.map(({ key, value, origin }) => [
+        key,
+        typeof value === 'string' ? value : JSON.stringify(value),
+        origin,
+      ]);
+      io.stdout.write(
+        options.json ? `${JSON.stringify(object, null, 2)}\n` : `${table(['key', 'value', 'from'], lines)}\n`,
+      );
     });
 
   command
@@ -90,36 +78,54 @@ export function printSchema(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
 }
 
-type Row = readonly [key: string, value: unknown, origin: Origin | string];
+function factsOf({ config, secrets, warnings, file }: LoadedConfig) {
+  const { base_url, languages, currencies } = config.service;
+  const key = secrets.api_key?.fingerprint ?? null;
+  return { file, service: base_url, languages, currencies, key, mirror: config.mirror.path, warnings };
+}
 
-function withSecrets(file: string, io: Io): Row[] {
-  const loaded = loadConfig({ file, env: io.env });
-  const secrets = Object.entries(secretSources).map(([name, { key, of }]): Row => {
-    const secret = loaded.secrets[name as keyof typeof secretSources];
-    return [
-      `(${name})`,
-      secret?.fingerprint ?? null,
-      secret === null ? 'not set' : of(loaded.config) === null ? 'environment' : key,
-    ];
+interface Row {
+  readonly key: string;
+  readonly value: unknown;
+  readonly origin: string;
+}
+
+function defaults(): Row[] {
+  const example = parseConfig('service: { base_url: https://api.example.com }');
+  return settings(example).map((row) =>
+    row.key === 'service.base_url' ? { ...row, value: null, origin: 'required' } : row,
+  );
+}
+
+function everything(loaded: LoadedConfig): Row[] {
+  const secrets = Object.entries(loaded.secrets).map(([name, secret]): Row => {
+    const { key, file } = secretSources[name as SecretName];
+    const origin = secret === null ? 'not set' : file(loaded.config) === null ? 'environment' : key;
+    return { key: `(${name})`, value: secret?.fingerprint ?? null, origin };
   });
-  return [...rowsOf(loaded), ...secrets];
+  return [...settings(loaded), ...secrets];
 }
 
-function rowsOf({ config, origin }: ParsedConfig): Row[] {
-  return configKeys().map((key) => [key, readable(key, setting(config, key)), origin(key)]);
+function settings({ config, origin }: ParsedConfig): Row[] {
+  const keys = configKeys();
+  const known = new Set(keys.map(({ name }) => name));
+  const filters = Object.keys(config.service.select)
+    .map((name) => `service.select.${name}`)
+    .filter((name) => !known.has(name));
+  const extra = filters.map((name) => ({ name, kind: 'list' as const }));
+  return [...keys, ...extra].map(({ name, kind }) => ({
+    key: name,
+    value: readable(valueAt(config, name), kind),
+    origin: origin(name),
+  }));
 }
 
-function setting(config: Config, key: string): unknown {
+function valueAt(config: Config, key: string): unknown {
   return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown> | null)?.[name], config);
 }
 
-/** Durations and sizes as a person writes them. */
-function readable(key: string, value: unknown): unknown {
+/** As a person writes it. */
+function readable(value: unknown, kind: Kind): unknown {
   if (typeof value !== 'number') return value;
-  if (/max_bytes|images\.disk/.test(key)) return `${value / 1024 ** 2}MiB`;
-  return /^cadence\.(?!.*(days|horizon)$)|timeouts|every$|grace$|^retention/.test(key) ? printDuration(value) : value;
-}
-
-function print(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return kind === 'duration' ? printDuration(value) : kind === 'size' ? printSize(value) : value;
 }

@@ -8,7 +8,7 @@ import { pass } from '../sync/engine.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
 import type { Io } from './io.ts';
-import { number, progressPrinter } from './progress.ts';
+import { megabytes, number, progressPrinter } from './progress.ts';
 import { conclude } from './resync.ts';
 
 /** Not reachable for this long: a one-shot command gives up. */
@@ -49,17 +49,21 @@ export async function resyncAlone(
     await watching;
   }
   const { calls } = wiring.limiter.state();
+  const received = wiring.ports.upstream.received();
   const seconds = (clock.now() - began) / 1000;
   const summary = {
     job_id: job.job_id,
     records: job.records,
     failed: job.failed,
     calls,
+    received_bytes: received,
     seconds: Math.round(seconds * 10) / 10,
     peak_memory_mib: peakMemory(),
   };
   if (options.json) io.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
-  else io.stdout.write(`${number(calls)} calls in ${seconds.toFixed(1)} s, ${peakMemory()} MiB of memory at most.\n`);
+  else io.stdout.write(
+      `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
+    );
   conclude(options.json ? { ...io, stdout: io.stderr } : io, job);
 }
 

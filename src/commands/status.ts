@@ -8,7 +8,7 @@ import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus } from '../mirror/status.ts';
 import type { LiveStatus } from '../status.ts';
 import type { Io } from './io.ts';
-import { duration, number } from './progress.ts';
+import { duration, megabytes, number } from './progress.ts';
 import { table } from './table.ts';
 
 type Status = MirrorStatus & { readonly daemon: LiveStatus | null };
@@ -111,8 +111,4 @@ function describeDaemon(
 
 function ago(at: number, now: number): string {
   return `${duration(now - at)} ago`;
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

@@ -16,11 +16,14 @@ const availability = section({
   middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe('Up to a month ahead.'),
   far: section({ every: duration('24h', tier) }).describe('The rest of the horizon.'),
 }).superRefine((value, context) => {
-  const [near, middle, horizon] = [value?.near?.days, value?.middle?.days, value?.horizon];
+  const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });
-  // Compared with something that is no number, both are false: it has a problem of its own.
-  if (near >= middle) refuse('near', `is too far ahead; expected fewer than middle.days (${middle})`);
-  if (middle > horizon) refuse('middle', `is beyond the horizon; expected at most ${horizon}`);
+  // What is no number has a problem of its own.
+  if (typeof middle !== 'number') return;
+  if (typeof near === 'number' && near >= middle)
+    refuse('near', `is too far ahead; expected fewer than middle.days (${middle})`);
+  if (typeof horizon === 'number' && middle > horizon)
+    refuse('middle', `is beyond the horizon; expected at most ${horizon}`);
 }, always);
 
 /** `cadence`: how old each fact may become before it is read again. */
@@ -99,4 +102,4 @@ const category = z.strictObject(
 export const categories = z
   .array(category, { error: 'expected a list of categories' })
   .refine((list) => areDistinct(list.map(({ name }) => name)), { error: 'expected each name once' })
-  .default([]);
+  .prefault([]);

@@ -32,7 +32,7 @@ const mirror = section({
     "Whether the distributor's commission is mirrored; readers of the file would see it.",
   ),
 }).superRefine((value, context) => {
-  const [path, inbox, state] = [value?.path, value?.inbox_path, value?.state_dir];
+  const [path, inbox, state] = [value.path, value.inbox_path, value.state_dir];
   if (typeof path !== 'string') return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
   const shared = dirname(resolve(path));
@@ -51,10 +51,7 @@ const lanes = section(
     ReturnType<typeof share>
   >,
 ).superRefine((shares, context) => {
-  const sum = Object.values(shares ?? {}).reduce(
-    (total: number, each) => total + (typeof each === 'number' ? each : 0),
-    0,
-  );
+  const sum = Object.values(shares).reduce((total: number, each) => total + (typeof each === 'number' ? each : 0), 0);
   // Ten times 0.1 is a little more than 1 in floating point.
   if (sum > 1 + 1e-9)
     context.addIssue({
@@ -182,7 +179,7 @@ export const configSchema = z.strictObject(
       path: plainText().nullable().default(null),
     })
       .superRefine((value, context) => {
-        if (typeof value?.every === 'number' && value.path === null)
+        if (typeof value.every === 'number' && value.path === null)
           context.addIssue({
             code: 'custom',
             path: ['path'],
@@ -198,4 +195,6 @@ export const configSchema = z.strictObject(
 );
 
 /** The configuration: keys as in the file, durations in milliseconds, sizes in bytes. */
-export type Config = z.output<typeof configSchema>;
+export type Config = DeepReadonly<z.output<typeof configSchema>>;
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, type Stats, statSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Config } from './schema.ts';
@@ -19,122 +19,184 @@ export interface Secrets {
   readonly admin_token: Secret | null;
 }
 
+export type SecretName = keyof Secrets;
+
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where each secret may come from: the key in the file, the systemd credential, the variable. */
-export const secretSources = {
+interface Source {
+  readonly key: string;
+  readonly variable: string;
+  /** A PEM has several, everything else one. */
+  readonly lines: 'one' | 'several';
+  file(config: Config): string | null;
+}
+
+/** Where each secret may come from: the key in the file, the systemd credential of its name, the variable. */
+export const secretSources: Readonly<Record<SecretName, Source>> = {
   api_key: {
     key: 'service.api_key_file',
     variable: 'CATALOGUED_API_KEY',
-    lines: 1,
-    of: (config: Config) => config.service.api_key_file,
+    lines: 'one',
+    file: ({ service }) => service.api_key_file,
   },
   signing_key: {
     key: 'signing.key_file',
     variable: 'CATALOGUED_SIGNING_KEY',
-    lines: 1000,
-    of: (config: Config) => config.signing.key_file,
+    lines: 'several',
+    file: ({ signing }) => signing.key_file,
   },
   receiver_secret: {
     key: 'receiver.secret_file',
     variable: 'CATALOGUED_RECEIVER_SECRET',
-    lines: 1,
-    of: (config: Config) => config.receiver.secret_file,
+    lines: 'one',
+    file: ({ receiver }) => receiver.secret_file,
   },
   admin_token: {
     key: 'admin.token_file',
     variable: 'CATALOGUED_ADMIN_TOKEN',
-    lines: 1,
-    of: (config: Config) => config.admin.token_file,
+    lines: 'one',
+    file: ({ admin }) => admin.token_file,
   },
-} as const;
+};
 
-/** Reads every secret that is configured. Missing or malformed: 78; one that others can read: 77. */
+/** Hides a text: everything but `reveal()` shows its fingerprint. */
+export function createSecret(value: string): Secret {
+  const fingerprint = `sha256:${hash('sha256', value).slice(0, 8)}`;
+  const shown = () => fingerprint;
+  const secret = { reveal: () => value, fingerprint, toString: shown, toJSON: shown };
+  return Object.freeze(Object.defineProperty(secret, inspect.custom, { value: shown }));
+}
+
+/**
+ * Reads every secret that is configured, and tells all that is wrong with them at once. Missing or malformed: 78; one
+ * that this user cannot read, or others can: 77.
+ */
 export function loadSecrets(config: Config, env: Env): Secrets {
-  const load = (name: keyof typeof secretSources) => loadSecret(name, config, env);
-  const api_key = load('api_key');
-  if (api_key === null && config.service.profile.authorization.header !== null) {
-    throw refused(
-      'there is no key for the service',
-      exitCodes.configuration,
-      'set service.api_key_file to a file with mode 0600, or CATALOGUED_API_KEY',
-    );
-  }
-  return {
-    api_key,
+  const refusals: CataloguedError[] = [];
+  const load = (name: SecretName): Secret | null => {
+    try {
+      const secret = loadSecret(name, config, env);
+      if (secret === null) requireUnlessOptional(name, config);
+      return secret;
+    } catch (error) {
+      if (!(error instanceof CataloguedError)) throw error;
+      refusals.push(error);
+      return null;
+    }
+  };
+  const secrets = {
+    api_key: load('api_key'),
     signing_key: load('signing_key'),
     receiver_secret: load('receiver_secret'),
     admin_token: load('admin_token'),
   };
+  const [first, ...others] = refusals;
+  if (first === undefined) return secrets;
+  throw others.length === 0 ? first : together(refusals);
 }
 
-function loadSecret(name: keyof typeof secretSources, config: Config, env: Env): Secret | null {
-  const { key, variable, lines, of } = secretSources[name];
-  const file = of(config);
-  if (file !== null) return secret(readSecretFile(file, key, true), `${key} (${file})`, lines);
-  const credential = env.CREDENTIALS_DIRECTORY === undefined ? null : join(env.CREDENTIALS_DIRECTORY, name);
-  if (credential !== null && statSync(credential, { throwIfNoEntry: false }) !== undefined) {
-    // systemd owns that directory and lets in nobody else, whatever the mode of the file says.
-    return secret(readSecretFile(credential, `the credential ${name}`, false), `the credential ${name}`, lines);
-  }
-  const value = env[variable];
-  return value === undefined ? null : secret(value, variable, lines);
-}
-
-function readSecretFile(path: string, what: string, ownerOnly: boolean): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined)
-    throw refused(
-      `${what}: there is no file ${path}`,
-      exitCodes.configuration,
-      'create it with mode 0600, holding the secret and nothing else',
-    );
-  if (!stats.isFile())
-    throw refused(
-      `${what}: ${path} is no regular file`,
-      exitCodes.permission,
-      'name a file that holds the secret and nothing else',
-    );
-  if (ownerOnly && (stats.mode & 0o077) !== 0) {
-    const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
-    throw refused(`${what}: others can read ${path} (mode ${mode})`, exitCodes.permission, `chmod 0600 ${path}`);
-  }
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw refused(
-      `${what}: cannot read ${path} (${code === 'EACCES' ? 'permission denied' : code})`,
-      exitCodes.permission,
-      `make this user its owner: chown "$(id -un)" ${path}`,
-    );
-  }
-}
-
-function secret(text: string, what: string, lines: number): Secret {
-  const value = text.trim();
-  if (value === '')
-    throw refused(`${what}: it is empty`, exitCodes.configuration, 'put the secret there, and nothing else');
-  const printable = lines === 1 ? /^[\x21-\x7e]+$/.test(value) : !/[^\x20-\x7e\r\n]/.test(value);
-  if (!printable)
-    throw refused(
-      `${what}: it is malformed, expected one line of printable characters without spaces`,
-      exitCodes.configuration,
-      'put the secret there, and nothing else',
-    );
-  const fingerprint = `sha256:${hash('sha256', value).slice(0, 8)}`;
-  return Object.defineProperty(
-    { reveal: () => value, fingerprint, toString: () => fingerprint, toJSON: () => fingerprint },
-    inspect.custom,
+function together(refusals: readonly CataloguedError[]): CataloguedError {
+  const permission = refusals.every(({ exitCode }) => exitCode === exitCodes.permission);
+  return new CataloguedError(
+    permission ? 'permission' : 'configuration',
+    `${refusals.length} secrets cannot be used:`,
     {
-      value: () => fingerprint,
+      exitCode: permission ? exitCodes.permission : exitCodes.configuration,
+      details: refusals.map(({ message, hint }) => `${message} (${hint})`),
+      hint: 'mend what is named, and run catalogued config check',
     },
   );
 }
 
-function refused(message: string, exitCode: 77 | 78, hint: string): CataloguedError {
-  return new CataloguedError(exitCode === exitCodes.permission ? 'secret-permission' : 'secret', message, {
-    exitCode,
-    hint,
-  });
+function requireUnlessOptional(name: SecretName, { service, admin }: Config): void {
+  if (name === 'api_key' && service.profile.authorization.header !== null)
+    throw malformed(
+      'there is no key for the service',
+      'set service.api_key_file to a file with mode 0600, or CATALOGUED_API_KEY',
+    );
+  if (name === 'admin_token' && !admin.listen.startsWith('unix:'))
+    throw malformed(
+      `admin.listen is ${admin.listen}, and there is no admin token`,
+      'set admin.token_file to a file with mode 0600, or let it listen on a unix socket',
+    );
+}
+
+function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
+  const { key, variable, lines, file } = secretSources[name];
+  const path = file(config);
+  const credentials = env.CREDENTIALS_DIRECTORY === undefined ? null : resolve(env.CREDENTIALS_DIRECTORY);
+  if (path !== null) {
+    const isCredential = credentials !== null && resolve(path).startsWith(`${credentials}${sep}`);
+    return checked(readSecretFile(path, key, isCredential ? 'systemd' : 'owner'), `${key} (${path})`, lines);
+  }
+  const credential = credentials === null ? null : join(credentials, name);
+  if (credential !== null && statOf(credential, `the credential ${name}`) !== null) {
+    return checked(readSecretFile(credential, `the credential ${name}`, 'systemd'), `the credential ${name}`, lines);
+  }
+  const value = env[variable];
+  return value === undefined ? null : checked(value, variable, lines);
+}
+
+/** Bits of the mode that let somebody else in. systemd gives its credentials to the service by group or by ACL (0440). */
+const others = { owner: 0o077, systemd: 0o007 } as const;
+const largest = 64 * 1024;
+
+function readSecretFile(path: string, what: string, readers: keyof typeof others): string {
+  const stats = statOf(path, what);
+  if (stats === null)
+    // Somebody who puts the secret itself where its file belongs must not find it in a log.
+    throw malformed(
+      `${what}: there is no ${/[/.]/.test(path) ? `file ${path}` : 'such file'}`,
+      'create it with mode 0600, holding the secret and nothing else',
+    );
+  if (!stats.isFile())
+    throw forbidden(`${what}: ${path} is no regular file`, 'name a file that holds the secret and nothing else');
+  if ((stats.mode & others[readers]) !== 0) {
+    const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
+    throw forbidden(`${what}: others have access to ${path} (mode ${mode})`, `chmod 0600 ${path}`);
+  }
+  if (stats.size > largest)
+    throw malformed(`${what}: ${path} is larger than 64 KiB`, 'put the secret there, and nothing else');
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw unreadable(path, what, error);
+  }
+}
+
+function statOf(path: string, what: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    throw unreadable(path, what, error);
+  }
+}
+
+function unreadable(path: string, what: string, error: unknown): CataloguedError {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EACCES' || code === 'EPERM')
+    return forbidden(
+      `${what}: cannot read ${path}: permission denied`,
+      `make this user its owner: chown "$(id -un)" ${path}`,
+    );
+  return malformed(`${what}: cannot read ${path}: ${code}`, 'name a file that holds the secret and nothing else');
+}
+
+function checked(text: string, what: string, lines: Source['lines']): Secret {
+  const value = text.trim();
+  const hint = 'put the secret there, and nothing else';
+  if (value === '') throw malformed(`${what}: it is empty`, hint);
+  if (lines === 'one' && !/^[\x21-\x7e]+$/.test(value))
+    throw malformed(`${what}: it is malformed, expected one line of printable characters without spaces`, hint);
+  if (lines === 'several' && /[^\x20-\x7e\r\n]/.test(value))
+    throw malformed(`${what}: it is malformed, expected a PEM`, hint);
+  return createSecret(value);
+}
+
+function malformed(message: string, hint: string): CataloguedError {
+  return new CataloguedError('configuration', message, { exitCode: exitCodes.configuration, hint });
+}
+
+function forbidden(message: string, hint: string): CataloguedError {
+  return new CataloguedError('permission', message, { exitCode: exitCodes.permission, hint });
 }

@@ -28,19 +28,20 @@ function answerWithin(fallback: string) {
 }
 
 const parameters = {
-  page: token('page'),
-  page_size: token('page_size'),
-  language: token('lang'),
-  currency: token('currency'),
-  from: token('start_date'),
-  to: token('end_date'),
+  page: token().default('page'),
+  page_size: token().default('page_size'),
+  language: token().default('lang'),
+  currency: token().default('currency'),
+  from: token().default('start_date'),
+  to: token().default('end_date'),
 };
 
 /** What the specification leaves open (service-facts.md): defaults, and every one can be changed. */
 const profile = section({
   authorization: section({
-    header: token('Authorization')
+    header: token()
       .nullable()
+      .default('Authorization')
       .describe('The header that carries the key; null: no key is sent and none is needed.'),
     scheme: headerText('Token').describe('The word before the key.'),
   }).describe('How the key is sent.'),
@@ -90,10 +91,11 @@ const languageError = 'expected a language code of two lower case letters, like 
 const language = z.string({ error: languageError }).regex(/^[a-z]{2}$/, { error: languageError });
 
 const currencyError = 'expected an ISO 4217 currency code in upper case, like EUR';
+const currencyPattern = /^[A-Z]{3}$/;
 const currency = z
   .string({ error: currencyError })
-  .regex(/^[A-Z]{3}$/, { error: currencyError, abort: true })
-  .refine((code) => minorUnitExponent(code) !== null, { error: currencyError });
+  .regex(currencyPattern, { error: currencyError })
+  .refine((code) => !currencyPattern.test(code) || minorUnitExponent(code) !== null, { error: currencyError });
 
 const baseUrl = z
   .string({ error: 'expected the address of the service, like https://api.example.com' })

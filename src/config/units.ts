@@ -42,7 +42,7 @@ export function duration(fallback: string, limits: Limits = {}) {
 
 /** A duration that is null unless it is set: nothing happens at all then. */
 export function optionalDuration(limits: Limits = {}) {
-  return durationText(limits).transform(toMs).nullable().default(null);
+  return durationText(limits).transform(toMs).nullable().prefault(null);
 }
 
 /** A duration without a default, for keys that may be left out. */
@@ -86,8 +86,8 @@ function inside(value: number | null, min: number, max: number): boolean {
 }
 
 function scaled(text: string, units: Readonly<Record<string, number>>): number {
-  const digits = Number.parseInt(text, 10);
-  return digits * (units[text.slice(String(text.match(/^\d+/)).length)] ?? Number.NaN);
+  const digits = text.replace(/\D+$/, '');
+  return Number(digits) * (units[text.slice(digits.length)] ?? Number.NaN);
 }
 
 function unscaled(value: number, units: Readonly<Record<string, number>>): string {

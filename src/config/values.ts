@@ -31,13 +31,10 @@ export function headerText(fallback: string) {
     .default(fallback);
 }
 
-/** The name of an HTTP header or query parameter. */
-export function token(fallback: string) {
+/** The name of an HTTP header or query parameter, without a default. */
+export function token() {
   const error = 'expected a name of letters, digits, - and _';
-  return z
-    .string({ error })
-    .regex(/^[\w.[\]-]+$/, { error })
-    .default(fallback);
+  return z.string({ error }).regex(/^[\w.[\]-]+$/, { error });
 }
 
 export function flag(fallback: boolean) {
@@ -82,14 +79,16 @@ export function optionalFile() {
     .default(null);
 }
 
+const addressPattern = /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5}))$/;
+
 /** `unix:PATH` or `HOST:PORT`. */
 export function address(fallback: string) {
   const error = 'expected unix:PATH or HOST:PORT';
   return z
     .string({ error })
-    .regex(/^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5})$/, { error })
-    .refine((value) => value.startsWith('unix:') || Number(value.slice(value.lastIndexOf(':') + 1)) <= 65_535, {
-      error: 'has a port above 65535; expected unix:PATH or HOST:PORT',
+    .regex(addressPattern, { error })
+    .refine((value) => Number(addressPattern.exec(value)?.[3] ?? 0) <= 65_535, {
+      error: `has a port above 65535; ${error}`,
     })
     .default(fallback);
 }
@@ -108,7 +107,9 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /** For a rule over several keys: it is looked at although something else in the section is wrong, so that all problems show at once. */
-export const always = { when: () => true } as const;
+export const always = {
+  when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
 
 export function areDistinct(list: readonly unknown[]): boolean {
   return new Set(list).size === list.length;

@@ -48,7 +48,8 @@ export function afterAnswer(budget: Budget, now: number): Budget {
   const reached = { ...budget, misses: 0, unreachable_since: null };
   // Asked before the throttle came: it says nothing about now.
   if (pauseLeft(budget, now) > 0) return reached;
-  const clean = { ...reached, throttles: 0 };
+  // A pause that counts as absent must not come back when the clock has caught up with it.
+  const clean = { ...reached, throttles: 0, not_before: 0 };
   // A clock that was set back would otherwise freeze the rate until it has caught up.
   if (now < budget.clean_since) return { ...clean, clean_since: now };
   if (now - budget.clean_since < cleanMs || budget.rate >= budget.ceiling) return clean;

@@ -27,6 +27,8 @@ export interface StoredProduct {
   /** The sale status before, and after. */
   readonly was: SaleStatus | null;
   readonly is: SaleStatus;
+  /** A list entry has changed, so the single-product read stored over it may be outdated too. */
+  readonly detail_doubted: boolean;
 }
 
 /** What the engine needs to know of a product before it asks for anything else. */
@@ -92,7 +94,7 @@ export function productTables(db: Database): ProductTables {
     const { sent_at, now } = read;
     const row = productRow.get(entry.product_id);
     if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) {
-      return { outcome: 'late', was: row.sale_status, is: row.sale_status };
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status, detail_doubted: false };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
     const disabled = sale_status === 'disabled';
@@ -114,7 +116,7 @@ export function productTables(db: Database): ProductTables {
     const imagesChanged = entry.images !== null && images.replace(product_id, entry.images, sent_at);
     const outcome =
       row === undefined ? 'added' : imagesChanged || row.sale_status !== sale_status ? 'changed' : 'unchanged';
-    return { outcome, was: row?.sale_status ?? null, is: sale_status };
+    return { outcome, was: row?.sale_status ?? null, is: sale_status, detail_doubted: false };
   }
 
   function storeTags(product_id: number, tag_ids: readonly number[]): void {
@@ -156,18 +158,19 @@ export function productTables(db: Database): ProductTables {
   }
 
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
-    const { language, currency, primary } = read;
+    const { source, language, currency, primary } = read;
     const row = productRow.get(entry.product_id);
     if (language !== primary.language && row === undefined)
-      return { outcome: 'late', was: null, is: entry.sale_status };
+      return { outcome: 'late', was: null, is: entry.sale_status, detail_doubted: false };
     const status: StoredProduct =
       language === primary.language && currency === primary.currency
         ? storeProduct(entry, read)
-        : { outcome: 'unchanged', was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status };
+        : { outcome: 'unchanged', was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status, detail_doubted: false };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
     const text = currency === primary.currency && storeText(entry, read);
     const price = language === primary.language && storePrice(entry, read);
-    return status.outcome === 'unchanged' && (text || price) ? { ...status, outcome: 'changed' } : status;
+    const outcome = status.outcome === 'unchanged' && (text || price) ? 'changed' : status.outcome;
+    return { ...status, outcome, detail_doubted: text && source === 'list' };
   }
 
   return {

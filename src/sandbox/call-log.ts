@@ -5,6 +5,8 @@ export interface CallLog {
   counts(): { calls: number; by_kind: Record<string, number>; by_status: Record<string, number> };
   /** Requests that were answered with 200 more than once, with how often. */
   repeated(): Map<string, number>;
+  /** Resolves when so many calls have come. */
+  reached(calls: number): Promise<void>;
   reset(): void;
 }
 
@@ -13,6 +15,7 @@ export function callLog(): CallLog {
   const byKind = new Map<string, number>();
   const byStatus = new Map<string, number>();
   const answered = new Map<string, number>();
+  let waiting: { calls: number; resolve: () => void }[] = [];
   const count = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
   return {
     note: ({ path, query, status }) => {
@@ -20,9 +23,17 @@ export function callLog(): CallLog {
       count(byKind, path.replace(/\d{3,}/g, '{id}'));
       count(byStatus, String(status));
       if (status === 200) count(answered, `${path}${query}`);
+      for (const each of waiting) if (calls >= each.calls) each.resolve();
+      waiting = waiting.filter((each) => calls < each.calls);
     },
     counts: () => ({ calls, by_kind: Object.fromEntries(byKind), by_status: Object.fromEntries(byStatus) }),
     repeated: () => new Map([...answered].filter(([, times]) => times > 1)),
+    reached: (wanted) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (calls >= wanted) resolve();
+      else waiting.push({ calls: wanted, resolve });
+      return promise;
+    },
     reset: () => {
       calls = 0;
       for (const map of [byKind, byStatus, answered]) map.clear();

@@ -28,7 +28,7 @@ export async function refreshProductDetail(
       now: clock.now(),
       stale_at: sent_at + productCadence(policy, known),
     });
-    afterStore(ports, [product_id], stored);
+    afterStore(ports, { product_id, language }, stored);
     return settleStored(ports, record, {
       sent_at,
       changed: stored.outcome === 'added' || stored.outcome === 'changed',
@@ -41,15 +41,20 @@ export async function refreshProductDetail(
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
 export function afterStore(
   { mirror, clock, policy }: SyncPorts,
-  product_ids: readonly number[],
-  { outcome, was, is }: StoredProduct,
+  { product_id, language }: { product_id: number; language: string },
+  { outcome, was, is, detail_doubted }: StoredProduct,
 ): void {
+  const product_ids = [product_id];
   if (outcome === 'added') {
     mirror.records.create(productKinds(policy.extent), product_ids);
     mirror.jobs.adopt(product_ids);
   } else if (was !== is && is === 'enabled') {
     const kinds = productKinds(policy.extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
+  }
+  if (detail_doubted) {
+    const kinds = productKinds(policy.extent).filter(({ resource, edition }) => resource === 'product_detail' && edition === language);
+    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'list-entry-changed');
   }
 }
 

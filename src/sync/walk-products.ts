@@ -58,7 +58,7 @@ function storePage(
       now: clock.now(),
       stale_at: sent_at + productCadence(policy, known),
     });
-    afterStore(ports, [entry.product_id], stored);
+    afterStore(ports, { product_id: entry.product_id, language }, stored);
     changed ||= stored.outcome === 'added' || stored.outcome === 'changed';
   }
   if (zones.size > 0) mirror.writeZones(clock.now());

@@ -46,6 +46,8 @@ export interface Upstream {
   availability(
     read: ProductRead & { from: string; to: string; currency: string },
   ): Promise<Reading<AvailabilityAnswer>>;
+  /** Bytes of JSON received since the start, inflated: of availability, and of everything. */
+  received(): { readonly availability: number; readonly all: number };
 }
 
 export interface ProductRead {
@@ -82,6 +84,7 @@ const decoderGeneration = '1';
 
 export function createUpstream({ http, limiter, profile, select, commission }: UpstreamOptions): Upstream {
   const { paths, parameters } = profile;
+  const received = { availability: 0, all: 0 };
 
   async function read<Value>(
     path: string | null,
@@ -101,6 +104,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
     const outcome = await limiter.run((turn) => http.get(path, query, { ...limits, signal: turn }), signal);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
+    received.all += bytes;
     const hash = `${decoderGeneration}${salt}:${outcome.hash}`;
     if (hash === known_hash) return { kind: 'unchanged', hash, sent_at, bytes };
     try {
@@ -119,6 +123,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
   return {
+    received: () => ({ ...received }),
     productPage: (page, language, currency, signal) =>
       read(
         paths.products,
@@ -155,15 +160,17 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         known_hash,
         signal,
       }),
-    availability: ({ product_id, language, from, to, currency, known_hash, signal }) => {
+    availability: async ({ product_id, language, from, to, currency, known_hash, signal }) => {
       const question: AvailabilityQuestion = { from, to, currency, commission };
-      return read(
+      const reading = await read(
         of(paths.availability, product_id),
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
         { known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal },
       );
+      if ('bytes' in reading) received.availability += reading.bytes;
+      return reading;
     },
   };
 }

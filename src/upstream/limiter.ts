@@ -80,8 +80,8 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
   /** Starts whoever may start now; where the first may not, one timer wakes it. */
   function pump(): void {
     while (timer === null && queue.length > 0 && in_flight < allowed()) {
-      const now = steady();
-      const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, now));
+      const now = clock.monotonic();
+      const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, steady()));
       if (wait > 0) {
         wakeIn(wait);
         return;

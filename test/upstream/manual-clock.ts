@@ -2,7 +2,7 @@ import { type Clock, DeadlineExceeded } from '../../src/clock.ts';
 
 /** A clock that a test moves by hand. `jump` moves the wall clock only. */
 export interface ManualClock extends Clock {
-  /** Fires what falls due on the way, in order, and lets each take effect. */
+  /** Lets what was begun take effect, then fires what falls due on the way, in order, and lets each take effect. */
   advance(ms: number): Promise<void>;
   jump(ms: number): void;
   /** How many timers are outstanding. */
@@ -45,6 +45,7 @@ export function manualClock(start = Date.UTC(2026, 10, 21)): ManualClock {
     },
     advance: async (ms) => {
       const end = elapsed + ms;
+      await new Promise(setImmediate);
       for (;;) {
         const [first] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
         if (first === undefined) break;

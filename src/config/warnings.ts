@@ -1,0 +1,73 @@
+import type { Config } from './schema.ts';
+import { printDuration } from './units.ts';
+
+const day = 24 * 60 * 60 * 1000;
+
+/** What is allowed, and worth a second look: one sentence each, starting with the key. */
+export function warningsOf(config: Config): string[] {
+  return [...address(config), ...cadence(config), ...notifications(config)];
+}
+
+function address({ service }: Config): string[] {
+  const { protocol, hostname } = new URL(service.base_url);
+  const loopback = /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
+  const { throttle_statuses, burst_statuses } = service.profile;
+  const both = burst_statuses.filter((status) => throttle_statuses.includes(status));
+  return [
+    ...when(
+      protocol === 'http:' && !loopback,
+      `service.base_url is ${service.base_url}: the key goes over the network unencrypted`,
+    ),
+    ...when(
+      both.length > 0,
+      `service.profile.burst_statuses has ${both.join(', ')}, which service.profile.throttle_statuses has too: a single one is a throttle`,
+    ),
+  ];
+}
+
+function cadence({ cadence }: Config): string[] {
+  const { near, middle, far } = cadence.availability;
+  const slower = (key: string, every: number, than: string, other: number) =>
+    when(
+      every > other,
+      `${key} (${printDuration(every)}) is slower than ${than} (${printDuration(other)}): is it meant so?`,
+    );
+  return [
+    ...slower('cadence.availability.near.every', near.every, 'cadence.availability.middle.every', middle.every),
+    ...slower('cadence.availability.middle.every', middle.every, 'cadence.availability.far.every', far.every),
+    ...slower(
+      'cadence.dynamic_pricing.products',
+      cadence.dynamic_pricing.products,
+      'cadence.products',
+      cadence.products,
+    ),
+    ...slower(
+      'cadence.dynamic_pricing.checkout_information',
+      cadence.dynamic_pricing.checkout_information,
+      'cadence.checkout_information',
+      cadence.checkout_information,
+    ),
+    ...when(
+      cadence.images > 12 * day,
+      `cadence.images is ${printDuration(cadence.images)}: images that cannot be confirmed in the days left until the fourteenth disappear`,
+    ),
+  ];
+}
+
+function notifications({ subscriptions, receiver, signing }: Config): string[] {
+  if (subscriptions.length === 0) return [];
+  return [
+    ...when(
+      receiver.public_url === null,
+      'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
+    ),
+    ...when(
+      signing.key_file === null && signing.body === 'jwt',
+      'subscriptions are declared, and signing.key_file is not set: unless the credential signing_key is there, they cannot be applied',
+    ),
+  ];
+}
+
+function when(condition: boolean, warning: string): string[] {
+  return condition ? [warning] : [];
+}

@@ -1,0 +1,163 @@
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { systemClock } from '../../src/clock.ts';
+import { runCli, startCli } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+/** One `Error:`, one `Try:`, no stack, and the documented exit code. */
+async function refuses(args: readonly string[], code: number, says: RegExp, { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+  const ran = await runCli(args, { cwd, env });
+  expect(ran.stderr).toMatch(says);
+  expect({ code: ran.code, errors: ran.stderr.match(/^Error: /gm)?.length, tries: ran.stderr.match(/^Try: /gm)?.length }).toEqual({ code, errors: 1, tries: 1 });
+  expect(ran.stderr).not.toMatch(/^ {4}at /m);
+}
+
+function house(directory: string, url = 'http://127.0.0.1:9', more: Record<string, unknown> = {}): string {
+  const file = join(directory, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory, url, more));
+  return file;
+}
+
+const withKey = (key: Record<string, unknown>) => ({ service: { base_url: 'http://127.0.0.1:9', ...key } });
+
+describe('a secret file', () => {
+  it.each<[string, (path: string) => void, number, RegExp]>([
+    ['that is missing', () => undefined, 78, /there is no file/],
+    ['that others can read', (path) => writeFileSync(path, 'key', { mode: 0o644 }), 77, /others .* \(mode 0644\)/],
+    ['that its group can read', (path) => writeFileSync(path, 'key', { mode: 0o640 }), 77, /others .* \(mode 0640\)/],
+    ['that is a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, /no regular file/],
+    ['that is empty', (path) => writeFileSync(path, '\n', { mode: 0o600 }), 78, /it is empty/],
+    ['of two lines', (path) => writeFileSync(path, 'one\ntwo\n', { mode: 0o600 }), 78, /malformed/],
+    ['with a control character', (path) => writeFileSync(path, 'a\u0007b', { mode: 0o600 }), 78, /malformed/],
+    ['that leads nowhere', (path) => symlinkSync('nowhere', path), 78, /there is no file/],
+  ])('%s is refused', async (_, prepare, code, says) => {
+    using directory = temporaryDirectory();
+    const key = join(directory.path, 'key');
+    prepare(key);
+    const config = house(directory.path, undefined, withKey({ api_key_file: key }));
+    await refuses(['--config', config, 'config', 'check'], code, says, { cwd: directory.path });
+  });
+
+  it('that nobody named is missed, and never printed when it is there', async () => {
+    using directory = temporaryDirectory();
+    const config = house(directory.path, undefined, withKey({}));
+    await refuses(['--config', config, 'config', 'check'], 78, /there is no key/, { cwd: directory.path });
+    const ran = await runCli(['--config', config, 'config', 'show'], { cwd: directory.path, env: { CATALOGUED_API_KEY: 'canary-4711' } });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout + ran.stderr).not.toContain('canary-4711');
+    expect(ran.stdout).toMatch(/\(api_key\) +sha256:[0-9a-f]{8} +environment/);
+  });
+});
+
+describe('the mirror', () => {
+  it('in a directory that cannot be written is refused', async () => {
+    using directory = temporaryDirectory();
+    const file = join(directory.path, 'file');
+    writeFileSync(file, '');
+    const mirror = { path: join(file, 'mirror.db'), inbox_path: join(directory.path, 's', 'i.db'), state_dir: join(directory.path, 's') };
+    const config = house(directory.path, undefined, { mirror });
+    await refuses(['--config', config, 'run'], 77, /not a directory/, { cwd: directory.path });
+  });
+
+  it('whose state directory others can enter is refused', async () => {
+    using directory = temporaryDirectory();
+    mkdirSync(join(directory.path, 'state'));
+    chmodSync(join(directory.path, 'state'), 0o755);
+    await refuses(['--config', house(directory.path), 'run'], 77, /can be entered by others/, { cwd: directory.path });
+  });
+
+  it.each<[string, (path: string, backup: string) => void, RegExp]>([
+    ['of another program', (path) => database(path, 'PRAGMA application_id = 7; CREATE TABLE t (a)'), /not a mirror of catalogued/],
+    ['of a newer catalogued', (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`), /newer catalogued \(schema 99/],
+    ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is damaged: it is not a SQLite file/],
+    ['that is empty beside a backup', (path, backup) => {
+      writeFileSync(path, '');
+      mkdirSync(backup);
+      writeFileSync(join(backup, 'mirror-1.db'), 'x');
+    }, /it is empty, and there is a backup/],
+  ])('%s is refused untouched', async (_, prepare, says) => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'mirror', 'mirror.db');
+    mkdirSync(join(directory.path, 'mirror'));
+    prepare(path, join(directory.path, 'backup'));
+    const before = readFileSync(path);
+    await refuses(['--config', house(directory.path), 'run'], 65, says, { cwd: directory.path });
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  it('that was damaged while the daemon was away is refused, and named', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    const config = house(directory.path, sandbox.url);
+    expect((await runCli(['--config', config, 'resync', '--all', '--wait'], { cwd: directory.path })).code).toBe(0);
+    const path = join(directory.path, 'mirror', 'mirror.db');
+    const fd = openSync(path, 'r+');
+    for (let page = 20; page < statSync(path).size / 4096; page += 7) writeSync(fd, Buffer.alloc(2048, 0xab), 0, 2048, page * 4096);
+    closeSync(fd);
+    await refuses(['--config', config, 'run'], 65, /is damaged/, { cwd: directory.path });
+  });
+
+  it('is not there yet: status says so', async () => {
+    using directory = temporaryDirectory();
+    await refuses(['--config', house(directory.path), 'status'], 65, /there is no mirror/, { cwd: directory.path });
+  });
+});
+
+describe('a second process', () => {
+  it('on the same state directory ends with 75, and leaves the first alone', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    const config = house(directory.path, sandbox.url);
+    const first = startCli(['--config', config, 'run'], { cwd: directory.path });
+    await first.said('daemon started');
+    await refuses(['--config', config, 'run'], 75, /another catalogued holds/, { cwd: directory.path });
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('with another inbox refuses the mirror', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    expect((await runCli(['--config', house(directory.path, sandbox.url), 'resync', '--images', '--wait'], { cwd: directory.path })).code).toBe(0);
+    const other = join(directory.path, 'other');
+    const mirror = { path: join(directory.path, 'mirror', 'mirror.db'), inbox_path: join(other, 'inbox.db'), state_dir: other };
+    await refuses(['--config', house(directory.path, sandbox.url, { mirror }), 'run'], 78, /belongs to another inbox/, { cwd: directory.path });
+  });
+});
+
+describe('a port in use', () => {
+  it('is named by the daemon and by the sandbox', async () => {
+    using directory = temporaryDirectory();
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const token = join(directory.path, 'token');
+    writeFileSync(token, 'admin-token', { mode: 0o600 });
+    const admin = { listen: `127.0.0.1:${port}`, token_file: token };
+    await refuses(['--config', house(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, { cwd: directory.path });
+    await refuses(['sandbox', '--products', '5', '--port', String(port)], 74, /it is in use/, { cwd: directory.path });
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe('the service', () => {
+  it('that refuses the key ends a one-shot command with 69', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'right' });
+    const config = house(directory.path, undefined, { service: { base_url: sandbox.url } });
+    const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'wrong' } };
+    await refuses(['--config', config, 'resync', '--all', '--wait'], 69, /refuses the key: Key not accepted/, options);
+  });
+});
+
+function database(path: string, sql: string): void {
+  const db = new Database(path);
+  db.exec(sql);
+  db.close();
+}

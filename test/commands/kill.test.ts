@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { roll } from '../../src/sandbox/random.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { compare } from '../oracle/oracle.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const seed = Number(process.env.CATALOGUED_TEST_SEED ?? 1);
+const products = 80;
+const concurrency = 4;
+
+/** Fills a mirror by a command that is killed five times at random moments; returns how many reads came twice. */
+async function fillWithKills(betweenKills: (mirror: string) => void): Promise<number> {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 3, products });
+  const config = join(directory.path, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(directory.path, sandbox.url));
+  const args = ['--config', config, 'resync', '--all', '--wait'];
+  const options = { cwd: directory.path };
+  const mirror = join(directory.path, 'mirror', 'mirror.db');
+  for (let kill = 0; kill < 5; kill += 1) {
+    const { child, ended } = startCli(args, options);
+    await sandbox.calls.reached(Math.floor((kill + roll(seed, kill)) * 80) + 5);
+    child.kill('SIGKILL');
+    await ended;
+    betweenKills(mirror);
+  }
+  const last = await startCli(args, options).ended;
+  expect(last.stderr).not.toContain('Error');
+  expect(last.code).toBe(0);
+  const db = new Database(mirror, { readonly: true });
+  const ids = sandbox.world.visible().map(({ id }) => id);
+  const state = async (id: number) => {
+    const shown = sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 });
+    if (shown === null) throw new Error(`no product ${id}`);
+    return shown;
+  };
+  const comparison = await compare(db, ids, state, { language: 'en', currency: 'EUR', now: Date.now() });
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  db.close();
+  expect(comparison).toMatchObject({ differences: 0, first: [] });
+  const repeated = [...sandbox.calls.repeated()].filter(([url]) => /\/v2\/products\/\d+/.test(url));
+  return repeated.reduce((sum, [, times]) => sum + times - 1, 0);
+}
+
+it(`a fill killed five times ends true, and only what was in flight is read again (seed ${seed})`, async () => {
+  expect(await fillWithKills(() => undefined)).toBeLessThanOrEqual(5 * concurrency);
+});
+
+it('the harness notices when finished records are read again (control: the job is forgotten)', async () => {
+  const forget = (mirror: string) => {
+    const db = new Database(mirror);
+    db.exec('UPDATE record SET job_id = NULL; DELETE FROM job');
+    db.close();
+  };
+  expect(await fillWithKills(forget)).toBeGreaterThan(5 * concurrency);
+});

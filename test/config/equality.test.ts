@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { printSchema } from '../../src/commands/config.ts';
+import { configKeys, jsonSchema, type SchemaNode } from '../../src/config/keys.ts';
+import { configFromObject, parseConfig } from '../../src/config.ts';
+
+const root = new URL('../../', import.meta.url);
+const example = readFileSync(new URL('config/catalogued.yaml', root), 'utf8');
+
+test('schema/config.schema.json is what `catalogued config schema` prints', () => {
+  const committed = readFileSync(new URL('schema/config.schema.json', root), 'utf8');
+  expect(committed, 'regenerate it: npx catalogued config schema > schema/config.schema.json').toBe(printSchema());
+});
+
+test('config/catalogued.yaml is the defaults', () => {
+  expect(parseConfig(example).config).toEqual(configFromObject({ service: { base_url: 'https://api.example.com' } }));
+  expect(parseConfig(example).warnings).toEqual([]);
+});
+
+test('config/catalogued.yaml shows every key, and no other', () => {
+  const { origin } = parseConfig(example);
+  expect(configKeys().filter(({ name }) => origin(name) !== 'file')).toEqual([]);
+  expect(leaves(parse(example))).toEqual(configKeys().map(({ name }) => name));
+});
+
+test('the defaults that an editor shows are the ones that hold', () => {
+  const shown = defaultsOf(jsonSchema() as Described, '');
+  const { config } = parseConfig(`service: { base_url: https://api.example.com }`);
+  expect(shown.map(([name]) => name)).toEqual(
+    configKeys()
+      .map(({ name }) => name)
+      .filter((name) => name !== 'service.base_url'),
+  );
+  const given = configFromObject(Object.fromEntries([['service', { base_url: 'https://api.example.com' }]]));
+  const written = { service: { base_url: 'https://api.example.com' } };
+  for (const [name, value] of shown) place(written, name.split('.'), value);
+  expect(configFromObject(written)).toEqual(given);
+  expect(config).toEqual(given);
+});
+
+test('an editor gets a pattern for each duration, and the closed list of keys', () => {
+  const schema = JSON.stringify(jsonSchema());
+  expect(schema).toContain('"pattern":"^\\\\d{1,9}(ms|s|m|h|d)$"');
+  expect(jsonSchema()).toMatchObject({ additionalProperties: false, required: ['service'] });
+});
+
+interface Described extends SchemaNode {
+  readonly default?: unknown;
+}
+
+function defaultsOf(node: Described, name: string): [string, unknown][] {
+  if (node.properties === undefined) return 'default' in node ? [[name, node.default]] : [];
+  return Object.entries(node.properties).flatMap(([key, child]) =>
+    defaultsOf(child, name === '' ? key : `${name}.${key}`),
+  );
+}
+
+/** Keys of a YAML value, down to what is no section. */
+function leaves(value: unknown, name = ''): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [name];
+  return Object.entries(value).flatMap(([key, child]) => leaves(child, name === '' ? key : `${name}.${key}`));
+}
+
+function place(target: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) target[first] = value;
+  else {
+    target[first] ??= {};
+    place(target[first] as Record<string, unknown>, rest, value);
+  }
+}

@@ -1,0 +1,373 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { configFromObject, loadConfig, parseConfig } from '../../src/config.ts';
+import { configText, problemsOf, refusalOf } from './check.ts';
+
+const fixture = new URL('../fixtures/ten-mistakes.yaml', import.meta.url).pathname;
+
+test('a file with ten mistakes is refused with ten lines, each with its line, key, finding and expectation', () => {
+  const refusal = refusalOf(() => loadConfig({ file: fixture, env: {} }));
+  expect(refusal).toMatchObject({ code: 'configuration', exitCode: 78, message: `${fixture} has 10 problems:` });
+  expect(refusal?.details).toEqual([
+    'line 3: service.base_url: "https://api.example.com/v2" has more than a host; expected the address alone, and paths in service.profile.paths',
+    'line 4: service.api_key: a secret is never a value in this file; expected the name of its file in service.api_key_file or CATALOGUED_API_KEY',
+    'line 5: service.languages[0]: found "EN"; expected a language code of two lower case letters, like en',
+    'line 6: service.currencies: found a list; expected each currency once',
+    'line 8: cadence.images: "20d" is longer than the hard limit; expected at most 14d',
+    'line 9: cadence.product: unknown key; did you mean cadence.products?',
+    'line 11: cadence.availability.near.days: 40 is too far ahead; expected fewer than middle.days (31)',
+    'line 13: budget.requests_per_second: found 0; expected more than 0 calls a second',
+    'line 16: mirror.inbox_path: "data/../data/mirror.db" is mirror.path too; expected a file of its own in the state directory',
+    'line 20: subscriptions[0].entities: is not for products_i_sell, where the service keeps the list; expected none',
+  ]);
+});
+
+test('every mistake of the fixture is marked in it, on the line that is named', () => {
+  const marked = readFileSync(fixture, 'utf8')
+    .split('\n')
+    .flatMap((line, index) => (/# \d+: /.test(line) ? [index + 1] : []));
+  const named = refusalOf(() => loadConfig({ file: fixture, env: {} }))?.details.map((line) =>
+    Number(/\d+/.exec(line)),
+  );
+  expect(named).toEqual(marked);
+});
+
+describe('one mistake is one line', () => {
+  const cases: [title: string, text: string, expected: string][] = [
+    // The address of the service.
+    ['no service at all', 'log: { level: info }', 'service.base_url: is required; expected the address'],
+    ['an empty file', '', 'service.base_url: is required'],
+    ['an empty section', 'service:\n', 'line 1: service.base_url: is required'],
+    [
+      'an address of another scheme',
+      'service: { base_url: ftp://api.example.com }',
+      'expected the address of the service',
+    ],
+    [
+      'an address without a scheme',
+      'service: { base_url: api.example.com }',
+      'found "api.example.com"; expected the address',
+    ],
+    ['a query in the address', 'service: { base_url: "https://api.example.com/?a=1" }', 'has more than a host'],
+    ['a fragment in the address', 'service: { base_url: "https://api.example.com/#" }', 'has more than a host'],
+    // Kinds of value.
+    [
+      'a duration without a unit',
+      configText('cadence: { products: 7 }'),
+      'line 2: cadence.products: found 7; expected a duration like 90s, 6h or 7d',
+    ],
+    ['a duration of another language', configText('cadence: { products: P7D }'), 'found "P7D"; expected a duration'],
+    ['a negative duration', configText('cadence: { products: -7d }'), 'found "-7d"; expected a duration'],
+    [
+      'a duration of nothing',
+      configText('cadence: { availability: { near: { every: 0s } } }'),
+      '"0s" is too short; expected at least 1m',
+    ],
+    [
+      'images a second beyond the hard limit',
+      configText('cadence: { images: 1209601s }'),
+      'is longer than the hard limit; expected at most 14d',
+    ],
+    ['covered products beyond a month', configText('cadence: { covered: { variants: 29d } }'), 'expected at most 28d'],
+    ['a size without a unit', configText('images: { max_bytes: 20MB }'), 'found "20MB"; expected a size like 20MiB'],
+    ['a size of nothing', configText('images: { max_bytes: 0MiB }'), '"0MiB" is out of range'],
+    ['yes for true', configText('images: { files: yes }'), 'found "yes"; expected true or false'],
+    [
+      'a number that is none',
+      configText('budget: { requests_per_second: .nan }'),
+      'found NaN; expected a number of calls a second',
+    ],
+    ['an infinite rate', configText('budget: { requests_per_second: .inf }'), 'expected a number of calls a second'],
+    [
+      'a fraction of a call at a time',
+      configText('budget: { concurrency: 1.5 }'),
+      'expected a whole number from 1 to 64',
+    ],
+    [
+      'a value where a section belongs',
+      configText('cadence: 7d'),
+      'line 2: cadence: found "7d"; expected keys and values',
+    ],
+    [
+      'nothing where a section belongs',
+      configText('cadence:\n'),
+      'line 2: cadence: found nothing; expected keys and values',
+    ],
+    ['a list as the whole file', '- 1\n- 2\n', 'the file: found a list; expected keys and values'],
+    ['text as the whole file', 'hello', 'the file: found "hello"; expected keys and values'],
+    // Lists.
+    [
+      'one language that is no list',
+      'service: { base_url: https://a.example, languages: en }',
+      'service.languages: found "en"; expected a list of at least one language',
+    ],
+    [
+      'no language',
+      'service: { base_url: https://a.example, languages: [] }',
+      'service.languages[0]: is required; expected a language code',
+    ],
+    [
+      'a language twice',
+      'service: { base_url: https://a.example, languages: [en, nl, en] }',
+      'expected each language once',
+    ],
+    ['a language with a region', 'service: { base_url: https://a.example, languages: [en-GB] }', 'found "en-GB"'],
+    [
+      'a currency that ISO 4217 does not list',
+      'service: { base_url: https://a.example, currencies: [XYZ] }',
+      'found "XYZ"; expected an ISO 4217',
+    ],
+    ['a currency in lower case', 'service: { base_url: https://a.example, currencies: [eur] }', 'found "eur"'],
+    // What belongs together.
+    [
+      'a middle tier beyond the horizon',
+      configText('cadence: { availability: { horizon: 30 } }'),
+      'line 2: cadence.availability.middle.days: 31 is beyond the horizon; expected at most 30'.replace('31 ', ''),
+    ],
+    [
+      'tiers of the same length',
+      configText('cadence: { availability: { near: { days: 31 } } }'),
+      'expected fewer than middle.days (31)',
+    ],
+    [
+      'a horizon beyond a year',
+      configText('cadence: { availability: { horizon: 366 } }'),
+      'found 366; expected a whole number from 1 to 365',
+    ],
+    [
+      'lanes beyond the whole rate',
+      configText('budget: { lanes: { near: 0.7, far: 0.4 } }'),
+      'budget.lanes: reserves 110 % of the rate; expected at most 100 %',
+    ],
+    ['a lane of its own', configText('budget: { lanes: { mine: 0.1 } }'), 'budget.lanes.mine: unknown key'],
+    ['a share in percent', configText('removals: { hold_share: 10 }'), 'found 10; expected a share from 0 to 1'],
+    [
+      'state among the files of storefronts',
+      configText('mirror: { path: state/mirror.db, inbox_path: other/inbox.db, state_dir: state/ }'),
+      'mirror.state_dir: "state/" is the mirror\'s directory',
+    ],
+    [
+      'the inbox beside the mirror',
+      configText('mirror: { path: data/mirror.db, inbox_path: data/inbox.db }'),
+      'is beside the mirror',
+    ],
+    [
+      'a snapshot without a place',
+      configText('snapshot: { every: 1h }'),
+      'snapshot.path: is required with snapshot.every',
+    ],
+    // The profile.
+    [
+      'no product list',
+      configText('').replace(' }', ', profile: { paths: { products: null } } }'),
+      'service.profile.paths.products: found nothing; expected a path',
+    ],
+    [
+      'no availability',
+      configText('').replace(' }', ', profile: { paths: { availability: null } } }'),
+      'service.profile.paths.availability: found nothing',
+    ],
+    [
+      'a path without its product',
+      configText('').replace(' }', ', profile: { paths: { product: /v2/products } } }'),
+      'expected {product_id} in it',
+    ],
+    [
+      'pages that the service refuses',
+      configText('').replace(' }', ', profile: { page_size: 101 } }'),
+      'found 101; expected a whole number from 1 to 100',
+    ],
+    [
+      'a status that is no error',
+      configText('').replace(' }', ', profile: { throttle_statuses: [200] } }'),
+      'throttle_statuses[0]: found 200; expected an HTTP status from 400 to 599',
+    ],
+    [
+      'a header with a line break',
+      configText('').replace(' }', ', user_agent: "a\\r\\nb: c" }'),
+      'service.user_agent: found "a\\r\\nb: c"; expected letters',
+    ],
+    [
+      'a filter that is ours to set',
+      configText('').replace(' }', ', select: { page: 2 } }'),
+      'service.select.page: 2 is a parameter of our own',
+    ],
+    [
+      'an exclusion that would be sent as a filter',
+      configText('').replace(' }', ', select: { exclude_product_id: [2] } }'),
+      'did you mean exclude_product_ids?',
+    ],
+    // Notifications.
+    [
+      'a subscription without its products',
+      configText('subscriptions: [{ id: a, type: product_ids }]'),
+      'subscriptions[0].entities: is required with product_ids',
+    ],
+    [
+      'a subscription of an unknown type',
+      configText('subscriptions: [{ id: a, type: all, entities: mirrored }]'),
+      'subscriptions[0].type: found "all"; expected one of product_ids',
+    ],
+    [
+      'a subscription twice',
+      configText('subscriptions: [{ id: a, type: products_i_sell }, { id: a, type: products_i_sell }]'),
+      'subscriptions: found a list; expected each id once',
+    ],
+    [
+      'a key misspelt in a list',
+      configText('subscriptions: [{ id: a, type: products_i_sell, change_type: [] }]'),
+      'did you mean subscriptions[].change_types?',
+    ],
+    [
+      'a network of 33 bits',
+      configText('receiver: { allow: [192.0.2.0/33] }'),
+      'receiver.allow[0]: found "192.0.2.0/33"; expected an IP address',
+    ],
+    ['a receiver without a port', configText('receiver: { listen: localhost }'), 'expected unix:PATH or HOST:PORT'],
+    ['a port that is none', configText('receiver: { listen: "127.0.0.1:70000" }'), 'has a port above 65535'],
+    [
+      'a category that matches everything',
+      configText('categories: [{ name: all, match: {} }]'),
+      'categories[0].match: matches everything',
+    ],
+    [
+      'a category that loosens the hard limit',
+      configText('categories: [{ name: a, match: { city_ids: [1] }, cadence: { images: 15d } }]'),
+      'is longer than the hard limit; expected at most 14d',
+    ],
+    // Names.
+    [
+      'a section misspelt',
+      configText('cadense: { products: 7d }'),
+      'line 2: cadense: unknown key; did you mean cadence?',
+    ],
+    [
+      'a key in the wrong section',
+      configText('languages: [en]'),
+      'line 2: languages: unknown key; did you mean service.languages?',
+    ],
+    ['a key of nobody', configText('zebra: 1'), 'line 2: zebra: unknown key; expected no such key here'],
+    ['a key that JavaScript knows', configText('__proto__: { polluted: true }'), 'line 2: __proto__: unknown key'],
+    ['another key that JavaScript knows', configText('constructor: 1'), 'line 2: constructor: unknown key'],
+    [
+      'a signing key as a value',
+      configText('signing: { key: abc }'),
+      'signing.key: a secret is never a value in this file; expected the name of its file in signing.key_file',
+    ],
+    ['a token as a value', configText('admin: { token: abc }'), 'in admin.token_file'],
+    ['a receiver secret as a value', configText('receiver: { secret: abc }'), 'in receiver.secret_file'],
+    // YAML.
+    [
+      'a key twice',
+      configText('cadence:\n  images: 7d\n  images: 3d\n'),
+      'line 4: images: stands twice in the same section; expected it once',
+    ],
+    [
+      'tabs',
+      configText('cadence:\n\timages: 7d\n'),
+      'line 3: not readable as YAML: tabs are not allowed as indentation',
+    ],
+    ['a bracket left open', configText('cadence: { images: 7d\nlog: {}\n'), 'not readable as YAML'],
+    ['two documents', `${configText('')}---\n${configText('')}`, 'line 2: not readable as YAML'],
+    ['an alias of nothing', configText('log: *nothing\n'), 'not readable as YAML: unresolved alias'],
+    [
+      'a tag that nobody knows',
+      configText('log: !include other.yaml\n'),
+      'line 2: not readable as YAML: unresolved tag',
+    ],
+    ['an alias bomb', bomb(), 'not readable as YAML: excessive alias count'],
+    ['nesting without end', '['.repeat(100_000), 'not readable as YAML'],
+    ['a file larger than any configuration', `#${'x'.repeat(1024 * 1024)}`, 'larger than 1 MiB'],
+  ];
+  test.each(cases)('%s', (_, text, expected) => {
+    const problems = problemsOf(text);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(expected);
+  });
+});
+
+function bomb(): string {
+  const levels = Array.from(
+    { length: 12 },
+    (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}1]`,
+  );
+  return `l0: &l0 [1]\n${levels.join('\n')}\n`;
+}
+
+test('a password in the address of the service is not repeated', () => {
+  const [problem] = problemsOf('service: { base_url: "https://user:hunter2@api.example.com" }');
+  expect(problem).toContain('has credentials in it');
+  expect(problem).not.toMatch(/hunter2|user/);
+});
+
+test('a secret that stands in the file is not repeated', () => {
+  const secrets = configText('admin: { token: hunter2 }\nsigning: { key: hunter2 }').replace(
+    ' }',
+    ', api_key: hunter2 }',
+  );
+  expect(problemsOf(secrets)).toHaveLength(3);
+  expect(problemsOf(secrets).join()).not.toContain('hunter2');
+});
+
+test('a key that stands twice does not hide the other mistakes', () => {
+  const problems = problemsOf(configText('log:\n  level: info\n  level: loud\ncadence: { images: 15d }'));
+  expect(problems.map((each) => each.split(': ')[0])).toEqual(['line 4', 'line 4', 'line 5']);
+});
+
+test('a rule over two keys is checked although another key beside them is wrong', () => {
+  expect(problemsOf(configText('mirror: { path: a/b, inbox_path: a/b, comission: true }'))).toHaveLength(2);
+});
+
+test('an object is held to the same rules as a file', () => {
+  const base_url = 'https://api.example.com';
+  expect(configFromObject({ service: { base_url }, cadence: { images: '3d' } }).cadence.images).toBe(3 * 86_400_000);
+  const refusal = refusalOf(() => configFromObject({ service: { base_url }, cadence: { images: '15d' } }));
+  expect(refusal?.details).toEqual(['cadence.images: "15d" is longer than the hard limit; expected at most 14d']);
+});
+
+test('a missing file says where it was looked for and what to do', () => {
+  const refusal = refusalOf(() => loadConfig({ file: '/nowhere/catalogued.yaml', env: {} }));
+  expect(refusal).toMatchObject({ exitCode: 78, message: 'there is no configuration at /nowhere/catalogued.yaml' });
+  expect(refusal?.hint).toContain('--config FILE');
+  expect(refusalOf(() => loadConfig({ file: import.meta.dirname, env: {} }))).toMatchObject({
+    exitCode: 78,
+    message: expect.stringContaining('EISDIR'),
+  });
+});
+
+describe('what is allowed and unusual is a warning', () => {
+  const cases: [title: string, text: string, expected: string | null][] = [
+    [
+      'an address without encryption',
+      'service: { base_url: http://api.example.com }',
+      'service.base_url is http://api.example.com: the key goes over the network unencrypted',
+    ],
+    ['not one on this machine', 'service: { base_url: http://127.0.0.1:9000 }', null],
+    ['nor by its name', 'service: { base_url: http://localhost:9000 }', null],
+    ['nor by its IPv6 address', 'service: { base_url: "http://[::1]:9000" }', null],
+    [
+      'a near tier slower than the middle one',
+      configText('cadence: { availability: { near: { every: 13h } } }'),
+      'cadence.availability.near.every (13h) is slower than cadence.availability.middle.every (12h): is it meant so?',
+    ],
+    [
+      'images confirmed at the last moment',
+      configText('cadence: { images: 14d }'),
+      'cadence.images is 14d: images that cannot be confirmed in the days left until the fourteenth disappear',
+    ],
+    [
+      'a status that is two things',
+      configText('').replace(' }', ', profile: { burst_statuses: [429] } }'),
+      'service.profile.burst_statuses has 429, which service.profile.throttle_statuses has too: a single one is a throttle',
+    ],
+    [
+      'subscriptions that nothing can reach',
+      configText('subscriptions: [{ id: a, type: products_i_sell }]\nsigning: { body: json }'),
+      'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
+    ],
+    ['nothing unusual', configText(''), null],
+  ];
+  test.each(cases)('%s', (_, text, expected) => {
+    expect(parseConfig(text).warnings).toEqual(expected === null ? [] : [expected]);
+  });
+});

@@ -1,0 +1,169 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createSecret } from '../../src/config/secrets.ts';
+import { loadConfig } from '../../src/config.ts';
+import { refusalOf } from './check.ts';
+
+const key = 'k3y-0123456789';
+
+/** A directory with a configuration whose key is in the file `key`, and what `place` puts there. */
+function house(place: (path: string) => void, more = '') {
+  const { path: directory, [Symbol.dispose]: remove } = mkdtempDisposableSync(join(tmpdir(), 'catalogued-secrets-'));
+  const path = join(directory, 'key');
+  place(path);
+  const file = join(directory, 'catalogued.yaml');
+  writeFileSync(file, `service: { base_url: https://api.example.com, api_key_file: ${path} }\n${more}`);
+  return { directory, file, path, [Symbol.dispose]: remove };
+}
+
+function write(text: string, mode = 0o600) {
+  return (path: string) => {
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+  };
+}
+
+describe('a secret file that is right is read', () => {
+  const cases: [title: string, place: (path: string) => void][] = [
+    ['mode 0600', write(key)],
+    ['mode 0400', write(key, 0o400)],
+    ['with a line break at its end', write(`${key}\n`)],
+    ['with a line break of Windows', write(`${key}\r\n`)],
+  ];
+  test.each(cases)('%s', (_, place) => {
+    using at = house(place);
+    expect(loadConfig({ file: at.file, env: {} }).secrets.api_key?.reveal()).toBe(key);
+  });
+});
+
+describe('a secret file that is wrong is refused', () => {
+  const cases: [title: string, place: (path: string) => void, exitCode: 77 | 78, expected: string][] = [
+    ['missing', () => {}, 78, 'there is no file'],
+    ['a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, 'is no regular file'],
+    ['readable by all', write(key, 0o604), 77, '(mode 0604)'],
+    ['readable by the group', write(key, 0o640), 77, '(mode 0640)'],
+    ['writable by the group', write(key, 0o620), 77, '(mode 0620)'],
+    ['empty', write(''), 78, 'it is empty'],
+    ['of spaces', write(' \n\n'), 78, 'it is empty'],
+    ['of two lines', write(`${key}\n${key}\n`), 78, 'it is malformed'],
+    ['with a space', write(`Token ${key}`), 78, 'it is malformed'],
+    ['binary', write('\u0000\u0001'), 78, 'it is malformed'],
+    ['outside ASCII', write('schlüssel'), 78, 'it is malformed'],
+    ['too large for a secret', write('k'.repeat(64 * 1024 + 1)), 78, 'is larger than 64 KiB'],
+    ['below a file', (path) => write(key)(path), 78, 'there is no file'],
+    ['a link to itself', (path) => execFileSync('ln', ['-s', path, path]), 78, 'ELOOP'],
+  ];
+  test.each(cases)('%s', (title, place, exitCode, expected) => {
+    using at = house(place);
+    if (title === 'below a file')
+      writeFileSync(at.file, `service: { base_url: https://a.example, api_key_file: ${at.path}/key }`);
+    const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+    expect(refusal).toMatchObject({ exitCode, code: exitCode === 77 ? 'permission' : 'configuration' });
+    expect(refusal?.message).toContain('service.api_key_file');
+    expect(refusal?.message).toContain(expected);
+    expect(refusal?.hint).toBeTruthy();
+    expect(JSON.stringify([refusal?.message, refusal?.hint, refusal?.details])).not.toContain(key);
+  });
+});
+
+test('a secret file that this user cannot read is a matter of permission', () => {
+  using at = house(write(key));
+  const root = process.getuid?.() === 0;
+  if (!root) chmodSync(at.path, 0);
+  // Root reads everything: a child gives up its rights first.
+  const script = `
+    const { loadConfig } = await import(${JSON.stringify(new URL('../../src/config.ts', import.meta.url).href)});
+    if (${root}) process.seteuid(65534);
+    try { loadConfig({ file: ${JSON.stringify(at.file)}, env: {} }); }
+    catch (error) { process.stdout.write(JSON.stringify([error.exitCode, error.message])); }`;
+  chmodSync(at.directory, 0o755);
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(JSON.parse(output)).toEqual([77, `service.api_key_file: cannot read ${at.path}: permission denied`]);
+});
+
+test('no key at all is refused, unless the profile sends none', () => {
+  using at = house(write(key));
+  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
+  expect(refusalOf(() => loadConfig({ file: at.file, env: {} }))).toMatchObject({
+    exitCode: 78,
+    message: 'there is no key for the service',
+  });
+  writeFileSync(
+    at.file,
+    'service: { base_url: https://api.example.com, profile: { authorization: { header: null } } }',
+  );
+  expect(loadConfig({ file: at.file, env: {} }).secrets.api_key).toBeNull();
+});
+
+test('the file comes before the systemd credential, and that before the variable', () => {
+  using at = house(write('from-file'));
+  const env = { CREDENTIALS_DIRECTORY: join(at.directory, 'credentials'), CATALOGUED_API_KEY: 'from-variable' };
+  mkdirSync(env.CREDENTIALS_DIRECTORY);
+  const revealed = () => loadConfig({ file: at.file, env }).secrets.api_key?.reveal();
+  expect(revealed()).toBe('from-file');
+  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
+  expect(revealed()).toBe('from-variable');
+  write('from-systemd', 0o440)(join(env.CREDENTIALS_DIRECTORY, 'api_key'));
+  expect(revealed()).toBe('from-systemd');
+  writeFileSync(
+    at.file,
+    `service: { base_url: https://a.example, api_key_file: ${env.CREDENTIALS_DIRECTORY}/api_key }`,
+  );
+  expect(revealed()).toBe('from-systemd');
+});
+
+test('a systemd credential that everybody can read is refused', () => {
+  using at = house(write(key));
+  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
+  write(key, 0o444)(join(at.directory, 'api_key'));
+  expect(refusalOf(() => loadConfig({ file: at.file, env: { CREDENTIALS_DIRECTORY: at.directory } }))).toMatchObject({
+    exitCode: 77,
+  });
+});
+
+test('an empty variable is no key', () => {
+  using at = house(write(key));
+  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
+  expect(refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_API_KEY: '' } }))?.message).toBe(
+    'CATALOGUED_API_KEY: it is empty',
+  );
+});
+
+test('everything that is wrong with the secrets is told at once', () => {
+  using at = house(write(key, 0o644), 'signing: { key_file: /nowhere/key.pem }\nadmin: { listen: "127.0.0.1:8481" }');
+  const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+  expect(refusal).toMatchObject({ exitCode: 78, message: '3 secrets cannot be used:' });
+  expect(refusal?.details).toHaveLength(3);
+});
+
+test('a signing key may have several lines', () => {
+  using at = house(write(key), '');
+  const pem = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----';
+  const { secrets } = loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } });
+  expect(secrets.signing_key?.reveal()).toBe(pem);
+});
+
+test('a key put where the name of its file belongs is not repeated', () => {
+  using at = house(() => {});
+  writeFileSync(at.file, `service: { base_url: https://api.example.com, api_key_file: ${key} }`);
+  const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+  expect(refusal?.message).toBe('service.api_key_file: there is no such file');
+});
+
+test('a secret shows its fingerprint wherever it is printed', () => {
+  const secret = createSecret('hunter2');
+  const printed = [
+    `${secret}`,
+    JSON.stringify({ secret }),
+    inspect({ secret }),
+    inspect(secret, { showHidden: true, depth: 9 }),
+    String(Object.values(secret)),
+  ];
+  expect(printed.join()).not.toContain('hunter2');
+  expect(secret.fingerprint).toBe('sha256:f52fbd32');
+  expect(`${secret}`).toBe('sha256:f52fbd32');
+});

@@ -1,0 +1,157 @@
+/*
+ * What the columns of the views mean: `type, unit; null: why`. Together with the views as they stand this is
+ * schema/contract.json.
+ */
+
+const instant = 'integer, epoch milliseconds UTC';
+const bit = 'integer, 0 or 1';
+const id = 'integer, the service’s identifier';
+const date = 'text, YYYY-MM-DD at the venue';
+const money = (why: string) => `integer, minor units of currency; null: ${why}`;
+const document = 'text, the service’s JSON with unknown members kept';
+const currency = 'text, ISO 4217, upper case';
+const language = 'text, the language asked for, lower case';
+const stale = `${bit}: past its cadence`;
+
+const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  products: {
+    product_id: id,
+    language,
+    title: 'text; null: not sent',
+    tagline: 'text; null: not sent',
+    sale_status: 'text: enabled, disabled or unknown',
+    sellable: `${bit}: visible, enabled and no unconfirmed closure; says nothing about dates`,
+    disabled_reason: 'text, the service’s word; null: not disabled, or no reason given',
+    disabled_source: 'text: read or notification; null: not disabled',
+    expected_reopening: 'text, the service’s word; null: not disabled, or not said',
+    alternative_product_id: 'integer, a product the service recommends instead; null: none',
+    from_price: money('not sent, or not exact in this currency'),
+    currency: `${currency}: the primary one`,
+    city_id: 'integer; null: not sent',
+    city_name: 'text; null: not sent',
+    country_id: 'integer; null: not sent',
+    country_name: 'text; null: not sent',
+    venue_id: 'integer, the main experience; null: not sent',
+    latitude: 'real, degrees; null: not sent',
+    longitude: 'real, degrees; null: not sent',
+    timezone: 'text, IANA name; null: none sent that is known, then today is any of two days',
+    rating: 'real, average; null: not rated',
+    document: `${document}: the detail over the list entry, without images`,
+    checked_at: `${instant}: when the newest read was sent`,
+    changed_at: `${instant}: when a read last differed`,
+    stale,
+  },
+  product_prices: { product_id: id, currency, from_price: money('not sent, or not exact in this currency') },
+  product_tags: { product_id: id, tag_id: 'integer' },
+  product_experiences: { product_id: id, experience_id: 'integer' },
+  withdrawn_products: {
+    product_id: id,
+    title: 'text; null: not sent',
+    withdrawn_at: instant,
+    reason: 'text; null: not said',
+  },
+  checkout_information: {
+    product_id: id,
+    language,
+    has_timeslots: `${bit}; null: not sent`,
+    has_dynamic_pricing: `${bit}; null: not sent`,
+    must_know: 'text to show before the sale; null: none',
+    good_to_know: 'text; null: none',
+    document,
+    checked_at: instant,
+    stale,
+  },
+  variants: {
+    product_id: id,
+    language,
+    variant_id: 'integer',
+    label: 'text; null: not sent',
+    variant_type: 'text: adult, child …; null: not sent',
+    source: 'text: variants, or availability where the variants read does not have it',
+    document: `${document}: the variants read over what availability adds`,
+    checked_at: instant,
+    stale,
+  },
+  images: {
+    product_id: id,
+    position: 'integer, from 0',
+    image_key: 'text, the stable asset name',
+    small_url: 'text; null: no such size',
+    medium_url: 'text; null: no such size',
+    large_url: 'text; null: no such size',
+    extra_large_url: 'text; null: no such size',
+    alt_text: 'text; null: none',
+    credit: 'text that must be shown with the image; null: none is asked for',
+    file: 'text, path of a local copy; null: none kept',
+    verified_at: `${instant}: the complete read that returned it`,
+    expires_at: `${instant}: from then on the row is gone`,
+    document,
+  },
+  availability_days: {
+    product_id: id,
+    date,
+    currency,
+    state: 'text: available, sold_out, or not_on_sale while the product is not sellable; a date never fetched has no row',
+    lowest_price: money('sold out, or no exact price'),
+    max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
+    availability: 'integer, tickets of the date; null: sold out, or not said',
+    max_tickets_per_order: 'integer, over all variants; null: no limit said',
+    checked_at: instant,
+    stale,
+  },
+  availability_slots: {
+    product_id: id,
+    date,
+    currency,
+    time: 'text: HH:MM, or whole_day',
+    variant_id: 'integer',
+    availability: 'integer, tickets of the slot; null: not said',
+    max_tickets: 'integer, of the variant; null: not said',
+    retail_price: money('not sent, or not exact in this currency'),
+    ticket_value: money('not sent, or not exact in this currency'),
+    booking_fee: money('not sent, or not exact in this currency'),
+    commission: money('not mirrored (mirror.commission), not sent, or not exact'),
+    pricing_restriction: 'integer, the service’s code; null: none',
+    checked_at: instant,
+    stale,
+  },
+  bookable_days: {
+    product_id: id,
+    date,
+    currency,
+    lowest_price: money('no exact price'),
+    max_tickets: 'integer, of one variant in one slot; null: not said',
+    checked_at: instant,
+    stale,
+  },
+  freshness: {
+    resource: 'text: products, product_detail, checkout_information, variants, experiences, images, availability',
+    tier: 'text: near, middle or far; null: the resource has none',
+    records: 'integer',
+    fresh: 'integer, records within their cadence',
+    stale: 'integer, records past it or never read',
+    expired: 'integer, records past a hard limit and not shown',
+    oldest_checked_at: `${instant}; 0: one was never read`,
+    promise_ms: 'integer, milliseconds',
+    kept: `${bit}: no record is stale or expired`,
+  },
+  mirror_info: {
+    contract_version: 'integer, raised with every addition to this contract',
+    schema_version: 'integer',
+    written_by: 'text, program and version',
+    feed_floor_seq: 'integer: a change-feed cursor below it has to start again',
+    filled_at: `${instant}, when every record had been read once; null: not yet`,
+  },
+};
+
+/** The fields that `--json` prints, by command. */
+const outputs: Readonly<Record<string, readonly string[]>> = {
+  status: [
+    'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
+    'records', 'failures', 'freshness', 'daemon',
+  ],
+  'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
+  'resync --dry-run': ['records', 'calls', 'minutes'],
+}; // biome-ignore format: lists of fields
+
+export const contract = { columns, outputs };

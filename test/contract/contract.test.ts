@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { contractVersion } from '../../src/mirror/mirror.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { contract } from './columns.ts';
+
+function viewsThatStand(): Record<string, string[]> {
+  using test = testMirror();
+  const names = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
+  return Object.fromEntries(
+    names.map(({ name }) => [name, test.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).map((column) => column.name)]),
+  );
+}
+
+describe('schema/contract.json', () => {
+  it('lists every view and every column that stands, and none besides', () => {
+    const described = Object.entries(contract.columns).map(([view, columns]) => [view, Object.keys(columns)]);
+    expect(Object.fromEntries(described)).toEqual(viewsThatStand());
+  });
+
+  it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
+    const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
+    const text = `${JSON.stringify({ contract_version: contractVersion, views, outputs: contract.outputs }, null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot('../../schema/contract.json');
+  });
+
+  it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
+    await using house = await virtualHouse({ products: 40 });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    const db = openMirrorForReading(house.wiring.mirror.path);
+    for (const [view, columns] of Object.entries(contract.columns)) {
+      for (const [column, meaning] of Object.entries(columns)) {
+        const types = db.prepare<[], string>(`SELECT DISTINCT typeof("${column}") FROM "${view}"`).pluck().all();
+        const type = /^\w+/.exec(meaning)?.[0] ?? '';
+        const allowed = [type, ...(type === 'real' ? ['integer'] : []), ...(meaning.includes('null:') ? ['null'] : [])];
+        expect(types.filter((found) => !allowed.includes(found)), `${view}.${column}`).toEqual([]);
+      }
+    }
+    db.close();
+  });
+});
+
+it('the views need nothing newer than SQLite 3.38', () => {
+  const sql = readFileSync(new URL('../../schema/mirror/0002-views.sql', import.meta.url), 'utf8').replace(/--.*/g, '');
+  expect(sql).not.toMatch(/jsonb|subsec|->|unixepoch\(|timediff|concat\(/i);
+});

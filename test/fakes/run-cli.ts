@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running command of the program: its own process, from source. */
+export interface RunningCli {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ran>;
+  /** Resolves when its output has this in it; rejects when it ends before. */
+  said(text: string | RegExp): Promise<string>;
+}
+
+export function startCli(args: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }): RunningCli {
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  const listeners = new Set<() => void>();
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    for (const listener of listeners) listener();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    for (const listener of listeners) listener();
+  });
+  const ended = new Promise<Ran>((resolve) => {
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return {
+    child,
+    ended,
+    said: (text) => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const look = () => {
+        const all = stdout + stderr;
+        if (typeof text === 'string' ? all.includes(text) : text.test(all)) resolve(all);
+      };
+      listeners.add(look);
+      look();
+      ended.then(() => reject(new Error(`it ended without saying ${text}:\n${stdout}${stderr}`)));
+      return promise.finally(() => listeners.delete(look));
+    },
+  };
+}
+
+export function runCli(args: readonly string[], options: { cwd: string; env?: Record<string, string> }): Promise<Ran> {
+  return startCli(args, options).ended;
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { FaultRule } from '../../src/sandbox/faults.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+/** Every cell that a storefront can see, but for the instants of the reads. */
+function cells({ wiring }: VirtualHouse): unknown[] {
+  const db = openMirrorForReading(wiring.mirror.path);
+  const views = ['products', 'product_prices', 'product_tags', 'product_experiences', 'checkout_information', 'variants', 'images', 'availability_days', 'availability_slots'];
+  const rows = views.map((view) =>
+    db
+      .prepare<[], Record<string, unknown>>(`SELECT * FROM ${view}`)
+      .all()
+      .map(({ checked_at: _, changed_at: __, verified_at: ___, expires_at: ____, ...row }) => row),
+  );
+  db.close();
+  return rows;
+}
+
+const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
+
+describe('a read that cannot be used', () => {
+  const faults: [string, Omit<FaultRule, 'path'>, string][] = [
+    ['HTML with a 200', { kind: 'html' }, 'not-json-type'],
+    ['half a body', { kind: 'truncate' }, 'truncated'],
+    ['a cut body whose prefix is valid JSON', { kind: 'truncate-valid' }, 'truncated'],
+    ['20 kB that inflate to 20 MB', { kind: 'gzip-bomb' }, 'too-large'],
+    ['40 MB', { kind: 'huge' }, 'too-large'],
+    ['success: false', { kind: 'success-false' }, 'wrong-shape'],
+    ['an answer without its array', { kind: 'missing-array' }, 'wrong-shape'],
+    ['a redirect', { kind: 'redirect' }, 'redirect'],
+    ['garbage', { kind: 'garbage' }, 'not-json'],
+    ['bytes that are no UTF-8', { kind: 'invalid-utf8' }, 'invalid-utf8'],
+    ['another content type', { kind: 'wrong-type' }, 'not-json-type'],
+    ['a 500', { kind: 'status', status: 500 }, 'status-500'],
+    ['a broken connection', { kind: 'reset' }, 'reset'],
+    ['a 404', { kind: 'status', status: 404, body: '{"success":false,"error_code":"not_found","message":"No."}' }, 'not_found'],
+  ];
+  it.each(faults)('(%s) keeps the old copy and is counted', async (_, fault, code) => {
+    await using house = await virtualHouse({ products: 5 });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    const before = cells(house);
+    house.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+' });
+    requestResync(house.wiring.ports, everything);
+    const { signal } = new AbortController();
+    const result = await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal }));
+    expect(result.failed).toBeGreaterThanOrEqual(30);
+    expect(house.log.lines().filter((line) => line.code === code).length).toBeGreaterThanOrEqual(30);
+    expect(cells(house)).toEqual(before);
+  });
+
+  it('(an empty list) removes nothing', async () => {
+    await using house = await virtualHouse({ products: 5 });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    const before = cells(house);
+    house.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
+    requestResync(house.wiring.ports, { ...everything, resources: ['products', 'images'] });
+    await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+    expect(cells(house)).toEqual(before);
+  });
+
+  it('of one product never stops the others, and is tried again until it heals', async () => {
+    await using house = await virtualHouse({ products: 20 });
+    const [broken] = house.sandbox.world.visible().map(({ id }) => id);
+    house.sandbox.faults.add({ kind: 'status', status: 500, path: `/${broken}/`, times: 12 });
+    const results = await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    expect(results.reduce((sum, { failed }) => sum + failed, 0)).toBe(12);
+    expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+  });
+});
+
+it('an account that lost its images is held: none goes before its 14 days', async () => {
+  await using house = await virtualHouse({ products: 30 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const db = openMirrorForReading(house.wiring.mirror.path);
+  const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
+  const before = count.get();
+  for (const product of house.sandbox.products()) product.images = [];
+  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect(count.get()).toBe(before);
+  expect(house.log.lines().map(({ msg }) => msg)).toContain('every product of a list page lost its images: held until they expire');
+  db.close();
+});
+
+it('one image that a complete read no longer returns is gone with that read', async () => {
+  await using house = await virtualHouse({ products: 30 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const product = house.sandbox.products().find(({ images }) => images.length > 2);
+  product?.images.splice(1, 1);
+  const [credited] = product?.images ?? [];
+  if (credited !== undefined) credited.credit = 'Somebody else';
+  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+});
+
+it('a product that comes back on sale has its dates read at once', async () => {
+  await using house = await virtualHouse({ products: 40 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const product = house.sandbox.products().find(({ status }) => status === 'unavailable');
+  if (product === undefined) throw new Error('nothing is disabled in this catalogue');
+  Object.assign(product, { status: 'available', reason: null, reopen: null });
+  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect((await house.compare()).first).toEqual([]);
+});
