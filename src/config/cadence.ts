@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { duration, durationIfSet } from './units.ts';
+import { imageLimitMs } from '../domain/image.ts';
+import { duration, durationIfSet, printDuration } from './units.ts';
 import { always, areDistinct, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
 const monthly = { min: '1h', max: '28d' } as const;
 /** Images are not shown after 14 days without a confirmation (specification §8): no configuration can loosen that. */
-const imageLimit = { min: '1h', max: '14d', maxIs: 'the hard limit' } as const;
+const imageLimit = { min: '1h', max: printDuration(imageLimitMs), maxIs: 'the hard limit' };
 const tier = { min: '1m', max: '28d' } as const;
 const daysAhead = [1, 365] as const;
 

@@ -42,8 +42,8 @@ export interface Http extends AsyncDisposable {
 /** A body longer than this cannot be used; ends the transfer. */
 class TooLarge extends Error {}
 
-/** As much of a refusal's body as is read for its words. */
-const refusalBytes = 64 * 1024;
+/** As much as is read of a body that is no answer: for its words, or to keep the connection. */
+const wordsBytes = 128 * 1024;
 
 /**
  * The service over HTTP: one pool of connections to one origin. Redirects are not followed and no proxy is used, so the
@@ -133,7 +133,7 @@ function read(body: Buffer | Failed, sent_at: number): Outcome {
 /** Reads a body that nobody needs, so that its connection can be used again; too long or broken, it costs the connection. */
 async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
   try {
-    await body.dump({ limit: refusalBytes, signal });
+    await body.dump({ limit: wordsBytes, signal });
   } catch {
     // What the answer meant is known already.
   }
@@ -154,11 +154,7 @@ async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<
 /** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
 async function refusal(response: Dispatcher.ResponseData): Promise<string> {
   try {
-    const body = inflate(
-      await collect(response.body, refusalBytes),
-      header(response, 'content-encoding'),
-      refusalBytes,
-    );
+    const body = inflate(await collect(response.body, wordsBytes), header(response, 'content-encoding'), wordsBytes);
     return 'kind' in body ? '' : (decode(body) ?? '');
   } catch (error) {
     if (error instanceof TooLarge) return '';

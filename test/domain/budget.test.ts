@@ -51,6 +51,11 @@ describe('the rate', () => {
     expect(budget.rate).toBe(1.25);
   });
 
+  test('is halved at once where the clock was set back since', () => {
+    const budget = afterThrottle(startBudget(10, now), null, 0, now);
+    expect(afterThrottle(budget, null, 0, now - day).rate).toBe(1.25);
+  });
+
   test('never falls below one call in twenty seconds', () => {
     let budget = startBudget(10, now);
     for (let i = 0; i < 50; i++) budget = afterThrottle(budget, null, 0, now + i * 60 * second);
@@ -119,6 +124,7 @@ describe('the pause', () => {
   test('that ends further ahead than any can counts as absent', () => {
     const from2038 = { ...startBudget(10, now), not_before: Date.UTC(2038, 0, 1) };
     expect(pauseLeft(from2038, now)).toBe(0);
+    expect(pauseLeft(afterAnswer(from2038, now), Date.UTC(2037, 11, 31, 23, 59))).toBe(0);
   });
 });
 

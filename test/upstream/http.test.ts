@@ -166,7 +166,7 @@ describe('an answer', () => {
     const { get } = client(
       await serve((request, response) => {
         ports.add(request.socket.remotePort);
-        response.writeHead(statuses.shift() ?? 200, json).end(`{"message":"${'x'.repeat(1000)}"}`);
+        response.writeHead(statuses.shift() ?? 200, json).end(`{"message":"${'x'.repeat(100_000)}"}`);
       }),
       { connections: 1 },
     );

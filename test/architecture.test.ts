@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../src/', import.meta.url));
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+interface Import {
+  readonly file: string;
+  /** A path below src, or the name of a package. */
+  readonly of: string;
+}
+
+function importsIn(file: string, text: string): Import[] {
+  const found = text.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^'\n]+)'/g);
+  return [...found].map(([, name = '']) => ({ file, of: name.startsWith('.') ? relative(src, normalize(join(src, dirname(file), name))) : name }));
+}
+
+const imports = files.flatMap((file) => importsIn(file, readFileSync(join(src, file), 'utf8')));
+
+/** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
+const allowed: Record<string, readonly string[]> = {
+  domain: [],
+  sqlite: ['errors.ts'],
+  upstream: ['domain', 'clock.ts', 'errors.ts'],
+  mirror: ['domain', 'sqlite', 'errors.ts'],
+  inbox: ['domain', 'sqlite', 'errors.ts'],
+  sync: ['domain', 'upstream', 'mirror', 'clock.ts', 'errors.ts', 'log.ts'],
+  // A second reading of the specification, which must agree with ours: it shares nothing with it.
+  sandbox: ['clock.ts', 'errors.ts'],
+};
+
+/** One door a library. */
+const doors: Record<string, RegExp> = {
+  'better-sqlite3': /^sqlite\/|^mirror\/sql\.ts$/,
+  kysely: /^mirror\/sql\.ts$/,
+  undici: /^upstream\/http\.ts$/,
+  croner: /^schedule\.ts$/,
+  pino: /^log\.ts$/,
+  fastify: /^admin\/server\.ts$/,
+  commander: /^(main|commands\/.*)\.ts$/,
+  zod: /^config(\.ts|\/.*)$/,
+  yaml: /^config(\.ts|\/.*)$/,
+};
+
+function broken(of: readonly Import[]): string[] {
+  return of.flatMap(({ file, of: target }) => {
+    const part = file.split('/')[0] ?? '';
+    const [first = ''] = target.split('/');
+    const rule = allowed[part];
+    if (target.startsWith('node:')) return [];
+    if (target.endsWith('.ts')) return rule === undefined || first === part || rule.includes(first) ? [] : [`${file} imports ${target}`];
+    return doors[target]?.test(file) ? [] : [`${file} imports ${target}`];
+  });
+}
+
+describe('the architecture', () => {
+  it('holds: parts import what they may, and each library has one door', () => {
+    expect(imports.length).toBeGreaterThan(100);
+    expect(broken(imports)).toEqual([]);
+  });
+
+  it('is watched by a test that sees a breach (control)', () => {
+    const planted = [
+      ...importsIn('domain/money.ts', "import { x } from '../mirror/sql.ts';"),
+      ...importsIn('upstream/client.ts', "import { x } from '../mirror/mirror.ts';"),
+      ...importsIn('sandbox/routes.ts', "import { x } from '../upstream/client.ts';"),
+      ...importsIn('sync/engine.ts', "import Database from 'better-sqlite3';"),
+    ];
+    expect(broken(planted)).toHaveLength(4);
+  });
+
+  it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {
+    const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
+    const clock = /\bDate\.now\(|new Date\(\)|Math\.random|Temporal\.Now|AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/;
+    expect(texts.filter(([file, text]) => file !== 'clock.ts' && clock.test(text)).map(([file]) => file)).toEqual([]);
+    expect(texts.filter(([file, text]) => file !== 'cli.ts' && /process\.env/.test(text)).map(([file]) => file)).toEqual([]);
+  });
+});

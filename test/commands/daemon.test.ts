@@ -1,0 +1,102 @@
+import { request } from 'node:http';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { runCli, startCli } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+function get(socketPath: string, path: string): Promise<{ status: number; body: unknown }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: unknown }>();
+  request({ socketPath, path }, async (response) => {
+    const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
+    resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) });
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+describe('a running daemon', () => {
+  it('fills, answers, does what it is asked, and ends with 0', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' });
+    const config = join(directory.path, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(directory.path, sandbox.url, { service: { base_url: sandbox.url } }));
+    const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'the-key' } };
+    const daemon = startCli(['--config', config, 'run'], options);
+    await daemon.said('pass ended');
+    const socket = join(directory.path, 'state', 'admin.sock');
+    expect(await get(socket, '/healthz')).toEqual({ status: 200, body: { alive: true } });
+    expect(await get(socket, '/readyz')).toEqual({ status: 200, body: { ready: true } });
+
+    const calls = sandbox.calls.counts().calls;
+    const [first] = sandbox.world.visible();
+    const one = ['resync', '--product', String(first?.id), '--availability', '--from', '2026-01-01', '--wait'];
+    expect(await runCli(['--config', config, ...one], options)).toMatchObject({ code: 0, stdout: expect.stringContaining('All 3 records refreshed') });
+    expect(sandbox.calls.counts().calls - calls).toBe(3);
+    const dry = await runCli(['--config', config, 'resync', '--all', '--dry-run', '--json'], options);
+    expect(JSON.parse(dry.stdout)).toMatchObject({ calls: 74, records: { availability: 36, product_detail: 12 } });
+    expect(sandbox.calls.counts().calls - calls).toBe(3);
+    const unknown = await runCli(['--config', config, 'resync', '--product', '1', '--checkout'], options);
+    expect(unknown).toMatchObject({ code: 64, stderr: expect.stringMatching(/^Error: not in the mirror: product 1\nTry: /) });
+
+    const status = await runCli(['--config', config, 'status', '--json'], options);
+    expect(status.code).toBe(0);
+    expect(JSON.parse(status.stdout)).toMatchObject({ products: { visible: 12 }, daemon: { key_refused: null } });
+    daemon.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await daemon.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).not.toContain('the-key');
+    expect(stdout.trim().split('\n').map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
+      expect.arrayContaining(['daemon started', 'pass ended', 'resync requested', 'daemon stopping']),
+    );
+  });
+
+  it('goes on where it was killed', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 40 });
+    const config = join(directory.path, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(directory.path, sandbox.url));
+    const killed = startCli(['--config', config, 'run'], { cwd: directory.path });
+    await sandbox.calls.reached(100);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const again = startCli(['--config', config, 'run'], { cwd: directory.path });
+    await again.said('pass ended');
+    again.child.kill('SIGINT');
+    expect((await again.ended).code).toBe(0);
+    expect((await runCli(['--config', config, 'status'], { cwd: directory.path })).code).toBe(0);
+    expect(sandbox.calls.counts().calls).toBeLessThanOrEqual(40 * 6 + 2 + 4);
+  });
+
+  it('whose service is away stays alive, says so, and fills when it is back', async () => {
+    using directory = temporaryDirectory();
+    const gone = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+    const { port } = new URL(gone.url);
+    await gone[Symbol.asyncDispose]();
+    const config = join(directory.path, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(directory.path, gone.url));
+    const daemon = startCli(['--config', config, 'run'], { cwd: directory.path });
+    await daemon.said('daemon started');
+    expect((await get(join(directory.path, 'state', 'admin.sock'), '/readyz')).status).toBe(503);
+    const status = await runCli(['--config', config, 'status'], { cwd: directory.path });
+    expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('not yet') });
+    await using _ = await startSandbox({ clock: systemClock, seed: 1, products: 6, port: Number(port) });
+    await daemon.said('pass ended');
+    daemon.child.kill('SIGTERM');
+    expect((await daemon.ended).code).toBe(0);
+  });
+});
+
+it('the demo fills an empty directory, prints what to try, and ends with 0', async () => {
+  using directory = temporaryDirectory();
+  const demo = startCli(['demo', '--products', '20'], { cwd: directory.path });
+  const said = await demo.said('Stop with Ctrl-C.');
+  expect(said).toMatch(/20 products in data\/demo\/mirror\.db/);
+  expect(said.match(/^ {2}sqlite3 /gm)).toHaveLength(3);
+  demo.child.kill('SIGINT');
+  expect((await demo.ended).code).toBe(0);
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { compare } from '../oracle/oracle.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+it('every language and currency that is configured is mirrored, and equals what the service shows in it', async () => {
+  await using house = await virtualHouse({ products: 30 });
+  const { base_url } = house.wiring.config.service;
+  const service = { base_url, languages: ['en', 'nl'], currencies: ['EUR', 'JPY', 'KWD'], profile: { authorization: { header: null } } };
+  await using both = await virtualHouse({ products: 30 }, { service });
+  await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
+  const db = openMirrorForReading(both.wiring.mirror.path);
+  const ids = house.sandbox.world.visible().map(({ id }) => id);
+  const only = (language: string, currency: string) => {
+    // The oracle speaks of one edition: it sees a file through a filter of that edition.
+    return {
+      prepare: (sql: string) => {
+        const view = /FROM (\w+)/.exec(sql)?.[1] ?? '';
+        const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view);
+        const filters = [
+          columns.includes('language') ? `language = '${language}'` : '',
+          columns.includes('currency') && view !== 'products' ? `currency = '${currency}'` : '',
+        ].filter(Boolean);
+        const where = sql.includes('WHERE') ? ' AND ' : ' WHERE ';
+        return db.prepare(filters.length === 0 ? sql : `${sql}${where}${filters.join(' AND ')}`);
+      },
+    } as unknown as typeof db;
+  };
+  for (const [language, currency] of [['en', 'EUR'], ['nl', 'EUR'], ['en', 'JPY'], ['en', 'KWD']] as const) {
+    const state = async (id: number) => {
+      const shown = both.sandbox.state(id, { language, currency, horizon: 92 });
+      const primary = both.sandbox.state(id, { language, currency: 'EUR', horizon: 92 });
+      if (shown === null || primary === null) throw new Error(`no product ${id}`);
+      // Documents are read in the primary currency, variants are enriched in the primary language.
+      const enriched = language === 'en' ? shown.availability_variants : [];
+      return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched };
+    };
+    const found = await compare(only(language, currency), ids, state, { language, currency, now: Math.max(both.clock.now(), Date.now()) });
+    const expected = found.first.filter((line) => !line.startsWith('products.currency') && !line.startsWith('products.from_price'));
+    expect(expected, `${language}/${currency}`).toEqual([]);
+    expect(found.products).toBe(30);
+  }
+  db.close();
+});
