@@ -114,7 +114,7 @@ export function wire(
 }
 
 /** What is mirrored and how often it is read, from the configuration. */
-export function policyOf(config: Config): Policy {
+function policyOf(config: Config): Policy {
   const { service, cadence } = config;
   const { paths, days_per_request } = service.profile;
   const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(

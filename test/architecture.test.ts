@@ -14,7 +14,10 @@ interface Import {
 
 function importsIn(file: string, text: string): Import[] {
   const found = text.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^'\n]+)'/g);
-  return [...found].map(([, name = '']) => ({ file, of: name.startsWith('.') ? relative(src, normalize(join(src, dirname(file), name))) : name }));
+  return [...found].map(([, name = '']) => ({
+    file,
+    of: name.startsWith('.') ? relative(src, normalize(join(src, dirname(file), name))) : name,
+  }));
 }
 
 const imports = files.flatMap((file) => importsIn(file, readFileSync(join(src, file), 'utf8')));
@@ -50,7 +53,8 @@ function broken(of: readonly Import[]): string[] {
     const [first = ''] = target.split('/');
     const rule = allowed[part];
     if (target.startsWith('node:')) return [];
-    if (target.endsWith('.ts')) return rule === undefined || first === part || rule.includes(first) ? [] : [`${file} imports ${target}`];
+    if (target.endsWith('.ts'))
+      return rule === undefined || first === part || rule.includes(first) ? [] : [`${file} imports ${target}`];
     return doors[target]?.test(file) ? [] : [`${file} imports ${target}`];
   });
 }
@@ -73,8 +77,11 @@ describe('the architecture', () => {
 
   it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {
     const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
-    const clock = /\bDate\.now\(|new Date\(\)|Math\.random|Temporal\.Now|AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/;
+    const clock =
+      /\bDate\.now\(|new Date\(\)|Math\.random|Temporal\.Now|AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/;
     expect(texts.filter(([file, text]) => file !== 'clock.ts' && clock.test(text)).map(([file]) => file)).toEqual([]);
-    expect(texts.filter(([file, text]) => file !== 'cli.ts' && /process\.env/.test(text)).map(([file]) => file)).toEqual([]);
+    expect(
+      texts.filter(([file, text]) => file !== 'cli.ts' && /process\.env/.test(text)).map(([file]) => file),
+    ).toEqual([]);
   });
 });

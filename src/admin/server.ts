@@ -95,12 +95,10 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       return reply.code(400).send({ error: error.code, message: error.message, hint: error.hint });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
-    return reply
-      .code(status)
-      .send({
-        error: status >= 500 ? 'bug' : 'bad-request',
-        message: status >= 500 ? 'internal error' : error.message,
-      });
+    return reply.code(status).send({
+      error: status >= 500 ? 'bug' : 'bad-request',
+      message: status >= 500 ? 'internal error' : error.message,
+    });
   });
 }
 

@@ -17,14 +17,24 @@ interface Options {
 
 export function demoCommand(io: Io): Command {
   return new Command('demo')
-    .description('Starts a simulated service and a daemon that mirrors it. Needs no account, no configuration and no network.')
+    .description(
+      'Starts a simulated service and a daemon that mirrors it. Needs no account, no configuration and no network.',
+    )
     .option('--products <count>', 'how large the simulated catalogue is', '400')
     .option('--directory <path>', 'where the mirror goes', './data/demo')
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       const key = randomUUID();
-      await using sandbox = await startSandbox({ clock: systemClock, seed: 7, products: Number(products) || 400, key, live: true });
-      io.stdout.write(`A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`);
+      await using sandbox = await startSandbox({
+        clock: systemClock,
+        seed: 7,
+        products: Number(products) || 400,
+        key,
+        live: true,
+      });
+      io.stdout.write(
+        `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`,
+      );
       await using daemon = await startDaemon(demoConfig(directory, sandbox, key), createLog('error', io.stderr));
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;

@@ -61,7 +61,8 @@ export async function resyncAlone(
     peak_memory_mib: peakMemory(),
   };
   if (options.json) io.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
-  else io.stdout.write(
+  else
+    io.stdout.write(
       `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
   conclude(options.json ? { ...io, stdout: io.stderr } : io, job);

@@ -2,8 +2,8 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { readCatalogue } from '../sandbox/catalogue-file.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import type { Io } from './io.ts';
 import { aborted } from './aborted.ts';
+import type { Io } from './io.ts';
 import { number } from './progress.ts';
 
 interface Options {
@@ -21,13 +21,18 @@ interface Options {
 
 export function sandboxCommand(io: Io): Command {
   return new Command('sandbox')
-    .description('The simulated service alone: every read endpoint over HTTP, always the same catalogue for the same seed.')
+    .description(
+      'The simulated service alone: every read endpoint over HTTP, always the same catalogue for the same seed.',
+    )
     .option('--products <count>', 'how many products', whole, 7500)
     .option('--seed <number>', 'another seed, another catalogue', whole, 7)
     .option('--port <port>', 'where to listen', whole, 9000)
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--key <key>', 'the key that callers must send (default: any, or none)')
-    .option('--catalogue <file>', 'serve these real entries: an array of {id, name, type, city, country, price, rating, status, description}, or recorded {product} answers')
+    .option(
+      '--catalogue <file>',
+      'serve these real entries: an array of {id, name, type, city, country, price, rating, status, description}, or recorded {product} answers',
+    )
     .option('--throttle <per-second>', 'answer 429 above this many calls a second (default: never)', whole)
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)

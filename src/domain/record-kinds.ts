@@ -46,7 +46,7 @@ export function productKinds({ languages, currencies, windows, resources }: Exte
 }
 
 /** The edition of a list: `en/EUR`. */
-export function listEdition(language: string, currency: string): string {
+function listEdition(language: string, currency: string): string {
   return `${language}/${currency}`;
 }
 

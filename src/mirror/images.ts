@@ -16,11 +16,7 @@ export function imageTable(db: Database): ImageTable {
   const stored = db.prepare<[number], Row>('SELECT * FROM image WHERE product_id = ?');
   const put = prepare<Row>(
     db,
-    upsert(
-      'image',
-      ['product_id', 'image_key'],
-      ['position', 'credit', 'document', 'first_seen_at'],
-    ),
+    upsert('image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at']),
   );
   const drop = db.prepare<[number, string]>('DELETE FROM image WHERE product_id = ? AND image_key = ?');
   const countOf = db

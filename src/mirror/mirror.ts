@@ -1,12 +1,6 @@
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import {
-  type Database,
-  damaged,
-  openForWriting,
-  quickCheck,
-  walSizeOf,
-} from '../sqlite/database-file.ts';
+import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';

@@ -165,7 +165,12 @@ export function productTables(db: Database): ProductTables {
     const status: StoredProduct =
       language === primary.language && currency === primary.currency
         ? storeProduct(entry, read)
-        : { outcome: 'unchanged', was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status, detail_doubted: false };
+        : {
+            outcome: 'unchanged',
+            was: row?.sale_status ?? null,
+            is: row?.sale_status ?? entry.sale_status,
+            detail_doubted: false,
+          };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
     const text = currency === primary.currency && storeText(entry, read);
     const price = language === primary.language && storePrice(entry, read);

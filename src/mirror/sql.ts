@@ -47,7 +47,7 @@ export function prepare<Bound extends object, Row = never>(
 type Insert<Table extends keyof Tables> = InsertQueryBuilder<Tables, Table, unknown>;
 
 /** An insert of the named columns, each bound by its own name. */
-export function insertInto<Table extends keyof Tables>(
+function insertInto<Table extends keyof Tables>(
   table: Table,
   columns: readonly (keyof Tables[Table] & string)[],
 ): Insert<Table> {

@@ -12,7 +12,7 @@ const imageHost = 'https://images.sandbox.invalid/images/content';
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
 /** A text in a language: English as it stands, every other marked, so that a mix-up shows. */
-export function translate(text: string, language: string): string {
+function translate(text: string, language: string): string {
   return language === 'en' ? text : `${text} [${language}]`;
 }
 
@@ -44,10 +44,21 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     country_id: String(product.country_id),
     country_name: translate(place.country, language),
     tag_ids: product.tag_ids.map(String),
-    venue: { id: String(product.experience_ids[0]), name: product.title.split(':')[0], address: `${1 + (id % 90)} Quay Street`, postal_code: '1011 ZZ' },
+    venue: {
+      id: String(product.experience_ids[0]),
+      name: product.title.split(':')[0],
+      address: `${1 + (id % 90)} Quay Street`,
+      postal_code: '1011 ZZ',
+    },
     geolocation: { lat: place.lat, lng: place.lng },
     distance: null,
-    starting_point: { address: `${1 + (id % 90)} Quay Street`, city_id: product.city_id, label: null, lat: place.lat, lng: place.lng },
+    starting_point: {
+      address: `${1 + (id % 90)} Quay Street`,
+      city_id: product.city_id,
+      label: null,
+      lat: place.lat,
+      lng: place.lng,
+    },
     ...(place.zone === null ? {} : { timezone: place.zone }),
     images: product.images.map((image) => printImage(image)),
     ratings: rating ?? { average: null, total: 0 },
@@ -139,8 +150,22 @@ export function availability(
     });
     return `{"date":"${day.date}","availability":${day.availability},"timeslots":[${slots.join(',')}]}`;
   });
-  const variants = days.length === 0 ? [] : variantMembers(product, language).map((variant) => ({ ...variant, languages: [], language_selection: [], dynamic_variant_pricing: product.dynamic }));
-  const head = { success: true, sales_enabled: product.status === 'available', dynamic_pricing: product.dynamic, capped_at, max_tickets_per_order: product.id % 9 === 0 ? null : 20 };
+  const variants =
+    days.length === 0
+      ? []
+      : variantMembers(product, language).map((variant) => ({
+          ...variant,
+          languages: [],
+          language_selection: [],
+          dynamic_variant_pricing: product.dynamic,
+        }));
+  const head = {
+    success: true,
+    sales_enabled: product.status === 'available',
+    dynamic_pricing: product.dynamic,
+    capped_at,
+    max_tickets_per_order: product.id % 9 === 0 ? null : 20,
+  };
   const tail = { variants, groups: [{ id: 7, name: 'Default' }] };
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }

@@ -38,7 +38,12 @@ export interface CalendarMood {
 export const dayMs = 86_400_000;
 
 /** The tickets of a product on a date, or null where there are none. A pure function of seed, product and date. */
-export function calendarDay(product: SandboxProduct, date: string, currency: string, mood: CalendarMood): CalendarDay | null {
+export function calendarDay(
+  product: SandboxProduct,
+  date: string,
+  currency: string,
+  mood: CalendarMood,
+): CalendarDay | null {
   const day = Date.parse(date) / dayMs;
   const { seed } = mood;
   if (product.status === 'unavailable' || product.sold_out.has(date)) return null;
@@ -52,7 +57,8 @@ export function calendarDay(product: SandboxProduct, date: string, currency: str
   for (let slot = 0; slot < count; slot += 1) {
     if (product.slots > 0 && roll(seed, product.id, day, slot, 2) < 0.08) continue;
     const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, mood)) * 60);
-    if (product.dynamic) offers = offersOf(product, season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5, currency);
+    if (product.dynamic)
+      offers = offersOf(product, season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5, currency);
     total += availability;
     slots.push({
       time: product.slots === 0 ? 'whole_day' : clockTime(9 * 60 + 30 + slot * 15),

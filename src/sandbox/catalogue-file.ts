@@ -17,8 +17,14 @@ export function readCatalogue(path: string): CatalogueEntry[] {
     throw refused(missing ? `there is no catalogue at ${path}` : `${path} is not JSON`);
   }
   const entries = (Array.isArray(json) ? json : [json]).map((element: unknown, index) => {
-    const entry = isMembers(element) && isMembers(element.product) ? recorded(element.product) : isMembers(element) ? listed(element) : null;
-    if (entry === null) throw refused(`${path}: entry ${index} is neither a product with id and name nor a recorded {product}`);
+    const entry =
+      isMembers(element) && isMembers(element.product)
+        ? recorded(element.product)
+        : isMembers(element)
+          ? listed(element)
+          : null;
+    if (entry === null)
+      throw refused(`${path}: entry ${index} is neither a product with id and name nor a recorded {product}`);
     return entry;
   });
   if (entries.length === 0) throw refused(`${path} has no entries`);
@@ -35,7 +41,14 @@ function listed(entry: Members): CatalogueEntry | null {
     city: String(entry.city ?? 'Nowhere'),
     country: String(entry.country ?? 'Nowhere'),
     price_cents: Math.round(Number(entry.price ?? 0) * 100),
-    tag_ids: [...new Set(String(entry.type ?? '').split(',').map(Number).filter((tag) => tag > 0))],
+    tag_ids: [
+      ...new Set(
+        String(entry.type ?? '')
+          .split(',')
+          .map(Number)
+          .filter((tag) => tag > 0),
+      ),
+    ],
     rating: typeof entry.rating === 'number' ? entry.rating : null,
     available: entry.status !== 'inactive',
     recorded: null,
@@ -43,7 +56,13 @@ function listed(entry: Members): CatalogueEntry | null {
 }
 
 function recorded(product: Members): CatalogueEntry | null {
-  const entry = listed({ ...product, name: product.title, city: product.city_name, country: product.country_name, description: product.tagline });
+  const entry = listed({
+    ...product,
+    name: product.title,
+    city: product.city_name,
+    country: product.country_name,
+    description: product.tagline,
+  });
   return entry === null ? null : { ...entry, available: product.sale_status !== 'unavailable', recorded: product };
 }
 
@@ -52,5 +71,8 @@ function isMembers(value: unknown): value is Members {
 }
 
 function refused(message: string): CataloguedError {
-  return new CataloguedError('catalogue-file', message, { exitCode: exitCodes.data, hint: 'see catalogued sandbox --help for what it takes' });
+  return new CataloguedError('catalogue-file', message, {
+    exitCode: exitCodes.data,
+    hint: 'see catalogued sandbox --help for what it takes',
+  });
 }

@@ -57,9 +57,44 @@ export interface CatalogueEntry {
   readonly recorded: Readonly<Record<string, unknown>> | null;
 }
 
-const kinds = ['Museum', 'Tower', 'Cathedral', 'Palace', 'Aquarium', 'Garden', 'Gallery', 'Castle', 'River Cruise', 'Zoo', 'Observatory', 'Theatre'];
-const names = ['Lantern', 'Harbour', 'Old', 'Royal', 'Saint Anne', 'Northern', 'Glass', 'Amber', 'Silver', 'Cliff', 'Garden', 'Golden', 'Stone', 'Blue'];
-const offers = ['Entry Ticket', 'Skip The Line', 'Guided Tour', 'Timed Entry + Audio Guide', 'Day Pass', 'Evening Visit'];
+const kinds = [
+  'Museum',
+  'Tower',
+  'Cathedral',
+  'Palace',
+  'Aquarium',
+  'Garden',
+  'Gallery',
+  'Castle',
+  'River Cruise',
+  'Zoo',
+  'Observatory',
+  'Theatre',
+];
+const names = [
+  'Lantern',
+  'Harbour',
+  'Old',
+  'Royal',
+  'Saint Anne',
+  'Northern',
+  'Glass',
+  'Amber',
+  'Silver',
+  'Cliff',
+  'Garden',
+  'Golden',
+  'Stone',
+  'Blue',
+];
+const offers = [
+  'Entry Ticket',
+  'Skip The Line',
+  'Guided Tour',
+  'Timed Entry + Audio Guide',
+  'Day Pass',
+  'Evening Visit',
+];
 const variantKinds = [
   ['Adult (18+)', 'adult', 1],
   ['Child (6-17)', 'child', 0.5],
@@ -111,12 +146,17 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     price: entry.price_cents,
     dynamic: chance('dynamic') < 0.3,
     slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,
-    variants: variantKinds.slice(0, variants).map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
+    variants: variantKinds
+      .slice(0, variants)
+      .map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
     closed_weekday: chance('closed') < 0.35 ? Math.floor(chance('weekday') * 7) : null,
-    rating: entry.rating === null ? null : { average: entry.rating, total: 1 + Math.floor(chance('ratings') ** 4 * 100_000) },
+    rating:
+      entry.rating === null ? null : { average: entry.rating, total: 1 + Math.floor(chance('ratings') ** 4 * 100_000) },
     status: entry.available ? 'available' : 'unavailable',
     reason: entry.available ? null : pick(['temporary_closure', 'out_of_season', 'other'], chance('reason')),
-    reopen: entry.available ? null : pick(['within_7_days', 'within_2_weeks', 'within_month', 'more_than_month'], chance('reopen')),
+    reopen: entry.available
+      ? null
+      : pick(['within_7_days', 'within_2_weeks', 'within_month', 'more_than_month'], chance('reopen')),
     withdrawn: false,
     sold_out: new Set(),
   };
@@ -151,7 +191,8 @@ function experiencesOf(seed: number, index: number, count: number): number[] {
 /** Median four images, up to twenty-two, and some products have none. */
 function imagesOf(seed: number, index: number): SandboxImage[] {
   const chance = roll(seed, index, 'images');
-  const count = chance < 0.04 ? 0 : Math.min(22, 1 + Math.floor(-4.6 * Math.log(1 - roll(seed, index, 'image count') * 0.995)));
+  const count =
+    chance < 0.04 ? 0 : Math.min(22, 1 + Math.floor(-4.6 * Math.log(1 - roll(seed, index, 'image count') * 0.995)));
   return Array.from({ length: count }, (_, each) => {
     const credit = roll(seed, index, each, 'credit');
     return {

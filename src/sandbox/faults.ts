@@ -68,7 +68,12 @@ export function faultScript(share: number, chance: () => number): FaultScript {
 }
 
 /** Sends a spoilt answer in the place of `body`. Resolves when it is out, or when the client has gone. */
-export async function spoil(response: ServerResponse, fault: FaultRule, body: string, { clock, gone, waits }: { clock: Clock; gone: AbortSignal; waits: (wait: Promise<void>) => Promise<void> }): Promise<void> {
+export async function spoil(
+  response: ServerResponse,
+  fault: FaultRule,
+  body: string,
+  { clock, gone, waits }: { clock: Clock; gone: AbortSignal; waits: (wait: Promise<void>) => Promise<void> },
+): Promise<void> {
   const json = { 'content-type': 'application/json', ...fault.headers };
   const send = (status: number, headers: Record<string, string>, text: string | Buffer) => {
     response.writeHead(status, headers);
@@ -76,7 +81,11 @@ export async function spoil(response: ServerResponse, fault: FaultRule, body: st
   };
   switch (fault.kind) {
     case 'status':
-      return send(fault.status ?? 500, { 'content-type': fault.body?.startsWith('<') ? 'text/html' : 'application/json', ...fault.headers }, fault.body ?? '{"success":false,"error_code":"server_error","message":"Something broke."}');
+      return send(
+        fault.status ?? 500,
+        { 'content-type': fault.body?.startsWith('<') ? 'text/html' : 'application/json', ...fault.headers },
+        fault.body ?? '{"success":false,"error_code":"server_error","message":"Something broke."}',
+      );
     case 'delay':
       await waits(clock.sleep(fault.ms ?? 1000, gone));
       return send(200, json, body);
@@ -98,7 +107,9 @@ export async function spoil(response: ServerResponse, fault: FaultRule, body: st
     case 'truncate-valid': {
       const bytes = Buffer.from(fault.kind === 'truncate' ? body : `${body}${' '.repeat(4096)}`);
       response.writeHead(200, { ...json, 'content-length': String(bytes.length) });
-      response.write(bytes.subarray(0, fault.kind === 'truncate' ? bytes.length >> 1 : bytes.length - 4096), () => response.destroy());
+      response.write(bytes.subarray(0, fault.kind === 'truncate' ? bytes.length >> 1 : bytes.length - 4096), () =>
+        response.destroy(),
+      );
       return undefined;
     }
     case 'garbage':
@@ -122,6 +133,10 @@ export async function spoil(response: ServerResponse, fault: FaultRule, body: st
     case 'invalid-utf8':
       return send(200, json, Buffer.concat([Buffer.from(body.slice(0, -1)), Buffer.of(0xff, 0xfe), Buffer.from('}')]));
     case 'empty-list':
-      return send(200, json, '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}');
+      return send(
+        200,
+        json,
+        '{"success":true,"products":[],"experiences":[],"pagination":{"page":1,"page_size":100,"total":0}}',
+      );
   }
 }

@@ -22,7 +22,10 @@ export function pick<Item>(list: readonly Item[], chance: number): Item {
 /** `digits` hex digits. */
 export function hex(digits: number, seed: number, ...of: readonly (number | string)[]): string {
   let text = '';
-  for (let part = 0; text.length < digits; part += 1) text += Math.floor(roll(seed, ...of, part) * 2 ** 32).toString(16).padStart(8, '0');
+  for (let part = 0; text.length < digits; part += 1)
+    text += Math.floor(roll(seed, ...of, part) * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
   return text.slice(0, digits);
 }
 

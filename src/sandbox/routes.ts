@@ -1,4 +1,11 @@
-import { availability, checkoutInformation, experience, productDetail, productEntry, productVariants } from './answers.ts';
+import {
+  availability,
+  checkoutInformation,
+  experience,
+  productDetail,
+  productEntry,
+  productVariants,
+} from './answers.ts';
 import { dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { isCurrency } from './money.ts';
@@ -33,10 +40,14 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
   if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
   if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
   if (resource === 'experiences' && part === undefined) return experiences(world, query, id, language, currency);
-  if (resource !== 'products' || (part === undefined && !options.detail)) return error(404, 'not_found', 'There is nothing here.');
+  if (resource !== 'products' || (part === undefined && !options.detail))
+    return error(404, 'not_found', 'There is nothing here.');
   const product = world.find(Number(id));
   if (product === null) return error(404, 'not_found', `No product ${id} here.`);
-  if (product.withdrawn) return options.gone === 410 ? error(410, 'resource_gone', 'Not published any more.') : error(404, 'not_found', `No product ${id} here.`);
+  if (product.withdrawn)
+    return options.gone === 410
+      ? error(410, 'resource_gone', 'Not published any more.')
+      : error(404, 'not_found', `No product ${id} here.`);
   switch (part) {
     case undefined:
       return { status: 200, body: `{"success":true,"product":${productDetail(product, language, currency)}}` };
@@ -66,7 +77,12 @@ function list(world: World, query: URLSearchParams, language: string, currency: 
 
 function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
   const numbers = (name: string) => query.getAll(name).map(Number);
-  const [cities, countries, tags, without] = [numbers('city_id'), numbers('country_id'), numbers('tag_id'), numbers('exclude_city_id')];
+  const [cities, countries, tags, without] = [
+    numbers('city_id'),
+    numbers('country_id'),
+    numbers('tag_id'),
+    numbers('exclude_city_id'),
+  ];
   const text = query.get('query')?.toLowerCase() ?? '';
   return ({ city_id, country_id, tag_ids, title }) =>
     (cities.length === 0 || cities.includes(city_id)) &&
@@ -76,18 +92,31 @@ function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
     title.toLowerCase().includes(text);
 }
 
-function experiences(world: World, query: URLSearchParams, id: string | undefined, language: string, currency: string): Answer {
+function experiences(
+  world: World,
+  query: URLSearchParams,
+  id: string | undefined,
+  language: string,
+  currency: string,
+): Answer {
   const all = world.experiences();
   if (id !== undefined) {
     const members = all.get(Number(id));
     if (members === undefined) return error(404, 'not_found', `No experience ${id} here.`);
-    return { status: 200, body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}` };
+    return {
+      status: 200,
+      body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}`,
+    };
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
   const { page, size } = paging;
   const cut = [...all].slice((page - 1) * size, page * size);
-  return paged('experiences', cut.map(([each, members]) => experience(each, members, language, currency)), { page, size, total: all.size });
+  return paged(
+    'experiences',
+    cut.map(([each, members]) => experience(each, members, language, currency)),
+    { page, size, total: all.size },
+  );
 }
 
 function dates(
@@ -101,7 +130,8 @@ function dates(
   const to = query.get('end_date') ?? plusDays(from, 30);
   if (!isDate(from)) return refuse('start_date', 'Not a date.');
   if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
-  if (product.status === 'unavailable' && disabled === 'refuse') return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
+  if (product.status === 'unavailable' && disabled === 'refuse')
+    return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
   const limit = plusDays(from, 30);
   const capped_at = to > limit ? limit : null;
   const days = world.days(product, from, capped_at ?? to, currency);
@@ -110,12 +140,21 @@ function dates(
 
 function pageOf(query: URLSearchParams): { page: number; size: number } | null {
   const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('page_size') ?? 10)];
-  return Number.isInteger(page) && page >= 1 && Number.isInteger(size) && size >= 1 && size <= 100 ? { page, size } : null;
+  return Number.isInteger(page) && page >= 1 && Number.isInteger(size) && size >= 1 && size <= 100
+    ? { page, size }
+    : null;
 }
 
-function paged(name: string, rows: readonly string[], { page, size, total }: { page: number; size: number; total: number }): Answer {
+function paged(
+  name: string,
+  rows: readonly string[],
+  { page, size, total }: { page: number; size: number; total: number },
+): Answer {
   const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
-  return { status: 200, body: `{"success":true,${api},"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}` };
+  return {
+    status: 200,
+    body: `{"success":true,${api},"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}`,
+  };
 }
 
 function refuse(field: string, message: string): Answer {
@@ -128,7 +167,9 @@ export function error(status: number, error_code: string, message: string, more:
 }
 
 function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
+  return (
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
+  );
 }
 
 function plusDays(date: string, days: number): string {

@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { gzipSync } from 'node:zlib';
 import type { AddressInfo } from 'node:net';
-import { type Clock } from '../clock.ts';
+import { gzipSync } from 'node:zlib';
+import type { Clock } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { type CatalogueEntry, catalogueFrom, generateCatalogue, type SandboxProduct } from './catalogue.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil } from './faults.ts';
 import { sequence } from './random.ts';
-import { error, route, type RouteOptions } from './routes.ts';
+import { error, type RouteOptions, route } from './routes.ts';
 import { type ProductState, productState, type StateQuestion } from './state.ts';
-import { type Throttle, throttle, type ThrottleOptions } from './throttle.ts';
+import { type Throttle, type ThrottleOptions, throttle } from './throttle.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SandboxOptions {
@@ -55,7 +55,10 @@ export interface Sandbox extends AsyncDisposable {
 /** Starts the simulation. A port that is taken: 74. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed, host = '127.0.0.1' } = options;
-  const products = options.catalogue === undefined ? generateCatalogue(seed, options.products) : catalogueFrom(seed, options.catalogue);
+  const products =
+    options.catalogue === undefined
+      ? generateCatalogue(seed, options.products)
+      : catalogueFrom(seed, options.catalogue);
   const world = createWorld(products, clock, { seed, live: options.live ?? false });
   const chance = sequence(seed);
   const calls = callLog();
@@ -100,10 +103,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (typeof options.key === 'string' && request.headers.authorization !== `Token ${options.key}`) {
       note(401);
       response.writeHead(401, { 'content-type': 'application/json' });
-      response.end('{"success":false,"api_version":{"major":2,"minor":7},"error":"unauthorized","message":"Key not accepted."}');
+      response.end(
+        '{"success":false,"api_version":{"major":2,"minor":7},"error":"unauthorized","message":"Key not accepted."}',
+      );
       return;
     }
-    const answer = request.method === 'GET' ? route(world, url, routing) : error(405, 'method_not_allowed', 'Only GET here.');
+    const answer =
+      request.method === 'GET' ? route(world, url, routing) : error(405, 'method_not_allowed', 'Only GET here.');
     const fault = answer.status === 200 ? faults.next(`${url.pathname}${url.search}`) : null;
     if (fault !== null) {
       note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
@@ -118,7 +124,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   function own(url: URL, response: ServerResponse): void {
     const query = url.searchParams;
-    const question = { language: query.get('language') ?? 'en', currency: query.get('currency') ?? 'EUR', horizon: Number(query.get('horizon') ?? 92) };
+    const question = {
+      language: query.get('language') ?? 'en',
+      currency: query.get('currency') ?? 'EUR',
+      horizon: Number(query.get('horizon') ?? 92),
+    };
     if (url.pathname === '/sandbox/calls') {
       const repeated = Object.fromEntries([...calls.repeated()].slice(0, 100));
       response.end(JSON.stringify({ ...calls.counts(), repeated, violations: limit?.violations() ?? 0 }));
@@ -127,7 +137,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       response.statusCode = product === null ? 404 : 200;
       response.end(product === null ? '' : JSON.stringify(productState(world, product, question)));
     } else if (url.pathname === '/sandbox/products') {
-      response.end(JSON.stringify(world.visible().map(({ id }) => id).sort((a, b) => a - b)));
+      response.end(
+        JSON.stringify(
+          world
+            .visible()
+            .map(({ id }) => id)
+            .sort((a, b) => a - b),
+        ),
+      );
     } else {
       response.statusCode = 404;
       response.end();
@@ -175,7 +192,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 function respond(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
   const zipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '') && text.length > 1024;
   const body = zipped ? gzipSync(text, { level: 1 }) : Buffer.from(text);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': String(body.length), ...(zipped ? { 'content-encoding': 'gzip' } : {}) });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+  });
   response.end(body);
 }
 

@@ -60,10 +60,22 @@ export function productState(world: World, product: SandboxProduct, question: St
   };
 }
 
-function availabilityVariants(world: World, product: SandboxProduct, { language, currency, horizon }: StateQuestion, today: string) {
+function availabilityVariants(
+  world: World,
+  product: SandboxProduct,
+  { language, currency, horizon }: StateQuestion,
+  today: string,
+) {
   if (product.status !== 'available') return [];
-  const days = world.days(product, today, new Date(Date.parse(today) + (horizon - 1) * dayMs).toISOString().slice(0, 10), currency);
-  const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as { variants: Record<string, unknown>[] };
+  const days = world.days(
+    product,
+    today,
+    new Date(Date.parse(today) + (horizon - 1) * dayMs).toISOString().slice(0, 10),
+    currency,
+  );
+  const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as {
+    variants: Record<string, unknown>[];
+  };
   return answer.variants;
 }
 
@@ -71,12 +83,26 @@ function recordedPrice({ recorded }: SandboxProduct): number | null {
   return recorded === null ? null : Math.round(Number(recorded.price) * 100);
 }
 
-function stateDays(world: World, product: SandboxProduct, today: string, horizon: number, currency: string): StateDay[] {
-  const dates = Array.from({ length: horizon }, (_, day) => new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10));
+function stateDays(
+  world: World,
+  product: SandboxProduct,
+  today: string,
+  horizon: number,
+  currency: string,
+): StateDay[] {
+  const dates = Array.from({ length: horizon }, (_, day) =>
+    new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10),
+  );
   const days = new Map(world.days(product, today, dates.at(-1) ?? today, currency).map((day) => [day.date, day]));
   const max_tickets_per_order = product.id % 9 === 0 ? null : 20;
   return dates.map((date) => {
     const day = days.get(date);
-    return { date, availability: day?.availability ?? 0, sold_out: day === undefined, max_tickets_per_order, slots: day?.slots ?? [] };
+    return {
+      date,
+      availability: day?.availability ?? 0,
+      sold_out: day === undefined,
+      max_tickets_per_order,
+      slots: day?.slots ?? [],
+    };
   });
 }

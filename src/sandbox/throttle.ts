@@ -15,7 +15,10 @@ export interface Throttle {
 }
 
 /** So many calls in each second of the clock; whoever comes above that is told to wait two seconds. */
-export function throttle({ per_second, status = 429, retry_after = 'seconds' }: ThrottleOptions, clock: Clock): Throttle {
+export function throttle(
+  { per_second, status = 429, retry_after = 'seconds' }: ThrottleOptions,
+  clock: Clock,
+): Throttle {
   let second = 0;
   let calls = 0;
   let told_until = 0;
@@ -40,7 +43,11 @@ export function throttle({ per_second, status = 429, retry_after = 'seconds' }: 
   };
 }
 
-function advice(kind: ThrottleOptions['retry_after'], now: number, waitMs: number): [wait: number, header: string | null] {
+function advice(
+  kind: ThrottleOptions['retry_after'],
+  now: number,
+  waitMs: number,
+): [wait: number, header: string | null] {
   switch (kind) {
     case 'date':
       return [waitMs - 1000, new Date(now + waitMs).toUTCString()];

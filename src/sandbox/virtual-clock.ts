@@ -33,7 +33,12 @@ export function virtualClock(start: number): VirtualClock {
   function first(): Timer | undefined {
     let earliest: Timer | undefined;
     for (const timer of timers) {
-      if (earliest === undefined || timer.at < earliest.at || (timer.at === earliest.at && timer.order < earliest.order)) earliest = timer;
+      if (
+        earliest === undefined ||
+        timer.at < earliest.at ||
+        (timer.at === earliest.at && timer.order < earliest.order)
+      )
+        earliest = timer;
     }
     return earliest;
   }

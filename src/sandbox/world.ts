@@ -18,14 +18,20 @@ export interface World {
   drift(position: number, chance: number): void;
 }
 
-export function createWorld(products: readonly SandboxProduct[], clock: Clock, { seed, live }: { seed: number; live: boolean }): World {
+export function createWorld(
+  products: readonly SandboxProduct[],
+  clock: Clock,
+  { seed, live }: { seed: number; live: boolean },
+): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
   const mood = (): CalendarMood => ({ seed, live_hour: live ? Math.floor(clock.now() / 3_600_000) : null });
 
   function dates(product: SandboxProduct): { today: string; last: string } {
     const { zone } = product.place;
-    const at = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO(zone ?? 'UTC').toPlainDate();
+    const at = Temporal.Instant.fromEpochMilliseconds(clock.now())
+      .toZonedDateTimeISO(zone ?? 'UTC')
+      .toPlainDate();
     // Where the service itself names no zone, nobody knows when its day begins: it sells yesterday's too.
     const today = zone === null ? at.subtract({ days: 1 }) : at;
     return { today: today.toString(), last: today.add({ days: 366 }).toString() };
@@ -38,14 +44,16 @@ export function createWorld(products: readonly SandboxProduct[], clock: Clock, {
     experiences: () => {
       const members = new Map<number, number[]>();
       for (const { id, experience_ids, withdrawn } of products) {
-        for (const experience of withdrawn ? [] : experience_ids) members.set(experience, [...(members.get(experience) ?? []), id]);
+        for (const experience of withdrawn ? [] : experience_ids)
+          members.set(experience, [...(members.get(experience) ?? []), id]);
       }
       return new Map([...members].sort(([a], [b]) => a - b));
     },
     dates,
     days: (product, from, to, currency) => {
       const { today, last } = dates(product);
-      const [first, end] = [from < today ? today : from, to > last ? last : to];
+      const [first = from] = [from, today].sort().reverse();
+      const [end = to] = [to, last].sort();
       const state = mood();
       const days: CalendarDay[] = [];
       for (let at = Date.parse(first); at <= Date.parse(end); at += dayMs) {

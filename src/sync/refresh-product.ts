@@ -53,7 +53,9 @@ export function afterStore(
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
   if (detail_doubted) {
-    const kinds = productKinds(policy.extent).filter(({ resource, edition }) => resource === 'product_detail' && edition === language);
+    const kinds = productKinds(policy.extent).filter(
+      ({ resource, edition }) => resource === 'product_detail' && edition === language,
+    );
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'list-entry-changed');
   }
 }

@@ -1,20 +1,39 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/clock.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** One `Error:`, one `Try:`, no stack, and the documented exit code. */
-async function refuses(args: readonly string[], code: number, says: RegExp, { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+async function refuses(
+  args: readonly string[],
+  code: number,
+  says: RegExp,
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+) {
   const ran = await runCli(args, { cwd, env });
   expect(ran.stderr).toMatch(says);
-  expect({ code: ran.code, errors: ran.stderr.match(/^Error: /gm)?.length, tries: ran.stderr.match(/^Try: /gm)?.length }).toEqual({ code, errors: 1, tries: 1 });
+  expect({
+    code: ran.code,
+    errors: ran.stderr.match(/^Error: /gm)?.length,
+    tries: ran.stderr.match(/^Try: /gm)?.length,
+  }).toEqual({ code, errors: 1, tries: 1 });
   expect(ran.stderr).not.toMatch(/^ {4}at /m);
 }
 
@@ -48,7 +67,10 @@ describe('a secret file', () => {
     using directory = temporaryDirectory();
     const config = house(directory.path, undefined, withKey({}));
     await refuses(['--config', config, 'config', 'check'], 78, /there is no key/, { cwd: directory.path });
-    const ran = await runCli(['--config', config, 'config', 'show'], { cwd: directory.path, env: { CATALOGUED_API_KEY: 'canary-4711' } });
+    const ran = await runCli(['--config', config, 'config', 'show'], {
+      cwd: directory.path,
+      env: { CATALOGUED_API_KEY: 'canary-4711' },
+    });
     expect(ran.code).toBe(0);
     expect(ran.stdout + ran.stderr).not.toContain('canary-4711');
     expect(ran.stdout).toMatch(/\(api_key\) +sha256:[0-9a-f]{8} +environment/);
@@ -60,7 +82,11 @@ describe('the mirror', () => {
     using directory = temporaryDirectory();
     const file = join(directory.path, 'file');
     writeFileSync(file, '');
-    const mirror = { path: join(file, 'mirror.db'), inbox_path: join(directory.path, 's', 'i.db'), state_dir: join(directory.path, 's') };
+    const mirror = {
+      path: join(file, 'mirror.db'),
+      inbox_path: join(directory.path, 's', 'i.db'),
+      state_dir: join(directory.path, 's'),
+    };
     const config = house(directory.path, undefined, { mirror });
     await refuses(['--config', config, 'run'], 77, /not a directory/, { cwd: directory.path });
   });
@@ -73,14 +99,26 @@ describe('the mirror', () => {
   });
 
   it.each<[string, (path: string, backup: string) => void, RegExp]>([
-    ['of another program', (path) => database(path, 'PRAGMA application_id = 7; CREATE TABLE t (a)'), /not a mirror of catalogued/],
-    ['of a newer catalogued', (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`), /newer catalogued \(schema 99/],
+    [
+      'of another program',
+      (path) => database(path, 'PRAGMA application_id = 7; CREATE TABLE t (a)'),
+      /not a mirror of catalogued/,
+    ],
+    [
+      'of a newer catalogued',
+      (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
+      /newer catalogued \(schema 99/,
+    ],
     ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is damaged: it is not a SQLite file/],
-    ['that is empty beside a backup', (path, backup) => {
-      writeFileSync(path, '');
-      mkdirSync(backup);
-      writeFileSync(join(backup, 'mirror-1.db'), 'x');
-    }, /it is empty, and there is a backup/],
+    [
+      'that is empty beside a backup',
+      (path, backup) => {
+        writeFileSync(path, '');
+        mkdirSync(backup);
+        writeFileSync(join(backup, 'mirror-1.db'), 'x');
+      },
+      /it is empty, and there is a backup/,
+    ],
   ])('%s is refused untouched', async (_, prepare, says) => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'mirror', 'mirror.db');
@@ -98,7 +136,8 @@ describe('the mirror', () => {
     expect((await runCli(['--config', config, 'resync', '--all', '--wait'], { cwd: directory.path })).code).toBe(0);
     const path = join(directory.path, 'mirror', 'mirror.db');
     const fd = openSync(path, 'r+');
-    for (let page = 20; page < statSync(path).size / 4096; page += 7) writeSync(fd, Buffer.alloc(2048, 0xab), 0, 2048, page * 4096);
+    for (let page = 20; page < statSync(path).size / 4096; page += 7)
+      writeSync(fd, Buffer.alloc(2048, 0xab), 0, 2048, page * 4096);
     closeSync(fd);
     await refuses(['--config', config, 'run'], 65, /is damaged/, { cwd: directory.path });
   });
@@ -124,10 +163,22 @@ describe('a second process', () => {
   it('with another inbox refuses the mirror', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
-    expect((await runCli(['--config', house(directory.path, sandbox.url), 'resync', '--images', '--wait'], { cwd: directory.path })).code).toBe(0);
+    expect(
+      (
+        await runCli(['--config', house(directory.path, sandbox.url), 'resync', '--images', '--wait'], {
+          cwd: directory.path,
+        })
+      ).code,
+    ).toBe(0);
     const other = join(directory.path, 'other');
-    const mirror = { path: join(directory.path, 'mirror', 'mirror.db'), inbox_path: join(other, 'inbox.db'), state_dir: other };
-    await refuses(['--config', house(directory.path, sandbox.url, { mirror }), 'run'], 78, /belongs to another inbox/, { cwd: directory.path });
+    const mirror = {
+      path: join(directory.path, 'mirror', 'mirror.db'),
+      inbox_path: join(other, 'inbox.db'),
+      state_dir: other,
+    };
+    await refuses(['--config', house(directory.path, sandbox.url, { mirror }), 'run'], 78, /belongs to another inbox/, {
+      cwd: directory.path,
+    });
   });
 });
 
@@ -140,7 +191,9 @@ describe('a port in use', () => {
     const token = join(directory.path, 'token');
     writeFileSync(token, 'admin-token', { mode: 0o600 });
     const admin = { listen: `127.0.0.1:${port}`, token_file: token };
-    await refuses(['--config', house(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, { cwd: directory.path });
+    await refuses(['--config', house(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, {
+      cwd: directory.path,
+    });
     await refuses(['sandbox', '--products', '5', '--port', String(port)], 74, /it is in use/, { cwd: directory.path });
     await new Promise((resolve) => server.close(resolve));
   });

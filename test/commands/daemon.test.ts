@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -35,13 +35,19 @@ describe('a running daemon', () => {
     const calls = sandbox.calls.counts().calls;
     const [first] = sandbox.world.visible();
     const one = ['resync', '--product', String(first?.id), '--availability', '--from', '2026-01-01', '--wait'];
-    expect(await runCli(['--config', config, ...one], options)).toMatchObject({ code: 0, stdout: expect.stringContaining('All 3 records refreshed') });
+    expect(await runCli(['--config', config, ...one], options)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('All 3 records refreshed'),
+    });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
     const dry = await runCli(['--config', config, 'resync', '--all', '--dry-run', '--json'], options);
     expect(JSON.parse(dry.stdout)).toMatchObject({ calls: 74, records: { availability: 36, product_detail: 12 } });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
     const unknown = await runCli(['--config', config, 'resync', '--product', '1', '--checkout'], options);
-    expect(unknown).toMatchObject({ code: 64, stderr: expect.stringMatching(/^Error: not in the mirror: product 1\nTry: /) });
+    expect(unknown).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/^Error: not in the mirror: product 1\nTry: /),
+    });
 
     const status = await runCli(['--config', config, 'status', '--json'], options);
     expect(status.code).toBe(0);
@@ -50,9 +56,12 @@ describe('a running daemon', () => {
     const { code, stdout, stderr } = await daemon.ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).not.toContain('the-key');
-    expect(stdout.trim().split('\n').map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
-      expect.arrayContaining(['daemon started', 'pass ended', 'resync requested', 'daemon stopping']),
-    );
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ).toEqual(expect.arrayContaining(['daemon started', 'pass ended', 'resync requested', 'daemon stopping']));
   });
 
   it('goes on where it was killed', async () => {

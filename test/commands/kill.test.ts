@@ -5,10 +5,10 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { compare } from '../oracle/oracle.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { compare } from '../oracle/oracle.ts';
 
 const seed = Number(process.env.CATALOGUED_TEST_SEED ?? 1);
 const products = 80;

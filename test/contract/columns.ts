@@ -91,7 +91,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     product_id: id,
     date,
     currency,
-    state: 'text: available, sold_out, or not_on_sale while the product is not sellable; a date never fetched has no row',
+    state:
+      'text: available, sold_out, or not_on_sale while the product is not sellable; a date never fetched has no row',
     lowest_price: money('sold out, or no exact price'),
     max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
     availability: 'integer, tickets of the date; null: sold out, or not said',

@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { contractVersion } from '../../src/mirror/mirror.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { contract } from './columns.ts';
 
 function viewsThatStand(): Record<string, string[]> {
   using test = testMirror();
   const names = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
   return Object.fromEntries(
-    names.map(({ name }) => [name, test.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).map((column) => column.name)]),
+    names.map(({ name }) => [
+      name,
+      test.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', name).map((column) => column.name),
+    ]),
   );
 }
 
@@ -35,7 +38,10 @@ describe('schema/contract.json', () => {
         const types = db.prepare<[], string>(`SELECT DISTINCT typeof("${column}") FROM "${view}"`).pluck().all();
         const type = /^\w+/.exec(meaning)?.[0] ?? '';
         const allowed = [type, ...(type === 'real' ? ['integer'] : []), ...(meaning.includes('null:') ? ['null'] : [])];
-        expect(types.filter((found) => !allowed.includes(found)), `${view}.${column}`).toEqual([]);
+        expect(
+          types.filter((found) => !allowed.includes(found)),
+          `${view}.${column}`,
+        ).toEqual([]);
       }
     }
     db.close();

@@ -17,7 +17,10 @@ export interface RunningCli {
   said(text: string | RegExp): Promise<string>;
 }
 
-export function startCli(args: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }): RunningCli {
+export function startCli(
+  args: readonly string[],
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+): RunningCli {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
 import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 
 /** A directory that is gone when the test is over. */
@@ -18,7 +18,7 @@ export interface TestMirror extends Disposable {
   all<Row>(sql: string, ...values: unknown[]): Row[];
 }
 
-export function testMirrorOptions(directory: string): MirrorOptions {
+function testMirrorOptions(directory: string): MirrorOptions {
   return {
     path: join(directory, 'mirror', 'mirror.db'),
     pair_id: 'pair',

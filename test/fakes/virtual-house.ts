@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Wiring, wire } from '../../src/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';

@@ -26,8 +26,12 @@ const state = async (id: number) =>
 const { differences, first, products, rows } = await compare(db, ids, state, { language, currency, now: Date.now() });
 db.close();
 
-const counted = Object.entries(rows).map(([view, count]) => `  ${view.padEnd(22)} ${count.toLocaleString('en-US').padStart(12)} rows`);
-process.stdout.write(`${products.toLocaleString('en-US')} products compared, every column of:\n${counted.join('\n')}\n`);
+const counted = Object.entries(rows).map(
+  ([view, count]) => `  ${view.padEnd(22)} ${count.toLocaleString('en-US').padStart(12)} rows`,
+);
+process.stdout.write(
+  `${products.toLocaleString('en-US')} products compared, every column of:\n${counted.join('\n')}\n`,
+);
 for (const each of first) process.stdout.write(`  ${each}\n`);
 process.stdout.write(`${differences.toLocaleString('en-US')} differences\n`);
 process.exitCode = differences === 0 ? 0 : 1;

@@ -11,7 +11,10 @@ export type Expected = Record<string, Row[]>;
 /** Columns that say when something was read: only their plausibility can be compared. */
 export const readAtColumns = new Set(['checked_at', 'changed_at', 'verified_at', 'expires_at', 'stale']);
 
-export function expectedRows(state: ProductState, { language, currency }: { language: string; currency: string }): Expected {
+export function expectedRows(
+  state: ProductState,
+  { language, currency }: { language: string; currency: string },
+): Expected {
   const { product_id } = state;
   if (!state.visible) return {};
   const { detail, entry, checkout_information: checkout } = state;

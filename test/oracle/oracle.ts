@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/state.ts';
-import { type Expected, expectedRows, readAtColumns, type Row } from './expected.ts';
+import { type Expected, expectedRows, type Row, readAtColumns } from './expected.ts';
 
 /** What the comparison found: the first differing rows, and how much was compared. */
 export interface Comparison {
@@ -47,7 +47,9 @@ export async function compare(
     comparison.differences += 1;
     if (comparison.first.length < 5) comparison.first.push(text);
   };
-  const views = Object.keys(keys).map((view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const);
+  const views = Object.keys(keys).map(
+    (view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const,
+  );
   for (const product_id of product_ids) {
     const expected = expectedRows(await stateOf(product_id), question);
     for (const [view, select] of views) {
@@ -59,7 +61,8 @@ export async function compare(
   }
   const known = new Set(product_ids);
   const mirrored = db.prepare<[], number>('SELECT product_id FROM products').pluck().all();
-  for (const id of mirrored) if (!known.has(id)) differ(`products: ${id} is mirrored, and the service does not show it`);
+  for (const id of mirrored)
+    if (!known.has(id)) differ(`products: ${id} is mirrored, and the service does not show it`);
   for (const { resource, tier, kept } of db.prepare<[], Row>('SELECT resource, tier, kept FROM freshness').all()) {
     if (kept !== 1) differ(`freshness: ${resource} ${tier ?? ''} is not kept`);
   }
@@ -68,7 +71,13 @@ export async function compare(
   return comparison;
 }
 
-function compareView(view: string, found: Row[], wanted: Expected[string], now: number, differ: (text: string) => void): void {
+function compareView(
+  view: string,
+  found: Row[],
+  wanted: Expected[string],
+  now: number,
+  differ: (text: string) => void,
+): void {
   const columns = keys[view] ?? [];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
@@ -93,8 +102,14 @@ function compareRow(view: string, found: Row, wanted: Row, now: number, differ: 
       differ(`${view}.${column}: nobody says what it must be`);
       continue;
     }
-    const same = column === 'document' ? canonical(JSON.parse(String(value))) === canonical(wanted[column]) : value === wanted[column];
-    if (!same) differ(`${view}.${column} of ${JSON.stringify({ ...found, document: undefined }).slice(0, 160)}: must be ${JSON.stringify(wanted[column])?.slice(0, 160)}`);
+    const same =
+      column === 'document'
+        ? canonical(JSON.parse(String(value))) === canonical(wanted[column])
+        : value === wanted[column];
+    if (!same)
+      differ(
+        `${view}.${column} of ${JSON.stringify({ ...found, document: undefined }).slice(0, 160)}: must be ${JSON.stringify(wanted[column])?.slice(0, 160)}`,
+      );
   }
   for (const column of Object.keys(wanted)) if (!(column in found)) differ(`${view}: there is no column ${column}`);
 }

@@ -13,7 +13,9 @@ it('PHP, Python, the sqlite3 shell and Node read the same slots from the live fi
   const { path } = house.wiring.mirror;
   const db = openMirrorForReading(path);
   const { product_id } = db
-    .prepare<[], { product_id: number }>('SELECT product_id FROM availability_slots GROUP BY product_id ORDER BY count(*) DESC LIMIT 1')
+    .prepare<[], { product_id: number }>(
+      'SELECT product_id FROM availability_slots GROUP BY product_id ORDER BY count(*) DESC LIMIT 1',
+    )
     .get() ?? { product_id: 0 };
   const sql = `SELECT ${columns} FROM availability_slots WHERE product_id = ${product_id} AND currency = 'EUR' ORDER BY date, time, variant_id`;
   const rows = db.prepare(sql).raw().all() as unknown[][];

@@ -1,12 +1,17 @@
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/files.ts';
-import { compare } from '../oracle/oracle.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
+import { compare } from '../oracle/oracle.ts';
 
 it('every language and currency that is configured is mirrored, and equals what the service shows in it', async () => {
   await using house = await virtualHouse({ products: 30 });
   const { base_url } = house.wiring.config.service;
-  const service = { base_url, languages: ['en', 'nl'], currencies: ['EUR', 'JPY', 'KWD'], profile: { authorization: { header: null } } };
+  const service = {
+    base_url,
+    languages: ['en', 'nl'],
+    currencies: ['EUR', 'JPY', 'KWD'],
+    profile: { authorization: { header: null } },
+  };
   await using both = await virtualHouse({ products: 30 }, { service });
   await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
   const db = openMirrorForReading(both.wiring.mirror.path);
@@ -26,7 +31,12 @@ it('every language and currency that is configured is mirrored, and equals what 
       },
     } as unknown as typeof db;
   };
-  for (const [language, currency] of [['en', 'EUR'], ['nl', 'EUR'], ['en', 'JPY'], ['en', 'KWD']] as const) {
+  for (const [language, currency] of [
+    ['en', 'EUR'],
+    ['nl', 'EUR'],
+    ['en', 'JPY'],
+    ['en', 'KWD'],
+  ] as const) {
     const state = async (id: number) => {
       const shown = both.sandbox.state(id, { language, currency, horizon: 92 });
       const primary = both.sandbox.state(id, { language, currency: 'EUR', horizon: 92 });
@@ -35,8 +45,14 @@ it('every language and currency that is configured is mirrored, and equals what 
       const enriched = language === 'en' ? shown.availability_variants : [];
       return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched };
     };
-    const found = await compare(only(language, currency), ids, state, { language, currency, now: Math.max(both.clock.now(), Date.now()) });
-    const expected = found.first.filter((line) => !line.startsWith('products.currency') && !line.startsWith('products.from_price'));
+    const found = await compare(only(language, currency), ids, state, {
+      language,
+      currency,
+      now: Math.max(both.clock.now(), Date.now()),
+    });
+    const expected = found.first.filter(
+      (line) => !line.startsWith('products.currency') && !line.startsWith('products.from_price'),
+    );
     expect(expected, `${language}/${currency}`).toEqual([]);
     expect(found.products).toBe(30);
   }

@@ -1,14 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { openMirrorForReading } from '../../src/mirror/files.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { pass } from '../../src/sync/engine.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
 function cells({ wiring }: VirtualHouse): unknown[] {
   const db = openMirrorForReading(wiring.mirror.path);
-  const views = ['products', 'product_prices', 'product_tags', 'product_experiences', 'checkout_information', 'variants', 'images', 'availability_days', 'availability_slots'];
+  const views = [
+    'products',
+    'product_prices',
+    'product_tags',
+    'product_experiences',
+    'checkout_information',
+    'variants',
+    'images',
+    'availability_days',
+    'availability_slots',
+  ];
   const rows = views.map((view) =>
     db
       .prepare<[], Record<string, unknown>>(`SELECT * FROM ${view}`)
@@ -36,7 +46,11 @@ describe('a read that cannot be used', () => {
     ['another content type', { kind: 'wrong-type' }, 'not-json-type'],
     ['a 500', { kind: 'status', status: 500 }, 'status-500'],
     ['a broken connection', { kind: 'reset' }, 'reset'],
-    ['a 404', { kind: 'status', status: 404, body: '{"success":false,"error_code":"not_found","message":"No."}' }, 'not_found'],
+    [
+      'a 404',
+      { kind: 'status', status: 404, body: '{"success":false,"error_code":"not_found","message":"No."}' },
+      'not_found',
+    ],
   ];
   it.each(faults)('(%s) keeps the old copy and is counted', async (_, fault, code) => {
     await using house = await virtualHouse({ products: 5 });
@@ -81,7 +95,9 @@ it('an account that lost its images is held: none goes before its 14 days', asyn
   requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
   await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(count.get()).toBe(before);
-  expect(house.log.lines().map(({ msg }) => msg)).toContain('every product of a list page lost its images: held until they expire');
+  expect(house.log.lines().map(({ msg }) => msg)).toContain(
+    'every product of a list page lost its images: held until they expire',
+  );
   db.close();
 });
 

@@ -24,7 +24,8 @@ const planted = {
   product_experiences: `UPDATE product SET venue_id = 1 WHERE product_id = ${first}`,
   checkout_information: `UPDATE checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE variant SET merged_document = '{}' WHERE product_id = ${first}`,
-  images: 'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
+  images:
+    'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
   availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
   bookable_days: `DELETE FROM availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM availability_span s WHERE s.product_id = ${first})`,
   availability_slots: `UPDATE day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = 1`,
