@@ -151,47 +151,40 @@ WHERE p.withdrawn_at IS NULL
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
     ORDER BY z.valid_from DESC LIMIT 1), date('now', '-12 hours'));
 
--- One arm a kind of row, each grouped in the order of the promises, so that nothing is sorted.
+-- One arm a kind of row, each grouped in the order of the promises, so that nothing is sorted. A row that was never
+-- read is stale; an image past its hard limit is expired instead.
 CREATE VIEW freshness AS
-SELECT q.resource, NULLIF(q.tier, '') AS tier, count(*) AS records,
-  sum(n.now < t.stale_at) AS fresh,
-  sum(n.now >= t.stale_at) AS stale,
-  0 AS expired,
-  min(t.checked_at) AS oldest_checked_at,
-  q.promise_ms,
-  sum(n.now >= t.stale_at) = 0 AS kept
-FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-CROSS JOIN promise q
-CROSS JOIN product_text t
-CROSS JOIN product p ON p.product_id = t.product_id
-WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
-GROUP BY q.resource, q.tier
-UNION ALL
-SELECT q.resource, NULLIF(q.tier, ''), count(*),
-  sum(p.images_verified_at IS NOT NULL AND n.now < p.images_verified_at + q.promise_ms AND n.now >= p.images_verified_at - 86400000),
-  sum(p.images_verified_at IS NOT NULL AND n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000),
-  sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
-  min(COALESCE(p.images_verified_at, 0)),
-  q.promise_ms,
-  sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + q.promise_ms OR n.now < p.images_verified_at - 86400000) = 0
-FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-CROSS JOIN promise q
-CROSS JOIN product p
-WHERE q.resource = 'images' AND p.withdrawn_at IS NULL
-GROUP BY q.resource, q.tier
-UNION ALL
-SELECT q.resource, NULLIF(q.tier, ''), count(*),
-  sum(r.fetched_at IS NOT NULL AND n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END),
-  sum(r.fetched_at IS NULL OR n.now >= CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END),
-  0,
-  min(COALESCE(r.fetched_at, 0)),
-  q.promise_ms,
-  sum(r.fetched_at IS NULL OR n.now >= CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END) = 0
-FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-CROSS JOIN promise q
-CROSS JOIN record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
-WHERE q.resource NOT IN ('products', 'images')
-GROUP BY q.resource, q.tier;
+SELECT resource, NULLIF(tier, '') AS tier, records, records - stale - expired AS fresh, stale, expired, oldest_checked_at,
+  promise_ms, stale + expired = 0 AS kept
+FROM (
+  SELECT q.resource, q.tier, count(*) AS records, sum(n.now >= t.stale_at) AS stale, 0 AS expired,
+    min(t.checked_at) AS oldest_checked_at, q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN product_text t
+  CROSS JOIN product p ON p.product_id = t.product_id
+  WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    COALESCE(sum(n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000), 0),
+    sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
+    min(COALESCE(p.images_verified_at, 0)), q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN product p
+  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END), 0),
+    0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
+  WHERE q.resource NOT IN ('products', 'images')
+  GROUP BY q.resource, q.tier
+);
 
 CREATE VIEW mirror_info AS
 SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at
