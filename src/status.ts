@@ -1,3 +1,4 @@
+import { CataloguedError, exitCodes } from './errors.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -11,6 +12,19 @@ export interface LiveStatus {
   readonly unreachable_since: number | null;
   /** The service's words, where it refuses the key. */
   readonly key_refused: string | null;
+}
+
+/** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */
+const patienceMs = 5 * 60 * 1000;
+
+/** The refusal of a command that waits, where the service asked for a long pause; else null. */
+export function throttledTooLong({ not_before, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (not_before === null || unreachable_since !== null || not_before - now < patienceMs) return null;
+  const minutes = Math.ceil((not_before - now) / 60_000);
+  return new CataloguedError('throttled', `the service asks to wait for ${minutes} minutes`, {
+    exitCode: exitCodes.retryLater,
+    hint: 'run the same command later: it goes on where this one ended',
+  });
 }
 
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {

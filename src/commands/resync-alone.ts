@@ -3,7 +3,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { LiveStatus } from '../status.ts';
-import { liveStatus } from '../status.ts';
+import { liveStatus, throttledTooLong } from '../status.ts';
 import { pass } from '../sync/engine.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
@@ -99,8 +99,8 @@ async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number,
       { phase, done: job.records - job.left, total: job.records, calls: live.calls, note: noteOf(live, now, visible) },
       now,
     );
-    const unreachable = unreachableTooLong(live, now);
-    if (unreachable !== null) stop.abort(unreachable);
+    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now);
+    if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
 }

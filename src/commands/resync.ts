@@ -6,6 +6,7 @@ import { isDate } from '../domain/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
+import { type LiveStatus, throttledTooLong } from '../status.ts';
 import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import { wire } from '../wiring.ts';
 import type { Io } from './io.ts';
@@ -124,13 +125,15 @@ async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock
   const printer = progressPrinter(io);
   for (;;) {
     const job = await client.call<JobState>('GET', `/v1/jobs/${job_id}`);
-    const status = await client.call<{ daemon: { calls: number } }>('GET', '/v1/status');
+    const status = await client.call<{ daemon: LiveStatus }>('GET', '/v1/status');
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {
         exitCode: exitCodes.retryLater,
         hint: 'start it again: what was finished is not fetched twice',
       });
     }
+    const refusal = throttledTooLong(status.daemon, clock.now());
+    if (refusal !== null) throw refusal;
     const done = job.records - job.left;
     printer.show(
       { phase: `job ${job_id}`, done, total: job.records, calls: status.daemon.calls, note: null },

@@ -12,7 +12,7 @@ const imageHost = 'https://images.sandbox.invalid/images/content';
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
 /** A text in a language: English as it stands, every other marked, so that a mix-up shows. */
-function translate(text: string, language: string): string {
+export function translate(text: string, language: string): string {
   return language === 'en' ? text : `${text} [${language}]`;
 }
 

@@ -5,6 +5,7 @@ import {
   productDetail,
   productEntry,
   productVariants,
+  translate,
 } from './answers.ts';
 import { dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
@@ -28,7 +29,7 @@ export interface RouteOptions {
   onPage(position: number): void;
 }
 
-const pattern = /^\/v2\/(products|experiences)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
+const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
 /** The read endpoints of the specification and of service-facts.md. */
 export function route(world: World, url: URL, options: RouteOptions): Answer {
@@ -40,6 +41,8 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
   if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
   if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
   if (resource === 'experiences' && part === undefined) return experiences(world, query, id, language, currency);
+  if (resource === 'cities' || resource === 'countries' || resource === 'tags')
+    return reference(world, resource, query, language);
   if (resource !== 'products' || (part === undefined && !options.detail))
     return error(404, 'not_found', 'There is nothing here.');
   const product = world.find(Number(id));
@@ -116,6 +119,34 @@ function experiences(
     'experiences',
     cut.map(([each, members]) => experience(each, members, language, currency)),
     { page, size, total: all.size },
+  );
+}
+
+/** The reference lists, made from what the products name. */
+function reference(
+  world: World,
+  resource: 'cities' | 'countries' | 'tags',
+  query: URLSearchParams,
+  language: string,
+): Answer {
+  const rows = new Map<number, object>();
+  for (const { city_id, country_id, place, tag_ids } of world.visible()) {
+    const country = { country_id: String(country_id), country_name: translate(place.country, language) };
+    if (resource === 'cities')
+      rows.set(city_id, { id: String(city_id), name: translate(place.city, language), ...country });
+    if (resource === 'countries') rows.set(country_id, { id: String(country_id), name: country.country_name });
+    if (resource === 'tags')
+      for (const id of tag_ids)
+        rows.set(id, { id: String(id), name: translate(`Tag ${id}`, language), type_name: 'theme' });
+  }
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const { page, size } = paging;
+  const cut = [...rows].sort(([a], [b]) => a - b).slice((page - 1) * size, page * size);
+  return paged(
+    resource,
+    cut.map(([, row]) => JSON.stringify(row)),
+    { page, size, total: rows.size },
   );
 }
 

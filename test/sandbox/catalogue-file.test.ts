@@ -1,0 +1,48 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { readCatalogue } from '../../src/sandbox/catalogue-file.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+const data = fileURLToPath(new URL('../../../shared/data/', import.meta.url));
+
+describe.runIf(existsSync(data))('real data', () => {
+  it('is served, mirrored and found equal: a sample of 40 products', async () => {
+    const catalogue = readCatalogue(join(data, 'catalogue-sample.json'));
+    expect(catalogue).toHaveLength(600);
+    await using house = await virtualHouse({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    expect(await house.compare()).toMatchObject({ differences: 0, first: [], products: 40 });
+  });
+
+  it.each(['recorded-product_en_usd.json', 'recorded-product_nl_eur.json'])(
+    '%s: every member of a recorded answer is found in the mirror',
+    async (name) => {
+      const [entry] = readCatalogue(join(data, name));
+      await using house = await virtualHouse({ catalogue: entry === undefined ? [] : [entry] });
+      await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+      const db = openMirrorForReading(house.wiring.mirror.path);
+      const { images, ...rest } = (entry?.recorded ?? {}) as Record<string, unknown>;
+      const document = db.prepare<[], string>('SELECT document FROM products').pluck().get();
+      expect(JSON.parse(document ?? '')).toEqual(rest);
+      const shown = db.prepare<[], string>('SELECT document FROM images ORDER BY position').pluck().all();
+      expect(shown.map((image) => JSON.parse(image) as unknown)).toEqual(images);
+      db.close();
+    },
+  );
+});
+
+it.each([
+  ['not json', /is not JSON/],
+  ['[]', /has no entries/],
+  ['[{"id":"1"}]', /entry 0 is neither/],
+  ['{"products":[]}', /entry 0 is neither/],
+])('a catalogue of %s is refused', (text, says) => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'catalogue.json');
+  writeFileSync(path, text);
+  expect(() => readCatalogue(path)).toThrow(says);
+});
