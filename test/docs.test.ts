@@ -51,7 +51,9 @@ describe('the README', () => {
         name.split('.').map((_, length, parts) => parts.slice(0, length + 1).join('.')),
       ),
     );
-    const named = [...readme.matchAll(/`((?:cadence|service|budget|mirror)\.(?!db`)[a-z_.]+)`/g)].map(([, key = '']) => key);
+    const named = [...readme.matchAll(/`((?:cadence|service|budget|mirror)\.(?!db`)[a-z_.]+)`/g)].map(
+      ([, key = '']) => key,
+    );
     expect(named.filter((key) => !keys.has(key))).toEqual([]);
     const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, file = '']) => file);
     expect(links.length).toBeGreaterThan(10);
