@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { contractVersion } from '../../src/mirror/mirror.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 import { contract } from './columns.ts';
@@ -32,7 +32,7 @@ describe('schema/contract.json', () => {
   it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
     await using house = await virtualHouse({ products: 40 });
     await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const db = openMirrorForReading(house.wiring.mirror.path);
+    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
     for (const [view, columns] of Object.entries(contract.columns)) {
       for (const [column, meaning] of Object.entries(columns)) {
         const types = db.prepare<[], string>(`SELECT DISTINCT typeof("${column}") FROM "${view}"`).pluck().all();

@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { readCatalogue } from '../../src/sandbox/catalogue-file.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 
@@ -24,7 +24,7 @@ describe.runIf(existsSync(data))('real data', () => {
       const [entry] = readCatalogue(join(data, name));
       await using house = await virtualHouse({ catalogue: entry === undefined ? [] : [entry] });
       await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-      const db = openMirrorForReading(house.wiring.mirror.path);
+      const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
       const { images, ...rest } = (entry?.recorded ?? {}) as Record<string, unknown>;
       const document = db.prepare<[], string>('SELECT document FROM products').pluck().get();
       expect(JSON.parse(document ?? '')).toEqual(rest);

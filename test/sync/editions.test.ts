@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 import { compare } from '../oracle/oracle.ts';
 
@@ -14,7 +14,7 @@ it('every language and currency that is configured is mirrored, and equals what 
   };
   await using both = await virtualHouse({ products: 30 }, { service });
   await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
-  const db = openMirrorForReading(both.wiring.mirror.path);
+  const db = openMirrorAt(both.wiring.mirror.path, both.clock.now());
   const ids = house.sandbox.world.visible().map(({ id }) => id);
   const only = (language: string, currency: string) => {
     // The oracle speaks of one edition: it sees a file through a filter of that edition.
@@ -48,7 +48,7 @@ it('every language and currency that is configured is mirrored, and equals what 
     const found = await compare(only(language, currency), ids, state, {
       language,
       currency,
-      now: Math.max(both.clock.now(), Date.now()),
+      now: both.clock.now(),
     });
     const expected = found.first.filter(
       (line) => !line.startsWith('products.currency') && !line.startsWith('products.from_price'),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
-function cells({ wiring }: VirtualHouse): unknown[] {
-  const db = openMirrorForReading(wiring.mirror.path);
+function cells({ wiring, clock }: VirtualHouse): unknown[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
   const views = [
     'products',
     'product_prices',
@@ -88,7 +88,7 @@ describe('a read that cannot be used', () => {
 it('an account that lost its images is held: none goes before its 14 days', async () => {
   await using house = await virtualHouse({ products: 30 });
   await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const db = openMirrorForReading(house.wiring.mirror.path);
+  const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
   const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
   const before = count.get();
   for (const product of house.sandbox.products()) product.images = [];
