@@ -4,8 +4,9 @@ import { quarantineAfter } from './domain/backoff.ts';
 import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { readStatus } from './mirror/status.ts';
-import { everySecond } from './schedule.ts';
+import { every } from './schedule.ts';
 import { liveStatus } from './status.ts';
+import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
@@ -52,6 +53,15 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     }
   }
 
+  /** The disk fails under it: the daemon cannot go on. */
+  async function guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      broken.reject(error);
+    }
+  }
+
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
@@ -67,7 +77,9 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       job: (job_id) => mirror.jobs.find(job_id),
     }),
   );
-  stack.use(everySecond(tick));
+  stack.use(every('second', tick));
+  stack.use(every('minute', () => guarded(() => runChores(ports, stopping.signal))));
+  stack.use(every('hour', () => guarded(() => sortIntoCategories(ports, stopping.signal))));
   stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
   const closing = stack.move();
   return {

@@ -2,15 +2,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
-import { windows } from './domain/availability.ts';
-import type { Resource } from './domain/record.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
 import { type Mirror, openMirror } from './mirror/mirror.ts';
+import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
 import { acquireLock } from './sqlite/lock.ts';
-import type { Policy, SyncPorts } from './sync/ports.ts';
+import type { Ports } from './sync/ports.ts';
 import { prepareRecords } from './sync/prepare.ts';
 import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
@@ -28,7 +27,7 @@ export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly limiter: Limiter;
-  readonly ports: Omit<SyncPorts, 'progressed'>;
+  readonly ports: Ports;
   /** How many records are worked on at a time. */
   readonly workers: number;
 }
@@ -74,8 +73,11 @@ export function wire(
         clock,
         chance,
         burst_statuses: profile.burst_statuses,
+        learned: mirror.budget.learned(),
+        throttled: (learned) => mirror.budget.saveLearned(learned),
       }),
     );
+    stack.defer(() => mirror.budget.saveLearned(limiter.learned()));
     const http = stack.use(
       createHttp({
         base_url: service.base_url,
@@ -111,27 +113,6 @@ export function wire(
     void stack.disposeAsync();
     throw error;
   }
-}
-
-/** What is mirrored and how often it is read, from the configuration. */
-function policyOf(config: Config): Policy {
-  const { service, cadence } = config;
-  const { paths, days_per_request } = service.profile;
-  const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(
-    (resource) => paths[resource] !== null,
-  );
-  return {
-    extent: {
-      languages: service.languages,
-      currencies: service.currencies,
-      windows: windows(cadence.availability, days_per_request),
-      resources: new Set<Resource>([...resources, ...(paths.product === null ? [] : (['product_detail'] as const))]),
-    },
-    cadence,
-    daysPerRequest: days_per_request,
-    excluded: new Set(service.select.exclude_product_ids),
-    included: service.select.include_product_ids,
-  };
 }
 
 /** Verified copies that exist, oldest first. */

@@ -16,6 +16,9 @@ const availability = section({
   ),
   middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe('Up to a month ahead.'),
   far: section({ every: duration('24h', tier) }).describe('The rest of the horizon.'),
+  floor: duration('15m', { min: '1m', max: '6h' }).describe(
+    'Adaptive scheduling reads nothing again earlier than this.',
+  ),
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });

@@ -45,8 +45,10 @@ const mirror = section({
 }, always);
 
 const laneNames = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
+/** What the sweeps are sure of, however much goes on in the lanes before them: together half of the rate. */
+const laneShares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };
 const lanes = section(
-  Object.fromEntries(laneNames.map((name) => [name, share(0)])) as Record<
+  Object.fromEntries(laneNames.map((name) => [name, share(laneShares[name])])) as Record<
     (typeof laneNames)[number],
     ReturnType<typeof share>
   >,
@@ -122,6 +124,14 @@ export const configSchema = z.strictObject(
         .default(10)
         .describe('The ceiling; the rate below it is learned.'),
       concurrency: whole(4, 1, 64).describe('Calls in flight at a time.'),
+      extra_calls: z
+        .number({ error: 'expected a share from 0 to 10' })
+        .min(0, { error: 'expected a share from 0 to 10' })
+        .max(10, { error: 'expected a share from 0 to 10' })
+        .default(0.25)
+        .describe(
+          'Availability reads beyond what its cadences need, as a share of them; adaptive scheduling places them.',
+        ),
       lanes: lanes.describe('Shares of the rate that are reserved.'),
     }).describe('How much may be asked of the service.'),
     receiver: section({

@@ -43,6 +43,12 @@ export function startBudget(ceiling: number, now: number): Budget {
   };
 }
 
+/** What an earlier process had learned, under the ceiling of today: the rate and a pause; whether it is reachable shows anew. */
+export function resumeBudget(learned: Budget, ceiling: number): Budget {
+  const rate = Math.max(Math.min(learned.rate, ceiling), Math.min(floor, ceiling));
+  return { ...learned, rate, ceiling, misses: 0, unreachable_since: null };
+}
+
 /** An answer came that was neither a throttle nor a lost connection: after ten clean seconds the rate goes up. */
 export function afterAnswer(budget: Budget, now: number): Budget {
   const reached = { ...budget, misses: 0, unreachable_since: null };

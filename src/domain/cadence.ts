@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Due, RecordKey, Resource } from './record.ts';
+import { type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
  * When is a record due? Pure functions of the facts and the cadence, without `now`.
@@ -25,23 +26,84 @@ export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' |
   return { at: order, reason: 'never-fetched' };
 }
 
-/**
- * A record that was asked for is due at once: before everything where it is one of a few, else like a fill, so that
- * a large resync does not hold up what a person waits for.
- */
+/** A record that was asked for is due at once: one of a few before everything, one of many in the order of a fill. */
 export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boolean): Due {
   return { at: few ? 0 : dueNeverFetched(key).at, reason: 'requested' };
 }
 
+/** Of its cadence: records are read a little more often, so that a tick and a queue make none late. */
+const period = 0.99;
+/** The latest that a read is planned for, and how far it is moved at a time towards the record's own phase. */
+const latest = 0.995;
+const pullBack = 0.1;
+
 /**
- * A record is due again up to a tenth of its cadence early: never later than promised, and each product at a phase
- * of its own, so that a thousand products filled in one minute are not all due in one minute.
+ * A record is due again once a period, just under its cadence, at a phase of its own: a thousand products filled in one
+ * minute drift apart, by a tenth of the cadence a read at most, until they are spread over all of it. Those that have
+ * come together by a long downtime or a resync drift apart again in the same way.
  */
 export function dueByCadence(key: RecordKey, fetched_at: number, cadence: number): Due {
-  return { at: fetched_at + Math.round(cadence * (1 - 0.1 * phase(key))), reason: 'cadence-elapsed' };
+  const length = cadence * period;
+  const end = fetched_at + cadence * latest;
+  const beyond = modulo(end - phase(key) * length, length);
+  return { at: Math.round(end - Math.min(beyond, cadence * pullBack)), reason: 'cadence-elapsed' };
+}
+
+/** How many reads a record of this cadence has in a span of time. */
+export function readsPerPeriod(span: number, cadence: number): number {
+  return span / (cadence * period);
+}
+
+/** What adaptive scheduling knows when it plans a record's next read. */
+export interface Worth {
+  readonly volatility: Volatility;
+  readonly weight: number;
+  /** The price of a call (price.ts). */
+  readonly price: number;
+  /** Milliseconds: nothing is read again earlier. */
+  readonly floor: number;
+}
+
+/** Due by its cadence, or before that, as soon as a call is worth its price. */
+export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, worth: Worth): Due {
+  const due = dueByCadence(key, fetched_at, cadence);
+  const cap = due.at - fetched_at;
+  const interval = worthwhileInterval(worth.volatility, { ...worth, cap });
+  if (interval >= cap) return due;
+  // Up to a twentieth apart, so that records of the same rate do not stay together.
+  const at = Math.round(
+    fetched_at + interval * (1 - 0.05 * phase({ ...key, product_id: key.product_id + fetched_at })),
+  );
+  return { at, reason: 'likely-changed' };
+}
+
+/** After a change of cadence: as `dueByCadence`, but what would have been due before `now` is spread over one cadence. */
+export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: number, now: number): Due {
+  const due = dueByCadence(key, fetched_at, cadence);
+  return due.at >= now ? due : { ...due, at: Math.round(now + phase(key) * cadence) };
+}
+
+/** How long after it closed a product is looked at again, by what the service expects (specification §6 rule 5). */
+const lookEvery: Readonly<Record<string, number>> = { more_than_month: 7, within_month: 2 };
+const dayMs = 86_400_000;
+
+/**
+ * The next look at a product that is off sale: at the date that `expected_reopening` names, else every few days for the
+ * longer known values, else daily. `null` where the cadence comes before.
+ */
+export function reopeningLook(expected_reopening: string | null, read_at: number, cadence: number): Due | null {
+  const named = expected_reopening === null ? Number.NaN : Date.parse(expected_reopening);
+  const ahead = named - read_at;
+  const every = (lookEvery[expected_reopening ?? ''] ?? 1) * dayMs;
+  const wait = ahead > 0 ? Math.max(every, ahead) : every;
+  return wait < cadence ? { at: read_at + wait, reason: 'reopening-look' } : null;
 }
 
 /** A number in [0, 1) that is the record's own. */
 function phase({ resource, product_id, edition, part }: RecordKey): number {
   return Number.parseInt(hash('sha1', `${resource} ${product_id} ${edition} ${part}`).slice(0, 8), 16) / 2 ** 32;
+}
+
+function modulo(value: number, length: number): number {
+  return value - Math.floor(value / length) * length;
 }

@@ -13,9 +13,21 @@ export type Resource =
 
 /** Why a record is due: the same word in logs, `explain` and tests. */
 export type DueReason =
+  /** Nothing is stored of it. */
   | 'never-fetched'
+  /** Its cadence has passed. */
   | 'cadence-elapsed'
+  /** Before its cadence: by its history it is likely to have changed, and that is worth a call. */
+  | 'likely-changed'
+  /** Its images must be confirmed before their hard limit (specification §1 rule 4). */
+  | 'image-limit'
+  /** It is off sale, and may be back. */
+  | 'reopening-look'
+  /** An order was made, or failed (specification §1 rule 5). */
+  | 'order-recheck'
+  /** Somebody asked for it. */
   | 'requested'
+  /** Its last read failed. */
   | 'retry'
   | 'list-entry-changed'
   | 'sale-status-changed'
@@ -33,6 +45,7 @@ export interface RecordKey {
 
 /** What the mirror knows of a record's reads. Instants are null where it never happened. */
 export interface RecordFacts extends RecordKey {
+  readonly due_at: number;
   readonly due_reason: DueReason;
   readonly fetched_at: number | null;
   readonly changed_at: number | null;
@@ -40,6 +53,9 @@ export interface RecordFacts extends RecordKey {
   /** Failures in a row. */
   readonly failures: number;
   readonly job_id: number | null;
+  /** What its visits taught of its change rate (volatility.ts); null before the second one. */
+  readonly shape: number | null;
+  readonly exposure: number | null;
 }
 
 /** When a record is due, and why. */

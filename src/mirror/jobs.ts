@@ -1,3 +1,4 @@
+import { type Lane, laneIndex } from '../domain/lanes.ts';
 import type { DueReason, RecordKey } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { RecordSelection } from './records.ts';
@@ -19,8 +20,13 @@ export interface JobTable {
   count(selection: RecordSelection): Map<string, number>;
   /** The unfinished job of the same scope, which a kill has interrupted. */
   interrupted(selection: RecordSelection): JobState | null;
-  /** Ties the selected records to a new job; `dueAt` says when each kind is due. */
-  open(selection: RecordSelection, at: number, dueAt: (kind: RecordSelection['kinds'][number]) => number): JobState;
+  /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
+  open(
+    selection: RecordSelection,
+    at: number,
+    lane: Lane,
+    dueAt: (kind: RecordSelection['kinds'][number]) => number,
+  ): JobState;
   find(job_id: number): JobState | null;
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void;
@@ -39,8 +45,8 @@ export function jobTable(db: Database): JobTable {
   const countAll = db.prepare<Bound, number>(`SELECT count(*) FROM record WHERE ${where(all)}`).pluck();
   const countSome = db.prepare<Bound, number>(`SELECT count(*) FROM record WHERE ${where(some)}`).pluck();
   const tie = (products: string) =>
-    db.prepare<Bound & { at: number; reason: DueReason; job_id: number }>(
-      `UPDATE record SET due_at = @at, due_reason = @reason, job_id = @job_id WHERE ${where(products)}`,
+    db.prepare<Bound & { at: number; reason: DueReason; lane: number; job_id: number }>(
+      `UPDATE record SET due_at = @at, due_reason = @reason, lane = @lane, job_id = @job_id WHERE ${where(products)}`,
     );
   const [tieAll, tieSome] = [tie(all), tie(some)];
   const state = 'SELECT j.*, (SELECT count(*) FROM record r WHERE r.job_id = j.job_id) AS left FROM job j';
@@ -80,12 +86,18 @@ export function jobTable(db: Database): JobTable {
       return counts;
     },
     interrupted: (selection) => byScope.get(JSON.stringify(selection)) ?? null,
-    open: (selection, at, dueAt) => {
+    open: (selection, at, lane, dueAt) => {
       const { kinds, product_ids } = selection;
       const job_id = Number(add.run(JSON.stringify(selection), at).lastInsertRowid);
       let records = 0;
       for (const kind of kinds) {
-        const update = { ...bound(kind, product_ids), at: dueAt(kind), reason: 'requested' as const, job_id };
+        const update = {
+          ...bound(kind, product_ids),
+          at: dueAt(kind),
+          reason: 'requested' as const,
+          lane: laneIndex(lane),
+          job_id,
+        };
         records += (product_ids === null ? tieAll : tieSome).run(update).changes;
       }
       size.run(records, job_id);

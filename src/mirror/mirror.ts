@@ -4,12 +4,14 @@ import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '.
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
+import { type BudgetTable, budgetTable } from './budget.ts';
+import { type CategoryTable, categoryTable } from './categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type ProductTables, productTables } from './products.ts';
-import { type StaleAfter, writePromises } from './promises.ts';
+import { type Promised, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { type WalkTable, walkTable } from './walks.ts';
@@ -43,9 +45,11 @@ export interface Mirror extends Disposable {
   readonly records: RecordTable;
   readonly walks: WalkTable;
   readonly jobs: JobTable;
+  readonly budget: BudgetTable;
+  readonly categories: CategoryTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
-  writePromises(cadence: StaleAfter, daysPerRequest: number): boolean;
+  writePromises(promised: Promised, daysPerRequest: number): boolean;
   writeZones(now: number): void;
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
@@ -122,8 +126,10 @@ function mirrorOver(db: Database, path: string): Mirror {
     records: recordTable(db),
     walks: walkTable(db),
     jobs: jobTable(db),
+    budget: budgetTable(db),
+    categories: categoryTable(db),
     transaction: (work) => db.transaction(work).immediate(),
-    writePromises: (cadence, daysPerRequest) => writePromises(db, cadence, daysPerRequest),
+    writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
     writeZones: (now) => writeZones(db, now),
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');

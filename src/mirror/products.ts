@@ -7,7 +7,8 @@ import { imageTable } from './images.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
-type Product = Omit<Tables['product'], 'sellable'>;
+/** Without what is computed, and what is no part of a read. */
+type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at'>;
 type Text = Tables['product_text'];
 
 /** Which read an entry comes from, and what it may say: see `Editions`. */
@@ -37,6 +38,11 @@ export interface KnownProduct {
   readonly timezone: string | null;
   readonly sale_status: SaleStatus;
   readonly has_dynamic_pricing: boolean;
+  readonly expected_reopening: string | null;
+  readonly category: string | null;
+  /** Tickets sold, as counted at `sold_at` (see `soldBy`). */
+  readonly sold: number;
+  readonly sold_at: number | null;
 }
 
 /** Products with their texts, prices, tags and images. Every function runs inside the caller's transaction. */
@@ -47,6 +53,10 @@ export interface ProductTables {
   countImages(product_ids: readonly number[]): number;
   /** All visible products, in ascending order. */
   ids(): number[];
+  /** The next visible products after one, in ascending order. */
+  idsAfter(product_id: number, limit: number): number[];
+  /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
+  imagesVerifiedBefore(at: number, limit: number): number[];
   count(): number;
 }
 
@@ -79,12 +89,22 @@ export function productTables(db: Database): ProductTables {
   const dropTags = db.prepare<[number]>('DELETE FROM product_tag WHERE product_id = ?');
   const addTag = db.prepare<[number, number]>('INSERT INTO product_tag (product_id, tag_id) VALUES (?, ?)');
   const known = db.prepare<[number], Omit<KnownProduct, 'has_dynamic_pricing'> & { has_dynamic_pricing: number }>(
-    `SELECT product_id, timezone, sale_status,
+    `SELECT product_id, timezone, sale_status, expected_reopening, category, sold, sold_at,
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
      FROM product p WHERE product_id = ?`,
   );
   const visible = db
     .prepare<[], number>('SELECT product_id FROM product WHERE withdrawn_at IS NULL ORDER BY product_id')
+    .pluck();
+  const visibleAfter = db
+    .prepare<[number, number], number>(
+      'SELECT product_id FROM product WHERE withdrawn_at IS NULL AND product_id > ? ORDER BY product_id LIMIT ?',
+    )
+    .pluck();
+  const verifiedBefore = db
+    .prepare<[number, number], number>(
+      'SELECT product_id FROM product WHERE withdrawn_at IS NULL AND images_verified_at < ? ORDER BY images_verified_at LIMIT ?',
+    )
     .pluck();
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
   const images = imageTable(db);
@@ -186,6 +206,8 @@ export function productTables(db: Database): ProductTables {
     },
     countImages: images.count,
     ids: () => visible.all(),
+    idsAfter: (product_id, limit) => visibleAfter.all(product_id, limit),
+    imagesVerifiedBefore: (at, limit) => verifiedBefore.all(at, limit),
     count: () => visibleCount.get() ?? 0,
   };
 }

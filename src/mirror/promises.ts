@@ -14,14 +14,24 @@ export interface StaleAfter {
   readonly availability: Tiers;
 }
 
+/** What is promised: of everything, and what categories promise instead. */
+export interface Promised {
+  readonly cadence: StaleAfter;
+  readonly categories: readonly { readonly name: string }[];
+  of(category: string | null): { readonly cadence: StaleAfter };
+}
+
 /**
  * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
  * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed. Inside the caller's transaction.
  */
-export function writePromises(db: Database, cadence: StaleAfter, daysPerRequest: number): boolean {
+export function writePromises(db: Database, { cadence, categories, of }: Promised, daysPerRequest: number): boolean {
   const wanted = promises(cadence, daysPerRequest);
   const stored = db.prepare<[], Tables['promise']>('SELECT * FROM promise ORDER BY resource, tier').all();
-  if (JSON.stringify(stored) === JSON.stringify(wanted)) return false;
+  const told = db.prepare<[], string | null>('SELECT category_cadences FROM budget').pluck().get() ?? '[]';
+  const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
+  if (JSON.stringify(stored) === JSON.stringify(wanted) && told === own) return false;
+  db.prepare<[string]>('UPDATE budget SET category_cadences = ?').run(own);
   db.exec('DELETE FROM promise');
   const add = db.prepare<Tables['promise']>(
     'INSERT INTO promise (resource, tier, promise_ms, first_part, last_part) VALUES (@resource, @tier, @promise_ms, @first_part, @last_part)',
@@ -40,6 +50,9 @@ export function writePromises(db: Database, cadence: StaleAfter, daysPerRequest:
   return true;
 }
 
+/** Beyond every window: a category's horizon may be longer than that of everything. */
+const lastPart = 400;
+
 function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'][] {
   const { near, middle, far, horizon } = cadence.availability;
   const tier = (name: string, promise_ms: number, from: number, to: number) => ({
@@ -47,7 +60,7 @@ function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'
     tier: name,
     promise_ms,
     first_part: Math.floor(from / daysPerRequest),
-    last_part: Math.floor((Math.min(to, horizon) - 1) / daysPerRequest),
+    last_part: Number.isFinite(to) ? Math.floor((Math.min(to, horizon) - 1) / daysPerRequest) : lastPart,
   });
   const plain = (
     ['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images'] as const
@@ -61,7 +74,7 @@ function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'
   const tiers = [
     tier('near', near.every, 0, near.days),
     ...(horizon > near.days ? [tier('middle', middle.every, near.days, middle.days)] : []),
-    ...(horizon > middle.days ? [tier('far', far.every, middle.days, horizon)] : []),
+    ...(horizon > middle.days ? [tier('far', far.every, middle.days, Number.POSITIVE_INFINITY)] : []),
   ];
   return [...tiers, ...plain].sort((a, b) => compare(a.resource, b.resource) || compare(a.tier, b.tier));
 }

@@ -1,4 +1,7 @@
+import { quarantineAfter } from '../domain/backoff.ts';
+import { type Lane, laneIndex, laneOf, lanes } from '../domain/lanes.ts';
 import type { Due, DueReason, RecordFacts, RecordKey, Resource } from '../domain/record.ts';
+import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { param, prepare, query } from './sql.ts';
 
@@ -26,32 +29,74 @@ export interface FillState {
 
 /** What is known of each record's reads, and when it is due. Every function runs inside the caller's transaction. */
 export interface RecordTable {
-  /** Those due at `now`, the most urgent first; of one job, or of all. */
-  due(now: number, limit: number, job_id: number | null): RecordFacts[];
+  /** How often something was made due since the start: as long as it stays, only time makes more due. */
+  generation(): number;
+  /** Those of a lane that are due at `now`, the longest due first. */
+  due(now: number, lane: Lane, limit: number): RecordFacts[];
+  /** The same of one job, whatever their lanes. */
+  dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
+  /** When the next record is due, of a job or of all; null where there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
-  /** Makes what is missing, for these products or (null) for all; what exists stays as it is. */
-  create(templates: readonly RecordTemplate[], product_ids: readonly number[] | null): void;
+  /** Makes what is missing for these products; what exists stays as it is. */
+  create(templates: readonly RecordTemplate[], product_ids: readonly number[]): void;
+  /** The same for all visible products of a category (null: of none). */
+  createFor(category: string | null, templates: readonly RecordTemplate[]): void;
   createWalk(template: RecordTemplate): void;
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordTemplate[]): void;
+  /** Drops the windows that lie beyond `last_part`, of a product, or of a category's products (null: of those without one). */
+  dropBeyond(product_id: number, last_part: number): void;
+  dropBeyondFor(category: string | null, last_part: number): void;
   /** A request sent at `sent_at` was answered and stored. */
   fetched(
     key: RecordKey,
-    read: { sent_at: number; changed: boolean; body_hash: string | null; stale_at: number; due: Due },
+    read: {
+      sent_at: number;
+      changed: boolean;
+      body_hash: string | null;
+      stale_at: number;
+      due: Due;
+      /** Null: this visit taught nothing. */
+      volatility: Volatility | null;
+    },
   ): void;
   /** A request came to nothing. It stays in its job unless `final`. */
   failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
   setDue(key: RecordKey, due: Due): void;
-  /** What `reschedule` needs after a changed cadence: records that wait for their cadence. */
-  waiting(): (RecordKey & { fetched_at: number })[];
-  reschedule(key: RecordKey, due_at: number, stale_at: number): void;
+  /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
+  waiting(product_id: number | null): (RecordKey & { fetched_at: number; category: string | null })[];
+  reschedule(key: RecordKey, due: Due, stale_at: number): void;
+  /** A page of a long list was stored: what failed before is forgotten. */
+  progressed(key: RecordKey): void;
+  /** Everything that is known of a product's records, for people. */
+  ofProduct(product_id: number): RecordDetail[];
+  /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
+  adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
 }
 
 type RecordRow = RecordFacts;
+
+/** A record with what people ask about it. */
+export interface RecordDetail extends RecordFacts {
+  readonly lane: Lane;
+  readonly fetched_reason: DueReason | null;
+  readonly stale_at: number | null;
+  readonly failed_at: number | null;
+  readonly failure: string | null;
+}
+
+/** A record that adaptive scheduling may read before its cadence. */
+export interface AdaptiveRecord extends RecordKey {
+  readonly category: string | null;
+  readonly sold: number;
+  readonly sold_at: number | null;
+  readonly shape: number | null;
+  readonly exposure: number | null;
+}
 
 export function recordTable(db: Database): RecordTable {
   const facts = query
@@ -61,16 +106,23 @@ export function recordTable(db: Database): RecordTable {
       'product_id',
       'edition',
       'part',
+      'due_at',
       'due_reason',
       'fetched_at',
       'changed_at',
       'body_hash',
       'failures',
       'job_id',
+      'shape',
+      'exposure',
     ]);
-  const dueRows = prepare<{ now: number; limit: number }, RecordRow>(
+  const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
     db,
-    facts.where('due_at', '<=', param<number>('now')).orderBy('due_at').limit(param<number>('limit')),
+    facts
+      .where('lane', '=', param<number>('lane'))
+      .where('due_at', '<=', param<number>('now'))
+      .orderBy('due_at')
+      .limit(param<number>('limit')),
   );
   const jobRows = prepare<{ now: number; limit: number; job_id: number }, RecordRow>(
     db,
@@ -88,17 +140,31 @@ export function recordTable(db: Database): RecordTable {
       .where('edition', '=', param<string>('edition'))
       .where('part', '=', param<number>('part')),
   );
-  const next = db.prepare<[], number | null>('SELECT min(due_at) FROM record').pluck();
+  // One look into the index a lane.
+  const next = db
+    .prepare<[], number | null>(
+      `SELECT min(at) FROM (${lanes.map((_, lane) => `SELECT min(due_at) AS at FROM record WHERE lane = ${lane}`).join(' UNION ALL ')})`,
+    )
+    .pluck();
   const nextOfJob = db.prepare<[number], number | null>('SELECT min(due_at) FROM record WHERE job_id = ?').pluck();
   const template = `json_extract(k.value, '$.resource') AS resource, json_extract(k.value, '$.edition') AS edition,
     json_extract(k.value, '$.part') AS part, json_extract(k.value, '$.due_at') AS due_at`;
   const insert = (products: string) =>
-    db.prepare<{ templates: string; ids?: string }>(
-      `INSERT OR IGNORE INTO record (resource, product_id, edition, part, due_at, due_reason)
-       SELECT t.resource, p.product_id, t.edition, t.part, t.due_at, 'never-fetched'
+    db.prepare<{ templates: string; ids?: string; category?: string | null }>(
+      `INSERT OR IGNORE INTO record (resource, product_id, edition, part, due_at, due_reason, lane)
+       SELECT t.resource, p.product_id, t.edition, t.part, t.due_at, 'never-fetched', ${laneIndex('fill')}
        FROM (SELECT ${template} FROM json_each(@templates) k) t CROSS JOIN (${products}) p`,
     );
-  const createAll = insert('SELECT product_id FROM product WHERE withdrawn_at IS NULL');
+  const createOfCategory = insert(
+    'SELECT product_id FROM product WHERE withdrawn_at IS NULL AND category IS @category',
+  );
+  const dropBeyondOne = db.prepare<[number, number]>(
+    "DELETE FROM record WHERE resource = 'availability' AND product_id = ? AND part > ?",
+  );
+  const dropBeyond = db.prepare<{ category: string | null; last_part: number }>(
+    `DELETE FROM record WHERE resource = 'availability' AND part > @last_part
+       AND product_id IN (SELECT product_id FROM product WHERE category IS @category)`,
+  );
   const createSome = insert('SELECT value AS product_id FROM json_each(@ids)');
   const createOne = insert('SELECT 0 AS product_id');
   const dropOthers = db.prepare<{ templates: string }>(
@@ -107,62 +173,99 @@ export function recordTable(db: Database): RecordTable {
   );
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
-       stale_at = @stale_at, due_at = @due_at, due_reason = @due_reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL
+       stale_at = @stale_at, due_at = @due_at, fetched_reason = due_reason, due_reason = @due_reason, lane = @lane, failures = 0,
+       failed_at = NULL, failure = NULL, job_id = NULL, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure)
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
-    `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason
+    `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const bring = (products: string) =>
-    db.prepare<{ kind: string; ids?: string; at: number; reason: DueReason }>(
-      `UPDATE record SET due_at = @at, due_reason = @reason
-       WHERE due_at > @at AND product_id ${products} AND (resource, edition, part) =
+    db.prepare<{ kind: string; ids?: string; at: number; reason: DueReason; lane: number }>(
+      `UPDATE record SET due_at = min(due_at, @at), due_reason = @reason, lane = @lane
+       -- What presses but fails keeps its backoff, or it would be asked for every minute.
+       WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR lane > @lane) AND product_id ${products} AND (resource, edition, part) =
          (json_extract(@kind, '$.resource'), json_extract(@kind, '$.edition'), json_extract(@kind, '$.part'))`,
     );
   const bringAll = bring('IS NOT NULL');
   const bringSome = bring('IN (SELECT value FROM json_each(@ids))');
   const putDue = db.prepare(
-    `UPDATE record SET due_at = @due_at, due_reason = @due_reason
+    `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
-  const waiting = db.prepare<[], RecordKey & { fetched_at: number }>(
-    `SELECT resource, product_id, edition, part, fetched_at FROM record WHERE fetched_at IS NOT NULL AND failures = 0 AND due_reason = 'cadence-elapsed'`,
-  );
+  const waitingRows = (where: string) =>
+    `SELECT r.resource, r.product_id, r.edition, r.part, r.fetched_at, p.category FROM record r
+     LEFT JOIN product p ON p.product_id = r.product_id
+     WHERE ${where} r.fetched_at IS NOT NULL AND r.failures = 0 AND r.due_reason IN ('cadence-elapsed', 'likely-changed')`;
+  type Waiting = RecordKey & { fetched_at: number; category: string | null };
+  const waitingAll = db.prepare<[], Waiting>(waitingRows(''));
+  const waitingOf = db.prepare<[number], Waiting>(waitingRows('r.product_id = ? AND'));
   const reschedule = db.prepare(
-    `UPDATE record SET due_at = @due_at, stale_at = @stale_at
+    `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane, stale_at = @stale_at
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const fill = db.prepare<[], FillState>(
     `SELECT count(*) AS records, COALESCE(sum(fetched_at IS NULL), 0) AS never_fetched, COALESCE(sum(failures > 0), 0) AS failing,
-       COALESCE(sum(fetched_at IS NULL AND failures < 5), 0) AS waiting FROM record`,
+       COALESCE(sum(fetched_at IS NULL AND failures < ${quarantineAfter}), 0) AS waiting FROM record`,
+  );
+  const forgetFailures = db.prepare<RecordKey>(
+    `UPDATE record SET failures = 0, failed_at = NULL, failure = NULL
+     WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
+  );
+  const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, shape, exposure,
+       lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
+  );
+  const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
+    `SELECT r.resource, r.product_id, r.edition, r.part, p.category, p.sold, p.sold_at, r.shape, r.exposure
+     FROM record r CROSS JOIN product p ON p.product_id = r.product_id
+     WHERE r.resource = 'availability' AND (r.product_id, r.edition, r.part) > (@product_id, @edition, @part)
+       AND p.sellable = 1 AND r.fetched_at IS NOT NULL
+     ORDER BY r.product_id, r.edition, r.part LIMIT @limit`,
   );
 
+  let generation = 0;
   return {
-    due: (now, limit, job_id) => (job_id === null ? dueRows.all({ now, limit }) : jobRows.all({ now, limit, job_id })),
+    generation: () => generation,
+    due: (now, lane, limit) => dueRows.all({ now, lane: laneIndex(lane), limit }),
+    dueOfJob: (now, job_id, limit) => jobRows.all({ now, limit, job_id }),
     nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get(job_id)) ?? null,
     find: (key) => oneRow.get(only(key)) ?? null,
     create: (templates, ids) => {
-      const bound = JSON.stringify(templates);
-      if (ids === null) createAll.run({ templates: bound });
-      else createSome.run({ templates: bound, ids: JSON.stringify(ids) });
+      generation += 1;
+      createSome.run({ templates: JSON.stringify(templates), ids: JSON.stringify(ids) });
+    },
+    createFor: (category, templates) => {
+      generation += 1;
+      createOfCategory.run({ templates: JSON.stringify(templates), category });
+    },
+    dropBeyond: (product_id, last_part) => {
+      dropBeyondOne.run(product_id, last_part);
+    },
+    dropBeyondFor: (category, last_part) => {
+      dropBeyond.run({ category, last_part });
     },
     createWalk: (walk) => {
+      generation += 1;
       createOne.run({ templates: JSON.stringify([walk]) });
     },
     dropOthers: (templates) => {
       dropOthers.run({ templates: JSON.stringify(templates) });
     },
-    fetched: (key, { due, changed, ...read }) => {
-      markFetched.run({ ...only(key), ...read, changed: changed ? 1 : 0, due_at: due.at, due_reason: due.reason });
+    fetched: (key, { due, changed, volatility, ...read }) => {
+      const { shape, exposure } = volatility ?? { shape: null, exposure: null };
+      markFetched.run({ ...only(key), ...read, ...planned(key, due), changed: changed ? 1 : 0, shape, exposure });
     },
     failed: (key, { at, text, due }) => {
-      markFailed.run({ ...only(key), at, text, due_at: due.at, due_reason: due.reason });
+      markFailed.run({ ...only(key), at, text, ...planned(key, due) });
     },
     bringForward: ({ kinds, product_ids }, at, reason) => {
+      generation += 1;
       let brought = 0;
       for (const { resource, edition, part } of kinds) {
-        const bound = { kind: JSON.stringify({ resource, edition, part }), at, reason };
+        const lane = laneIndex(laneOf({ resource, part }, reason));
+        const bound = { kind: JSON.stringify({ resource, edition, part }), at, reason, lane };
         brought +=
           product_ids === null
             ? bringAll.run(bound).changes
@@ -171,14 +274,29 @@ export function recordTable(db: Database): RecordTable {
       return brought;
     },
     setDue: (key, due) => {
-      putDue.run({ ...only(key), due_at: due.at, due_reason: due.reason });
+      generation += 1;
+      putDue.run({ ...only(key), ...planned(key, due) });
     },
-    waiting: () => waiting.all(),
-    reschedule: (key, due_at, stale_at) => {
-      reschedule.run({ ...only(key), due_at, stale_at });
+    waiting: (product_id) => (product_id === null ? waitingAll.all() : waitingOf.all(product_id)),
+    reschedule: (key, due, stale_at) => {
+      reschedule.run({ ...only(key), ...planned(key, due), stale_at });
+    },
+    progressed: (key) => {
+      forgetFailures.run(only(key));
+    },
+    ofProduct: (product_id) =>
+      ofProduct.all(product_id).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) })),
+    adaptiveAfter: (cursor, limit) => {
+      const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
+      return adaptive.all({ product_id, edition, part, limit });
     },
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
   };
+}
+
+/** A due instant as it is stored, with the lane that goes with its reason. */
+function planned(key: RecordKey, { at, reason }: Due) {
+  return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };
 }
 
 function only({ resource, product_id, edition, part }: RecordKey): RecordKey {

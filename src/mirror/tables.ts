@@ -40,6 +40,9 @@ export interface Tables {
     images_verified_at: number | null;
     withdrawn_at: number | null;
     withdrawn_reason: string | null;
+    category: string | null;
+    sold: number;
+    sold_at: number | null;
     sellable: Bit;
   };
   product_text: {
@@ -142,6 +145,10 @@ export interface Tables {
     failed_at: number | null;
     failure: string | null;
     job_id: number | null;
+    lane: number;
+    fetched_reason: DueReason | null;
+    shape: number | null;
+    exposure: number | null;
   };
   walk: {
     resource: Resource;
@@ -160,6 +167,13 @@ export interface Tables {
     records: number;
     failed: number;
     finished_at: number | null;
+  };
+  budget: {
+    budget_id: 1;
+    state: string | null;
+    price: number | null;
+    priced_at: number | null;
+    category_cadences: string | null;
   };
   promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }

@@ -1,6 +1,7 @@
 import { quarantineAfter } from '../domain/backoff.ts';
+import { type Lane, lanes } from '../domain/lanes.ts';
 import type { RecordFacts, Resource } from '../domain/record.ts';
-import type { SyncPorts } from './ports.ts';
+import type { Ports, SyncPorts } from './ports.ts';
 import { refreshAvailability } from './refresh-availability.ts';
 import { refreshCheckoutInformation } from './refresh-checkout-information.ts';
 import { refreshProductDetail } from './refresh-product.ts';
@@ -30,108 +31,147 @@ export interface PassResult {
 }
 
 /** Records are picked from the mirror in batches: what is due stands there and nowhere else. */
-const batch = 200;
+const batch = 50;
+
+/** A lane in which nothing was due is asked again after this long, or when something was made due. */
+const askAgainMs = 250;
 
 /** The write-ahead log is looked at after this many records. */
 const checkpointEvery = 100;
 
+/** Where due records come from: a lane, or a job. */
+interface Source {
+  readonly lane: Lane;
+  due(limit: number): RecordFacts[];
+  queue: RecordFacts[];
+  in_flight: number;
+  /** When nothing was due here the last time, and how often something had been made due by then. */
+  dry: { at: number; generation: number } | null;
+}
+
 /**
- * Refreshes everything that is due now (of one job, or of all), `workers` at a time, and ends when nothing is due any more, the key is
- * refused or the signal is aborted. Each record fails or is stored by itself. The limiter decides the pace.
+ * Refreshes everything that is due now (of one job, or of all) and ends when nothing is due any more, the key is
+ * refused or the signal is aborted. `workers` records of each lane are in hand at a time; whose call is next is the
+ * limiter's to say. Each record fails or is stored by itself.
  */
 export async function pass(
-  given: Omit<SyncPorts, 'progressed'>,
+  { upstream, ...given }: Ports,
   workers: number,
   { job_id, signal }: { job_id: number | null; signal: AbortSignal },
 ): Promise<PassResult> {
-  const ports: SyncPorts = { ...given, progressed: () => notify() };
-  const { mirror, clock, log } = ports;
-  let news = Promise.withResolvers<void>();
+  const { mirror, clock, log } = given;
   const inFlight = new Set<string>();
   const counts = { stored: 0, changed: 0, failed: 0 };
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
-  let queue: RecordFacts[] = [];
+  const over = Promise.withResolvers<void>();
+  const sources = sourcesOf(given, job_id);
+  const ports = new Map(
+    sources.map(({ lane }) => [lane, { ...given, upstream: upstream.in(lane), progressed: () => pump() }]),
+  );
   let key_refused: string | null = null;
 
-  function take(): RecordFacts | null {
-    const next = queue.pop();
-    if (next !== undefined) return next;
-    const due = mirror.records.due(clock.now(), batch + inFlight.size, job_id);
-    queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
-    return queue.pop() ?? null;
+  function take(source: Source): RecordFacts | null {
+    for (;;) {
+      const next = source.queue.pop();
+      if (next === undefined) break;
+      if (!inFlight.has(keyOf(next))) return next;
+    }
+    const generation = mirror.records.generation();
+    const now = clock.now();
+    const { dry } = source;
+    const recently = dry !== null && dry.generation === generation && Math.abs(now - dry.at) < askAgainMs;
+    if (recently && inFlight.size > 0) return null;
+    const due = source.due(batch + source.in_flight);
+    source.queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
+    source.dry = source.queue.length === 0 ? { at: now, generation } : null;
+    return source.queue.pop() ?? null;
   }
 
-  async function refresh(record: RecordFacts): Promise<void> {
+  /** Puts idle hands to work; the pass is over when there is nothing to do and nobody doing it. */
+  function pump(): void {
+    for (const source of sources) {
+      while (!ended.aborted && source.in_flight < workers) {
+        const record = take(source);
+        if (record === null) break;
+        start(source, record);
+      }
+    }
+    if (inFlight.size === 0) over.resolve();
+  }
+
+  function start(source: Source, record: RecordFacts): void {
+    source.in_flight += 1;
+    inFlight.add(keyOf(record));
+    refresh(source, record)
+      .catch((error: unknown) => {
+        over.reject(error);
+        stop.abort(error);
+      })
+      .finally(() => {
+        source.in_flight -= 1;
+        inFlight.delete(keyOf(record));
+        if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint();
+        pump();
+      });
+  }
+
+  async function refresh({ lane }: Source, record: RecordFacts): Promise<void> {
+    const own = ports.get(lane);
+    if (own === undefined) throw new Error(`no ports for lane ${lane}`);
     try {
-      const result = await refreshes[record.resource](ports, record, ended);
+      const result = await refreshes[record.resource](own, record, ended);
       if (result.kind === 'key-refused') {
         key_refused = result.message;
         stop.abort(new Error('the service refuses the key'));
       } else if (result.kind !== 'postponed') {
         counts[result.kind] += 1;
         if (result.kind === 'stored' && result.changed) counts.changed += 1;
-        report(ports, record, result);
+        report(own, record, result);
       }
     } catch (error) {
       if (ended.aborted) return;
       if (isDiskTrouble(error)) throw error;
       // A record that trips over a bug of ours must not hold up the others.
       log.error({ ...keyFields(record), err: error }, 'refresh threw');
-      recordFailure(ports, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
+      recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
       counts.failed += 1;
     }
   }
 
-  async function work(): Promise<void> {
-    for (;;) {
-      if (ended.aborted) return;
-      const record = take();
-      if (record === null) {
-        if (inFlight.size === 0) return notify();
-        // A list page, or a record that makes another one due, may bring work for idle hands.
-        await news.promise;
-        continue;
-      }
-      inFlight.add(keyOf(record));
-      try {
-        await refresh(record);
-      } finally {
-        inFlight.delete(keyOf(record));
-        notify();
-      }
-      if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint();
-    }
-  }
-
-  function notify(): void {
-    const told = news;
-    news = Promise.withResolvers();
-    told.resolve();
-  }
-
-  ended.addEventListener('abort', notify);
+  pump();
   try {
-    await Promise.all(Array.from({ length: workers }, work));
+    await over.promise;
   } finally {
     stop.abort(new Error('the pass has ended'));
-    ended.removeEventListener('abort', notify);
   }
   mirror.transaction(() => {
     mirror.jobs.finish(clock.now());
-    if (isFilled(ports)) mirror.markFilled(clock.now());
+    if (isFilled(given)) mirror.markFilled(clock.now());
   });
   return { ...counts, key_refused };
 }
 
+function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_id: number | null): Source[] {
+  const idle = { queue: [], in_flight: 0, dry: null };
+  if (job_id !== null)
+    return [{ ...idle, lane: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
+  return lanes.map((lane) => ({
+    ...idle,
+    queue: [],
+    lane,
+    due: (limit) => mirror.records.due(clock.now(), lane, limit),
+  }));
+}
+
 /** Filled: the list was walked, and every record was read once or is in quarantine. */
-function isFilled({ mirror }: SyncPorts): boolean {
+function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;
   return mirror.records.fill().waiting === 0 && mirror.products.count() > 0;
 }
 
 function report(
-  { log }: SyncPorts,
+  { log }: Pick<SyncPorts, 'log'>,
   record: RecordFacts,
   result: Extract<Refreshed, { kind: 'stored' | 'failed' }>,
 ): void {

@@ -1,11 +1,12 @@
 import type { AvailabilityAnswer } from '../domain/availability.ts';
+import { reopeningLook } from '../domain/cadence.ts';
 import { addDays } from '../domain/dates.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import { venueToday } from '../domain/venue.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
-import type { Policy, SyncPorts } from './ports.ts';
+import type { ProductPolicy, SyncPorts } from './ports.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from './settle.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
@@ -22,7 +23,7 @@ export async function refreshAvailability(
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
   const product = mirror.products.find(product_id);
-  const window = datesOf(policy, product, record.part, clock.now());
+  const window = product === null ? null : datesOf(policy.of(product.category), product, record.part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
 
   let from = window.from;
@@ -48,9 +49,9 @@ export async function refreshAvailability(
     body_hash = whole && covered_to === to ? reading.hash : null;
     const last = covered_to >= window.to;
     mirror.transaction(() => {
-      changed = storeAnswer(ports, record, { from, today: window.today }, reading) || changed;
+      changed = storeAnswer(ports, record, { from, today: window.today, product }, reading) || changed;
       if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-      if (last) settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every });
+      if (last) settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product });
     });
     from = addDays(covered_to, 1);
   }
@@ -60,7 +61,7 @@ export async function refreshAvailability(
 function storeAnswer(
   { mirror, clock, policy }: SyncPorts,
   { product_id, edition: currency, part }: RecordFacts,
-  { from, today }: { from: string; today: string },
+  { from, today, product }: { from: string; today: string; product: KnownProduct },
   reading: Answered,
 ): boolean {
   const { sent_at, hash } = reading;
@@ -69,7 +70,7 @@ function storeAnswer(
     return false;
   }
   const now = clock.now();
-  const { availability: tiers, variants } = policy.cadence;
+  const { availability: tiers, variants } = policy.of(product.category).cadence;
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers },
     reading.value,
@@ -87,10 +88,24 @@ function storeAnswer(
 
 /** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
 function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): Refreshed {
-  const { mirror, policy } = ports;
+  const { mirror, policy, clock } = ports;
   return mirror.transaction(() => {
     if (product.sale_status === 'enabled') doubtSaleStatus(ports, product.product_id);
-    return settleStored(ports, record, { sent_at, changed: false, body_hash: null, cadence: policy.cadence.products });
+    mirror.availability.prune(
+      { product_id: product.product_id, currency: record.edition },
+      venueToday(product.timezone, clock.now()).earliest,
+    );
+    const { cadence, extent } = policy.of(product.category);
+    // Where there is no single-product read, the near dates are looked at for the reopening.
+    const looks = record.part === 0 && !extent.resources.has('product_detail');
+    return settleStored(ports, record, {
+      sent_at,
+      changed: false,
+      body_hash: null,
+      cadence: cadence.products,
+      teaches: 'nothing',
+      sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
+    });
   });
 }
 
@@ -110,9 +125,9 @@ function cappedAway(ports: SyncPorts, record: RecordFacts, covered_to: string): 
 }
 
 /** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
-function datesOf({ extent }: Policy, product: KnownProduct | null, part: number, now: number) {
+function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
   const window = extent.windows.find((each) => each.part === part);
-  if (product === null || window === undefined) return null;
+  if (window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);
   const end = part === extent.windows.length - 1 ? latest : earliest;
   return {

@@ -1,4 +1,5 @@
 import type { RecordFacts } from '../domain/record.ts';
+import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
@@ -14,14 +15,14 @@ export async function refreshCheckoutInformation(
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
   return mirror.transaction(() => {
-    const dynamic =
-      reading.kind === 'read'
-        ? reading.value.has_dynamic_pricing
-        : mirror.products.find(product_id)?.has_dynamic_pricing;
-    const cadence = dynamic ? policy.cadence.dynamic_pricing.checkout_information : policy.cadence.checkout_information;
+    const known = mirror.products.find(product_id);
+    const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
+    const own = policy.of(known?.category ?? null).cadence;
+    const cadence = dynamic ? own.dynamic_pricing.checkout_information : own.checkout_information;
     const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
     const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
+    if (changed) assignCategory(ports, product_id);
     return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
   });
 }

@@ -1,6 +1,8 @@
+import { reopeningLook } from '../domain/cadence.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
+import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
@@ -29,31 +31,37 @@ export async function refreshProductDetail(
       stale_at: sent_at + productCadence(policy, known),
     });
     afterStore(ports, { product_id, language }, stored);
+    const cadence = detailCadence(policy, known);
+    const closed = stored.is === 'disabled' && language === policy.extent.languages[0];
     return settleStored(ports, record, {
       sent_at,
       changed: stored.outcome === 'added' || stored.outcome === 'changed',
       body_hash: hash,
-      cadence: detailCadence(policy, known),
+      cadence,
+      sooner: closed ? reopeningLook(value.expected_reopening, sent_at, cadence) : null,
     });
   });
 }
 
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
 export function afterStore(
-  { mirror, clock, policy }: SyncPorts,
+  ports: SyncPorts,
   { product_id, language }: { product_id: number; language: string },
   { outcome, was, is, detail_doubted }: StoredProduct,
 ): void {
+  const { mirror, clock, policy } = ports;
   const product_ids = [product_id];
+  if (outcome === 'added' || outcome === 'changed') assignCategory(ports, product_id);
+  const { extent } = policy.of(mirror.products.find(product_id)?.category ?? null);
   if (outcome === 'added') {
-    mirror.records.create(productKinds(policy.extent), product_ids);
+    mirror.records.create(productKinds(extent), product_ids);
     mirror.jobs.adopt(product_ids);
   } else if (was !== is && is === 'enabled') {
-    const kinds = productKinds(policy.extent).filter(({ resource }) => resource === 'availability');
+    const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
   if (detail_doubted) {
-    const kinds = productKinds(policy.extent).filter(
+    const kinds = productKinds(extent).filter(
       ({ resource, edition }) => resource === 'product_detail' && edition === language,
     );
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'list-entry-changed');
@@ -61,12 +69,14 @@ export function afterStore(
 }
 
 /** How often what the list says of a product has to be read. */
-export function productCadence({ cadence }: SyncPorts['policy'], product: KnownProduct | null): number {
+export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
+  const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
 }
 
 /** The list is walked once a week for everything; a dynamic price is read in between by the product's own read. */
-function detailCadence({ cadence }: SyncPorts['policy'], product: KnownProduct | null): number {
+function detailCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
+  const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing
     ? Math.min(cadence.dynamic_pricing.products, cadence.product_detail)
     : cadence.product_detail;

@@ -9,7 +9,8 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
-  const cadence = policy.cadence.variants;
+  const { cadence: own } = policy.of(mirror.products.find(product_id)?.category ?? null);
+  const cadence = own.variants;
   const read = {
     source: 'variants' as const,
     product_id,

@@ -48,7 +48,7 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
     const interrupted = mirror.jobs.interrupted(selection);
     if (interrupted !== null && now - interrupted.requested_at < resumableMs) return { ...interrupted, resumed: true };
     const few = callsOf(ports, selection) <= fewCalls && mirror.filledAt() !== null;
-    const job = mirror.jobs.open(selection, now, (kind) => dueRequested(kind, few).at);
+    const job = mirror.jobs.open(selection, now, few ? 'notification' : 'fill', (kind) => dueRequested(kind, few).at);
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
     const walks = selection.kinds.filter(({ resource }) => resource === 'products' || resource === 'experiences');
     // A walk under way has read its first pages before the request: it begins again.

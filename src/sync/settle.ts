@@ -1,6 +1,10 @@
-import { quarantineAfter, retryAt } from '../domain/backoff.ts';
-import { dueByCadence } from '../domain/cadence.ts';
-import type { RecordFacts } from '../domain/record.ts';
+import { listRetryAt, quarantineAfter, retryAt } from '../domain/backoff.ts';
+import { dueByCadence, dueByWorth } from '../domain/cadence.ts';
+import { soldBy, weightOf } from '../domain/category.ts';
+import { noExtraCalls } from '../domain/price.ts';
+import { type Due, futureToleranceMs, type RecordFacts } from '../domain/record.ts';
+import { afterVisit, priorVolatility, type Volatility } from '../domain/volatility.ts';
+import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { SyncPorts } from './ports.ts';
 
@@ -16,21 +20,70 @@ export type Refreshed =
 
 type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
 
+/** A read that was answered, as its record's schedule sees it. */
+export interface StoredRead {
+  readonly sent_at: number;
+  readonly changed: boolean;
+  readonly body_hash: string | null;
+  readonly cadence: number;
+  /** The product, where a call for it may be worth more than its cadence asks for. */
+  readonly worth?: KnownProduct;
+  /** An answer that says nothing about what the record holds teaches nothing about how often it changes. */
+  readonly teaches?: 'nothing';
+  /** Due before its cadence for a reason of its own; null: for none. */
+  readonly sooner?: Due | null;
+}
+
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
 export function settleStored(
-  { mirror }: Pick<SyncPorts, 'mirror'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock'>,
   record: RecordFacts,
-  read: { sent_at: number; changed: boolean; body_hash: string | null; cadence: number },
+  read: StoredRead,
 ): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
-  mirror.records.fetched(record, {
+  const volatility = read.teaches === 'nothing' ? null : learned(record, read, ports.clock.now());
+  const due = dueAfter(ports, record, read, volatility);
+  ports.mirror.records.fetched(record, {
     sent_at,
     changed,
     body_hash,
     stale_at: sent_at + cadence,
-    due: dueByCadence(record, sent_at, cadence),
+    due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
+    volatility,
   });
   return { kind: 'stored', changed };
+}
+
+function dueAfter(
+  { mirror, policy, clock }: Pick<SyncPorts, 'mirror' | 'policy' | 'clock'>,
+  record: RecordFacts,
+  { sent_at, cadence, worth }: StoredRead,
+  volatility: Volatility | null,
+): Due {
+  if (policy.adaptive === null || worth === undefined) return dueByCadence(record, sent_at, cadence);
+  return dueByWorth(record, sent_at, cadence, {
+    volatility: volatility ?? believed(record),
+    weight: weightOf(policy.of(worth.category).weight, soldBy(clock.now(), worth.sold, worth.sold_at)),
+    price: mirror.budget.price() ?? noExtraCalls,
+    floor: policy.adaptive.floor,
+  });
+}
+
+/** What this visit teaches; null where there is no earlier one to compare it with. */
+function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: number): Volatility | null {
+  const { fetched_at } = record;
+  if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
+  return afterVisit(believed(record), sent_at - fetched_at, changed, priorOf(record));
+}
+
+/** What is believed of how often a record changes: what its visits taught, or what is usual for its kind. */
+export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
+  const { shape, exposure } = record;
+  return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
+}
+
+function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
+  return priorVolatility(resource !== 'availability' ? 'weekly' : part === 0 ? 'near' : 'far');
 }
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
@@ -54,8 +107,9 @@ export function recordFailure(
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
+  const again = record.product_id === 0 ? listRetryAt : retryAt;
   mirror.transaction(() => {
-    const due = { at: retryAt(failures, chance(), now), reason: 'retry' as const };
+    const due = { at: again(failures, chance(), now), reason: 'retry' as const };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
   });

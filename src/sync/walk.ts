@@ -34,7 +34,9 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-    if (reading.kind !== 'read') return settleFailure(ports, record, reading);
+    // What failed before the pages that were stored meanwhile is forgotten.
+    if (reading.kind !== 'read')
+      return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, reading);
     const { value: page, sent_at } = reading;
     for (const reason of page.rejected) log.warn({ resource: record.resource, reason }, 'list row rejected');
     rejected += page.rejected.length;
@@ -48,6 +50,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       }
       changed = list.store(page, sent_at) || changed;
       mirror.walks.turn(key, before, page.entries.map(list.id));
+      mirror.records.progressed(record);
       state = mirror.walks.find(key) ?? before;
       if (!page.last) return null;
       return endOfList(ports, record, list, { key, state, changed, total: page.total, rejected }, (next) => {

@@ -6,13 +6,19 @@ import {
   type Budget,
   dueAfter,
   pauseLeft,
+  resumeBudget,
   startBudget,
   turnIn,
 } from '../domain/budget.ts';
+import { afterTurn, type Lane, type LaneShares, lanes, nextLane, noCredit } from '../domain/lanes.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
-  readonly budget: { readonly requests_per_second: number; readonly concurrency: number };
+  readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
+  /** What an earlier process had learned; null: nothing. */
+  readonly learned: Budget | null;
+  /** Told of every pause that the service asks for, so that a kill does not forget it. */
+  readonly throttled: (learned: Budget) => void;
   readonly clock: Clock;
   readonly chance: Chance;
   /** Statuses that mean throttling when they come in bursts, and a record's own failure when single (service-facts.md §9). */
@@ -33,20 +39,23 @@ export interface LimiterState {
   readonly calls: number;
   readonly throttled_count: number;
   readonly refused_in_a_row: number;
+  /** Calls started and calls waiting, by lane. */
+  readonly lanes: Readonly<Record<Lane, { readonly calls: number; readonly waiting: number }>>;
 }
 
 /** The one limiter for every call: rate, concurrency, and what the service asked for. Disposing rejects all who wait. */
 export interface Limiter extends Disposable {
   /**
-   * Waits for its turn (the lowest `priority` first, 0 unless told, then first come first served) and learns from the
+   * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
    * outcome. Rejects with the reason of an aborted signal, and with what `call` rejects with.
    */
-  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, priority?: number): Promise<Outcome>;
+  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, lane: Lane): Promise<Outcome>;
   state(): LimiterState;
+  /** What has been learned, to be given to the next process. Instants of the wall clock. */
+  learned(): Budget;
 }
 
 interface Waiter {
-  readonly priority: number;
   start(): void;
   reject(reason: unknown): void;
 }
@@ -56,10 +65,15 @@ const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set(['deadline', 'reset', 'closed']), calls: 5 };
 
-export function createLimiter({ budget: configured, clock, chance, burst_statuses }: LimiterOptions): Limiter {
-  const { requests_per_second, concurrency } = configured;
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { clock, chance, burst_statuses } = options;
+  const { requests_per_second, concurrency, lanes: shares } = options.budget;
   const started = { at: clock.now(), monotonic: clock.monotonic() };
-  let budget: Budget = startBudget(requests_per_second, started.at);
+  let budget: Budget =
+    options.learned === null
+      ? startBudget(requests_per_second, started.at)
+      : resumeBudget(options.learned, requests_per_second);
+  let credit = noCredit();
   let due = Number.NEGATIVE_INFINITY;
   let in_flight = 0;
   let calls = 0;
@@ -70,7 +84,12 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
   let timer: AbortController | null = null;
   let closed: Error | null = null;
   const recent: boolean[] = [];
-  const queue: Waiter[] = [];
+  const queues = byLane<Waiter[]>(() => []);
+  const started_in = byLane(() => 0);
+
+  function waiting(): number {
+    return lanes.reduce((sum, lane) => sum + queues[lane].length, 0);
+  }
 
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   function steady(): number {
@@ -79,7 +98,9 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
 
   /** Starts whoever may start now; where the first may not, one timer wakes it. */
   function pump(): void {
-    while (timer === null && queue.length > 0 && in_flight < allowed()) {
+    while (timer === null && in_flight < allowed()) {
+      const lane = nextLane(credit, (each) => queues[each].length > 0);
+      if (lane === null) return;
       const now = clock.monotonic();
       const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, steady()));
       if (wait > 0) {
@@ -88,7 +109,9 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
       }
       due = dueAfter(budget, due, now);
       in_flight += 1;
-      queue.shift()?.start();
+      credit = afterTurn(credit, shares, lane);
+      started_in[lane] += 1;
+      queues[lane].shift()?.start();
     }
   }
 
@@ -114,20 +137,20 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
     own?.abort();
   }
 
-  function turn(signal: AbortSignal, priority: number): Promise<void> {
+  function turn(signal: AbortSignal, lane: Lane): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    let waiting = true;
+    const queue = queues[lane];
+    let stays = true;
     const abort = () => {
       queue.splice(queue.indexOf(waiter), 1);
-      if (queue.length === 0) stopTimer();
+      if (waiting() === 0) stopTimer();
       reject(signal.reason);
     };
     const leave = () => {
-      waiting = false;
+      stays = false;
       signal.removeEventListener('abort', abort);
     };
     const waiter: Waiter = {
-      priority,
       start: () => {
         leave();
         resolve();
@@ -137,10 +160,10 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
         reject(reason);
       },
     };
-    queue.splice(queue.findLastIndex((other) => other.priority <= priority) + 1, 0, waiter);
+    queue.push(waiter);
     pump();
     // Most calls start at once when the rate is high: no listener for them.
-    if (waiting) signal.addEventListener('abort', abort, { once: true });
+    if (stays) signal.addEventListener('abort', abort, { once: true });
     return promise;
   }
 
@@ -157,6 +180,7 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
       throttled_count += 1;
       const until = judged.until === null ? null : now + judged.until - clock.now();
       budget = afterThrottle(budget, until, chance(), now);
+      options.throttled(learned());
     } else {
       budget = afterAnswer(budget, now);
     }
@@ -176,11 +200,15 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
     return { ...outcome, status: 401, message: `every call is refused with ${outcome.status}: ${outcome.message}` };
   }
 
+  function learned(): Budget {
+    return shifted(budget, clock.now() - steady());
+  }
+
   return {
-    run: async (call, signal, priority = 0) => {
+    run: async (call, signal, lane) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
-      await turn(signal, priority);
+      await turn(signal, lane);
       calls += 1;
       try {
         return learn(await call(signal));
@@ -198,18 +226,36 @@ export function createLimiter({ budget: configured, clock, chance, burst_statuse
         rate,
         ceiling,
         in_flight,
-        waiting: queue.length,
+        waiting: waiting(),
         not_before: left === 0 ? 0 : now + left + toWall,
         unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
         calls,
         throttled_count,
         refused_in_a_row,
+        lanes: byLane((lane) => ({ calls: started_in[lane], waiting: queues[lane].length })),
       };
     },
+    learned,
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');
       stopTimer();
-      for (const waiter of queue.splice(0)) waiter.reject(closed);
+      for (const lane of lanes) for (const waiter of queues[lane].splice(0)) waiter.reject(closed);
     },
+  };
+}
+
+function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {
+  return Object.fromEntries(lanes.map((lane) => [lane, of(lane)])) as Record<Lane, Value>;
+}
+
+/** The same budget on a clock that shows `ms` more. */
+function shifted(budget: Budget, ms: number): Budget {
+  const { not_before, halved_at, clean_since, unreachable_since } = budget;
+  return {
+    ...budget,
+    not_before: not_before === 0 ? 0 : not_before + ms,
+    halved_at: halved_at === 0 ? 0 : halved_at + ms,
+    clean_since: clean_since + ms,
+    unreachable_since: unreachable_since === null ? null : unreachable_since + ms,
   };
 }

@@ -139,7 +139,7 @@ describe('one mistake is one line', () => {
     [
       'lanes beyond the whole rate',
       configText('budget: { lanes: { near: 0.7, far: 0.4 } }'),
-      'budget.lanes: reserves 110 % of the rate; expected at most 100 %',
+      'budget.lanes: reserves 120 % of the rate; expected at most 100 %',
     ],
     ['a lane of its own', configText('budget: { lanes: { mine: 0.1 } }'), 'budget.lanes.mine: unknown key'],
     ['a share in percent', configText('removals: { hold_share: 10 }'), 'found 10; expected a share from 0 to 1'],

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
+import { lanes } from '../../src/domain/lanes.ts';
 import { createHttp, type GetOptions, type HttpOptions } from '../../src/upstream/http.ts';
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
@@ -78,6 +79,8 @@ const json = { 'content-type': 'application/json' };
 async function outcomeOf(listener: RequestListener, limits: Partial<GetOptions> = {}): Promise<Outcome> {
   return client(await serve(listener)).get('/v2/products', limits);
 }
+
+const noShares = Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<(typeof lanes)[number], number>;
 
 describe('an answer', () => {
   test('is the text, hash and size of the body, and the instant of asking', async () => {
@@ -340,13 +343,15 @@ describe('time', () => {
     const { base, asked } = await holding();
     const { get, clock } = client(base);
     using limiter = createLimiter({
-      budget: { requests_per_second: 20, concurrency: 1 },
+      budget: { requests_per_second: 20, concurrency: 1, lanes: noShares },
+      learned: null,
+      throttled: () => undefined,
       clock,
       chance: () => 0,
       burst_statuses: [403],
     });
-    const hanging = limiter.run((signal) => get('/', { signal }), never);
-    const next = limiter.run(async () => ({ kind: 'throttled', status: 429, until: null }), never);
+    const hanging = limiter.run((signal) => get('/', { signal }), never, 'near');
+    const next = limiter.run(async () => ({ kind: 'throttled', status: 429, until: null }), never, 'near');
     await asked;
     await clock.advance(60_000);
     expect(await hanging).toMatchObject({ code: 'deadline' });

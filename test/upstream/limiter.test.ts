@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { type Lane, type LaneShares, lanes } from '../../src/domain/lanes.ts';
 import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
@@ -12,15 +13,22 @@ const throttled: Outcome = { kind: 'throttled', status: 429, until: null };
 const never = new AbortController().signal;
 
 /** A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. */
-function setUp(budget: Partial<LimiterOptions['budget']> = {}) {
+function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<LimiterOptions> = {}) {
   const clock = manualClock();
   const limiter = createLimiter({
-    budget: { requests_per_second: 20, concurrency: 4, ...budget },
+    budget: { requests_per_second: 20, concurrency: 4, lanes: shares({}), ...budget },
     clock,
     chance: () => 0,
     burst_statuses: [403],
+    learned: null,
+    throttled: () => undefined,
+    ...more,
   });
   return { clock, limiter };
+}
+
+function shares(some: Partial<LaneShares>): LaneShares {
+  return { ...(Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>), ...some };
 }
 
 type SetUp = ReturnType<typeof setUp>;
@@ -29,7 +37,7 @@ type SetUp = ReturnType<typeof setUp>;
 function calls({ clock, limiter }: SetUp) {
   const origin = clock.monotonic();
   const started: { name: string; at: number; end: (outcome: Outcome) => void }[] = [];
-  const call = (name: string, signal = never, priority = 0) => {
+  const call = (name: string, signal = never, lane: Lane = 'near') => {
     const run = limiter.run(
       () => {
         const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -37,7 +45,7 @@ function calls({ clock, limiter }: SetUp) {
         return promise;
       },
       signal,
-      priority,
+      lane,
     );
     // Whoever still waits when a test ends is rejected, and nobody listens.
     run.catch(() => undefined);
@@ -50,7 +58,7 @@ function calls({ clock, limiter }: SetUp) {
 async function once({ clock, limiter }: SetUp, outcome: Outcome): Promise<Outcome> {
   let done = false;
   const run = limiter
-    .run(async () => outcome, never)
+    .run(async () => outcome, never, 'near')
     .finally(() => {
       done = true;
     });
@@ -72,17 +80,47 @@ describe('turns', () => {
     ]);
   });
 
-  test('go to the lowest priority first', async () => {
+  test('go to the most urgent lane first', async () => {
     const t = setUp();
     using _ = t.limiter;
     const { call, names } = calls(t);
     void call('first');
-    void call('fill 1', never, 2);
-    void call('near', never, 1);
-    void call('fill 2', never, 2);
-    void call('checkout', never, 0);
+    void call('fill 1', never, 'fill');
+    void call('near', never, 'near');
+    void call('fill 2', never, 'fill');
+    void call('checkout', never, 'checkout');
     await t.clock.advance(300);
     expect(names()).toEqual(['first', 'checkout', 'near', 'fill 1']);
+  });
+
+  test('leave each lane its reserved share, however much is asked for in the lanes before it', async () => {
+    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.3, weekly: 0.1 }) });
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    for (let index = 0; index < 100; index += 1)
+      for (const lane of ['notification', 'near', 'weekly', 'fill'] as const) void call(lane, never, lane);
+    for (let index = 0; index < 100; index += 1) {
+      started.at(-1)?.end(answer);
+      await t.clock.advance(10);
+    }
+    const share = (lane: string) => started.slice(0, 100).filter(({ name }) => name === lane).length;
+    expect(share('near')).toBeGreaterThanOrEqual(29);
+    expect(share('weekly')).toBeGreaterThanOrEqual(9);
+    expect(share('fill')).toBe(0);
+    expect(share('notification') + share('near') + share('weekly')).toBe(100);
+    expect(t.limiter.state().lanes.fill).toEqual({ calls: 0, waiting: 100 });
+  });
+
+  test('of a lane that is empty go to the most urgent that is not', async () => {
+    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.5 }) });
+    using _ = t.limiter;
+    const { started, call, names } = calls(t);
+    for (const lane of ['fill', 'far', 'far'] as const) void call(lane, never, lane);
+    for (let index = 0; index < 3; index += 1) {
+      started.at(-1)?.end(answer);
+      await t.clock.advance(10);
+    }
+    expect(names()).toEqual(['fill', 'far', 'far']);
   });
 
   test('are limited to so many in flight, and a slot that frees is taken at once', async () => {
@@ -121,7 +159,7 @@ describe('turns', () => {
     const t = setUp({ concurrency: 1 });
     using _ = t.limiter;
     const { call, names } = calls(t);
-    const thrown = t.limiter.run(() => Promise.reject(new Error('bug')), never);
+    const thrown = t.limiter.run(() => Promise.reject(new Error('bug')), never, 'near');
     void call('next');
     await expect(thrown).rejects.toThrow('bug');
     await t.clock.advance(100);
@@ -276,7 +314,7 @@ describe('an outage', () => {
     const from = clock.now();
     let [up, stopped] = [false, false];
     const work = async () => {
-      while (!stopped) await limiter.run(async () => (up ? answer : refusedConnection), never);
+      while (!stopped) await limiter.run(async () => (up ? answer : refusedConnection), never, 'near');
     };
     const workers = Array.from({ length: 4 }, () => work().catch(() => undefined));
     await clock.advance(600_000);
@@ -324,5 +362,35 @@ describe('an outage', () => {
     expect(t.limiter.state()).toMatchObject({ rate: 10, throttled_count: 0 });
     await once(t, throttled);
     expect(t.limiter.state()).toMatchObject({ rate: 5, unreachable_since: null });
+  });
+});
+
+describe('what was learned', () => {
+  test('is there after a restart: the rate, and a pause to its end', async () => {
+    const kept: Parameters<LimiterOptions['throttled']>[0][] = [];
+    const first = setUp({}, { throttled: (learned) => kept.push(learned) });
+    await once(first, { kind: 'throttled', status: 429, until: first.clock.now() + 60_000 });
+    const stopped = first.limiter.learned();
+    first.limiter[Symbol.dispose]();
+    expect(kept).toEqual([stopped]);
+    const { clock } = first;
+    await clock.advance(20_000);
+    const second = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept[0])) });
+    using _ = second.limiter;
+    const { started, call } = calls({ ...second, clock });
+    void call('a');
+    await clock.advance(39_000);
+    expect(started).toHaveLength(0);
+    await clock.advance(2000);
+    expect(started).toHaveLength(1);
+    expect(second.limiter.state().rate).toBe(5);
+  });
+
+  test('never lifts the rate above a ceiling that was lowered since', () => {
+    const first = setUp({ requests_per_second: 100 });
+    using _ = first.limiter;
+    const second = setUp({ requests_per_second: 4 }, { learned: first.limiter.learned() });
+    using __ = second.limiter;
+    expect(second.limiter.state()).toMatchObject({ rate: 4, ceiling: 4 });
   });
 });

@@ -1,0 +1,64 @@
+/*
+ * Categories: parts of the catalogue with a cadence, a weight or a horizon of their own (specification §1 rule 2: the
+ * right cycle depends on the partner's own categorisation).
+ */
+
+/** What a category asks of a product: all conditions that are given hold. */
+export interface CategoryMatch {
+  readonly product_ids?: readonly number[] | undefined;
+  readonly experience_ids?: readonly number[] | undefined;
+  readonly city_ids?: readonly number[] | undefined;
+  readonly tag_ids?: readonly number[] | undefined;
+  /** The supplier's name, whatever its letter case. */
+  readonly supplier?: string | undefined;
+  readonly dynamic_pricing?: boolean | undefined;
+  /** The so many best-selling products, by reported orders. */
+  readonly top_sellers?: number | undefined;
+}
+
+/** What is known of a product when its category is looked for. */
+export interface CategoryFacts {
+  readonly product_id: number;
+  readonly experience_ids: readonly number[];
+  readonly city_id: number | null;
+  readonly tag_ids: readonly number[];
+  readonly supplier: string | null;
+  readonly dynamic_pricing: boolean;
+  /** 1 sells best; null: nothing was sold. */
+  readonly seller_rank: number | null;
+}
+
+/** The name of the first category that matches; null where none does. */
+export function categoryOf(
+  categories: readonly { readonly name: string; readonly match: CategoryMatch }[],
+  facts: CategoryFacts,
+): string | null {
+  return categories.find(({ match }) => matches(match, facts))?.name ?? null;
+}
+
+function matches(match: CategoryMatch, facts: CategoryFacts): boolean {
+  const { product_ids, experience_ids, city_ids, tag_ids, supplier, dynamic_pricing, top_sellers } = match;
+  const { seller_rank: rank, city_id } = facts;
+  return (
+    (product_ids === undefined || product_ids.includes(facts.product_id)) &&
+    (experience_ids === undefined || experience_ids.some((id) => facts.experience_ids.includes(id))) &&
+    (city_ids === undefined || (city_id !== null && city_ids.includes(city_id))) &&
+    (tag_ids === undefined || tag_ids.some((id) => facts.tag_ids.includes(id))) &&
+    (supplier === undefined || facts.supplier?.toLowerCase() === supplier.toLowerCase()) &&
+    (dynamic_pricing === undefined || facts.dynamic_pricing === dynamic_pricing) &&
+    (top_sellers === undefined || (rank !== null && rank <= top_sellers))
+  );
+}
+
+const halfLifeMs = 30 * 86_400_000;
+
+/** Tickets sold, each counting half after thirty days: what was `sold` at `sold_at`, seen from `now`. */
+export function soldBy(now: number, sold: number, sold_at: number | null): number {
+  if (sold_at === null) return 0;
+  return sold * 0.5 ** (Math.max(0, now - sold_at) / halfLifeMs);
+}
+
+/** How much a stale product costs, where 1 is usual: its category's weight, times its sales. */
+export function weightOf(category_weight: number, sold: number): number {
+  return category_weight * (1 + sold);
+}

@@ -1,0 +1,64 @@
+import type { DueReason, RecordKey } from './record.ts';
+
+/*
+ * Shares of the call budget (design 4.3). The most urgent lane goes first, but each has a share of the rate that no
+ * other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
+ */
+
+/** From the most urgent one down: the index is what records are stored with. */
+export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
+export type Lane = (typeof lanes)[number];
+
+/** The share of the rate that is reserved for each lane, from 0 to 1. */
+export type LaneShares = Readonly<Record<Lane, number>>;
+
+/** Calls that a lane may be owed: more than a few, and an idle lane would come back with a burst. */
+const mostOwed = 2;
+
+/** What each lane is owed of its reserved share, in calls. */
+export type LaneCredit = Readonly<Record<Lane, number>>;
+
+export function noCredit(): LaneCredit {
+  return Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>;
+}
+
+/**
+ * Whose turn it is among the lanes with somebody waiting: the most urgent one that is owed a call of its reserved share,
+ * else the most urgent one. `null` where nobody waits.
+ */
+export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): Lane | null {
+  return lanes.find((lane) => credit[lane] >= 1 && waiting(lane)) ?? lanes.find(waiting) ?? null;
+}
+
+/** The credit when one call starts in `taken`: each lane gains its share of that call, and `taken` pays for it. */
+export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane): LaneCredit {
+  const next = Object.fromEntries(
+    lanes.map((lane) => [lane, Math.min(mostOwed, credit[lane] + shares[lane])]),
+  ) as Record<Lane, number>;
+  next[taken] = Math.max(0, next[taken] - 1);
+  return next;
+}
+
+/** The lane in which a record is read: by why it is due, else by what it is. */
+export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>, reason: DueReason): Lane {
+  switch (reason) {
+    case 'never-fetched':
+      return 'fill';
+    case 'requested':
+    case 'order-recheck':
+    case 'image-limit':
+    case 'sale-status-changed':
+    case 'sale-status-doubted':
+      return 'notification';
+    case 'reopening-look':
+      return 'reopening';
+    default:
+      if (resource === 'availability') return part === 0 ? 'near' : 'far';
+      return 'weekly';
+  }
+}
+
+/** The number that a lane is stored as. */
+export function laneIndex(lane: Lane): number {
+  return lanes.indexOf(lane);
+}

@@ -1,0 +1,54 @@
+import { setImmediate } from 'node:timers/promises';
+import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import { allProducts, assignCategories, replan } from './categories.ts';
+import type { Ports } from './ports.ts';
+import { findPrice } from './pricing.ts';
+
+const dayMs = 86_400_000;
+/** From the tenth day on a product's images are confirmed by its own read, ahead of the sweeps. */
+const imagesPressAfterMs = 10 * dayMs;
+/** As many at a time as one pass of a minute can read. */
+const imagesAtATime = 500;
+/** So many products are looked at between two turns of the event loop. */
+const slice = 200;
+
+/**
+ * What keeps the schedule honest and is nobody's read: images that come near their limit, the price of a call,
+ * categories. Run once a minute; what is needed less often knows it by stored instants.
+ */
+export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
+  pressImages(ports);
+  await findPrice(ports, signal);
+}
+
+/** Hourly: what a product sold, and which experience it belongs to, may have moved it to another category. */
+export async function sortIntoCategories(ports: Ports, signal: AbortSignal): Promise<void> {
+  const { mirror, policy } = ports;
+  if (policy.categories.length === 0) return;
+  let after = allProducts.after;
+  for (;;) {
+    const ids = mirror.products.idsAfter(after, slice);
+    const last = ids.at(-1);
+    if (last === undefined || signal.aborted) return;
+    mirror.transaction(() => replan(ports, assignCategories(ports, { after, limit: slice })));
+    after = last;
+    await setImmediate();
+  }
+}
+
+function pressImages({ mirror, clock, policy, log }: Ports): void {
+  const now = clock.now();
+  const late = mirror.products.imagesVerifiedBefore(now - imagesPressAfterMs, imagesAtATime);
+  if (late.length === 0) return;
+  const [language] = policy.extent.languages;
+  const details = productKinds(policy.extent).filter(
+    ({ resource, edition }) => resource === 'product_detail' && edition === language,
+  );
+  const { primary } = walkKinds(policy.extent);
+  // Without a read of its own a product's images come with the list, which is not walked twice for those it lacks.
+  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
+  const byList = now - walked > dayMs ? { kinds: [primary], product_ids: [0] } : { kinds: [], product_ids: [] };
+  const selection = details.length > 0 ? { kinds: details, product_ids: late } : byList;
+  const brought = mirror.transaction(() => mirror.records.bringForward(selection, now, 'image-limit'));
+  if (brought > 0) log.warn({ products: brought }, 'images not confirmed for ten days: read ahead of the sweeps');
+}

@@ -1,0 +1,19 @@
+import type Database from 'better-sqlite3';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+
+/**
+ * Opens a mirror as a reader whose clock shows `now`: every view judges by that instant instead of the machine's. The
+ * views are those of the file, with nothing but their clock replaced, as temporary views of the same names.
+ */
+export function openMirrorAt(path: string, now: number): Database.Database {
+  const db = openMirrorForReading(path);
+  const views = db
+    .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
+    .all();
+  const instant = new Date(now).toISOString().slice(0, -1);
+  for (const { name, sql } of views) {
+    const body = sql.slice(sql.indexOf(' AS') + 3).replaceAll("'now'", `'${instant}'`);
+    db.exec(`CREATE TEMP VIEW ${name} AS ${body}`);
+  }
+  return db;
+}
