@@ -31,6 +31,14 @@ function dayNumber(date: string): number {
   return Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)) - 1, Number(date.slice(8, 10))) / dayMs;
 }
 
+/** A year of dates is asked for again and again: printing one takes longer than finding it. */
+const printed = new Map<number, string>();
+
 function toDate(day: number): string {
-  return new Date(day * dayMs).toISOString().slice(0, 10);
+  const known = printed.get(day);
+  if (known !== undefined) return known;
+  if (printed.size > 4000) printed.clear();
+  const date = new Date(day * dayMs).toISOString().slice(0, 10);
+  printed.set(day, date);
+  return date;
 }

@@ -86,7 +86,8 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   }
   const pages = (rows: number) => Math.max(1, Math.ceil(rows / catalogue.page_size));
   add('weekly', 'product list', languages + currencies - 1, catalogue.walks.products, pages(all));
-  if (resources.has('experiences')) add('weekly', 'experiences', 1, catalogue.walks.experiences, pages(catalogue.experiences));
+  if (resources.has('experiences'))
+    add('weekly', 'experiences', 1, catalogue.walks.experiences, pages(catalogue.experiences));
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => what.endsWith(' dates'));
   const extra = dates.map(({ lane, what, calls_per_day }) => ({

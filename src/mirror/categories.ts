@@ -3,6 +3,13 @@ import type { Database } from '../sqlite/database-file.ts';
 
 type Facts = Omit<CategoryFacts, 'seller_rank'> & { readonly category: string | null };
 
+export interface CategoryCount {
+  readonly category: string | null;
+  readonly on_sale: number;
+  readonly off_sale: number;
+  readonly dynamic: number;
+}
+
 /** Which product belongs to which category, and what they sold. Functions run inside the caller's transaction. */
 export interface CategoryTable {
   /** What categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
@@ -11,8 +18,8 @@ export interface CategoryTable {
   clear(): void;
   /** The categories that products have now. */
   inUse(): string[];
-  /** Products of each category (null: none). */
-  counts(): { category: string | null; products: number }[];
+  /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
+  counts(): CategoryCount[];
   /** Products that sold, as counted at `sold_at`. */
   sold(): { product_id: number; sold: number; sold_at: number }[];
 }
@@ -37,8 +44,10 @@ export function categoryTable(db: Database): CategoryTable {
   const inUse = db
     .prepare<[], string>('SELECT DISTINCT category FROM product WHERE category IS NOT NULL ORDER BY category')
     .pluck();
-  const counts = db.prepare<[], { category: string | null; products: number }>(
-    'SELECT category, count(*) AS products FROM product WHERE withdrawn_at IS NULL GROUP BY category',
+  const counts = db.prepare<[], CategoryCount>(
+    `SELECT category, sum(sellable) AS on_sale, sum(NOT sellable) AS off_sale,
+       sum(EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1)) AS dynamic
+     FROM product p WHERE withdrawn_at IS NULL GROUP BY category`,
   );
   const sold = db.prepare<[], { product_id: number; sold: number; sold_at: number }>(
     'SELECT product_id, sold, sold_at FROM product WHERE sold_at IS NOT NULL AND withdrawn_at IS NULL',

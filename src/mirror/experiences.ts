@@ -12,6 +12,7 @@ export interface ExperienceTables {
   store(experience: Experience, read: { sent_at: number; now: number; stale_at: number }): boolean;
   /** After a complete walk that began at `started_at`: an experience it did not meet is gone, with its links. */
   dropUnseen(started_at: number): number;
+  count(): number;
 }
 
 export function experienceTables(db: Database): ExperienceTables {
@@ -27,6 +28,7 @@ export function experienceTables(db: Database): ExperienceTables {
   const unlink = db.prepare<[number]>('DELETE FROM product_experience WHERE experience_id = ?');
   const link = db.prepare<[number, number]>('INSERT INTO product_experience (product_id, experience_id) VALUES (?, ?)');
   const unseen = db.prepare<[number], number>('SELECT experience_id FROM experience WHERE checked_at < ?').pluck();
+  const count = db.prepare<[], number>('SELECT count(*) FROM experience').pluck();
   const drop = db.prepare<[number]>('DELETE FROM experience WHERE experience_id = ?');
 
   return {
@@ -42,6 +44,7 @@ export function experienceTables(db: Database): ExperienceTables {
       for (const product_id of product_ids) link.run(product_id, experience_id);
       return true;
     },
+    count: () => count.get() ?? 0,
     dropUnseen: (started_at) => {
       const gone = unseen.all(started_at);
       for (const experience_id of gone) {

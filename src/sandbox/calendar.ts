@@ -33,6 +33,10 @@ export interface CalendarMood {
   readonly seed: number;
   /** Null: still; else hours since 1970. */
   readonly live_hour: number | null;
+  /** Most dates are sold out, so that answers are small. */
+  readonly lean: boolean;
+  /** Null: nothing changes but by `live_hour`. */
+  readonly changes: { version(product_id: number, date: string): number } | null;
 }
 
 export const dayMs = 86_400_000;
@@ -46,9 +50,11 @@ export function calendarDay(
 ): CalendarDay | null {
   const day = Date.parse(date) / dayMs;
   const { seed } = mood;
+  const changed = mood.changes?.version(product.id, date) ?? 0;
+  const version = changed === 0 ? [] : [changed];
   if (product.status === 'unavailable' || product.sold_out.has(date)) return null;
   if (product.closed_weekday === new Date(day * dayMs).getUTCDay()) return null;
-  if (roll(seed, product.id, day, 1) < soldOutShare(day, mood)) return null;
+  if (roll(seed, product.id, day, 1, ...version) < soldOutShare(day, mood)) return null;
   const season = [6, 7, 11].includes(new Date(day * dayMs).getUTCMonth()) ? 115 : 100;
   const slots: CalendarSlot[] = [];
   let total = 0;
@@ -56,7 +62,7 @@ export function calendarDay(
   let offers = product.dynamic ? [] : offersOf(product, season, currency);
   for (let slot = 0; slot < count; slot += 1) {
     if (product.slots > 0 && roll(seed, product.id, day, slot, 2) < 0.08) continue;
-    const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, mood)) * 60);
+    const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, mood), ...version) * 60);
     if (product.dynamic)
       offers = offersOf(product, season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5, currency);
     total += availability;
@@ -70,7 +76,8 @@ export function calendarDay(
 }
 
 /** Six days in a hundred; live, a quarter of the nearest. */
-function soldOutShare(day: number, { live_hour }: CalendarMood): number {
+function soldOutShare(day: number, { live_hour, lean }: CalendarMood): number {
+  if (lean) return 0.75;
   return live_hour === null ? 0.06 : 0.03 + 0.25 * Math.exp(-Math.max(0, day - live_hour / 24) / 3);
 }
 

@@ -130,6 +130,11 @@ export function catalogueFrom(seed: number, entries: readonly CatalogueEntry[]):
   return entries.map((entry, index) => build(seed, index, entries.length, entry, placeIn(entry.city, entry.country)));
 }
 
+/** The same product with small answers. */
+export function leaner(product: SandboxProduct): SandboxProduct {
+  return { ...product, slots: 0, variants: product.variants.slice(0, 1), images: product.images.slice(0, 1) };
+}
+
 function build(seed: number, index: number, count: number, entry: CatalogueEntry, place: Place): SandboxProduct {
   const chance = (what: string) => roll(seed, index, what);
   const slotted = chance('slotted') < 0.4;

@@ -4,7 +4,8 @@ import { gzipSync } from 'node:zlib';
 import type { Clock } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallLog, callLog } from './call-log.ts';
-import { type CatalogueEntry, catalogueFrom, generateCatalogue, type SandboxProduct } from './catalogue.ts';
+import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type SandboxProduct } from './catalogue.ts';
+import { type ChangeRates, calendarChanges } from './changes.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil } from './faults.ts';
 import { sequence } from './random.ts';
 import { error, type RouteOptions, route } from './routes.ts';
@@ -33,6 +34,20 @@ export interface SandboxOptions {
   readonly disabled?: 'flag' | 'refuse';
   /** Whether days fill as they near; else a date is what it is, whenever it is asked for. */
   readonly live?: boolean;
+  /** How often near dates change: each product at a rate of its own (changes.ts); none where it is not given. */
+  readonly changes?: ChangeRates;
+  /** Small bodies, not compressed: few dates with tickets, one slot, one variant, one image. For months of simulated time. */
+  readonly lean?: boolean;
+  /** Told of every whole answer that is sent. */
+  readonly served?: (answer: Served) => void;
+}
+
+/** An answer that left the sandbox whole and true. */
+export interface Served {
+  readonly at: number;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
 }
 
 /** A running simulation of the service, and what a test or a person may do with it. */
@@ -55,11 +70,18 @@ export interface Sandbox extends AsyncDisposable {
 /** Starts the simulation. A port that is taken: 74. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed, host = '127.0.0.1' } = options;
-  const products =
+  const catalogue =
     options.catalogue === undefined
       ? generateCatalogue(seed, options.products)
       : catalogueFrom(seed, options.catalogue);
-  const world = createWorld(products, clock, { seed, live: options.live ?? false });
+  const products = options.lean ? catalogue.map(leaner) : catalogue;
+  const changes = options.changes === undefined ? null : calendarChanges(seed, clock, options.changes);
+  const world = createWorld(products, clock, {
+    seed,
+    live: options.live ?? false,
+    lean: options.lean ?? false,
+    changes,
+  });
   const chance = sequence(seed);
   const calls = callLog();
   const faults = faultScript(options.fault_share ?? 0, chance);
@@ -119,7 +141,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       return;
     }
     note(answer.status);
-    respond(request, response, answer.status, answer.body);
+    if (answer.status === 200)
+      options.served?.({ at: clock.now(), path: url.pathname, query: url.searchParams, body: answer.body });
+    const zip = !options.lean && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+    respond(response, answer.status, answer.body, zip ? 'gzip' : 'plain');
   }
 
   function own(url: URL, response: ServerResponse): void {
@@ -189,8 +214,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-function respond(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
-  const zipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '') && text.length > 1024;
+function respond(response: ServerResponse, status: number, text: string, encoding: 'gzip' | 'plain'): void {
+  const zipped = encoding === 'gzip' && text.length > 1024;
   const body = zipped ? gzipSync(text, { level: 1 }) : Buffer.from(text);
   response.writeHead(status, {
     'content-type': 'application/json',

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
+import type { CalendarChanges } from './changes.ts';
 
 /** The simulated service's truth: what is offered, in which order, and when. */
 export interface World {
@@ -18,17 +19,41 @@ export interface World {
   drift(position: number, chance: number): void;
 }
 
+const printed = new Map<number, string>();
+
+function dateOf(at: number): string {
+  const date = printed.get(at) ?? new Date(at).toISOString().slice(0, 10);
+  printed.set(at, date);
+  return date;
+}
+
 export function createWorld(
   products: readonly SandboxProduct[],
   clock: Clock,
-  { seed, live }: { seed: number; live: boolean },
+  { seed, live, lean, changes }: { seed: number; live: boolean; lean: boolean; changes: CalendarChanges | null },
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
-  const mood = (): CalendarMood => ({ seed, live_hour: live ? Math.floor(clock.now() / 3_600_000) : null });
+  const mood = (): CalendarMood => ({
+    seed,
+    lean,
+    live_hour: live ? Math.floor(clock.now() / 3_600_000) : null,
+    changes,
+  });
+
+  /** Every product of a zone has the same today, for as long as the clock shows the same second. */
+  const known = new Map<string | null, { second: number; today: string; last: string }>();
 
   function dates(product: SandboxProduct): { today: string; last: string } {
-    const { zone } = product.place;
+    const second = Math.floor(clock.now() / 1000);
+    const stored = known.get(product.place.zone);
+    if (stored?.second === second) return stored;
+    const found = { second, ...datesIn(product.place.zone) };
+    known.set(product.place.zone, found);
+    return found;
+  }
+
+  function datesIn(zone: string | null): { today: string; last: string } {
     const at = Temporal.Instant.fromEpochMilliseconds(clock.now())
       .toZonedDateTimeISO(zone ?? 'UTC')
       .toPlainDate();
@@ -56,8 +81,9 @@ export function createWorld(
       const [end = to] = [to, last].sort();
       const state = mood();
       const days: CalendarDay[] = [];
-      for (let at = Date.parse(first); at <= Date.parse(end); at += dayMs) {
-        const day = calendarDay(product, new Date(at).toISOString().slice(0, 10), currency, state);
+      const last_at = Date.parse(end);
+      for (let at = Date.parse(first); at <= last_at; at += dayMs) {
+        const day = calendarDay(product, dateOf(at), currency, state);
         if (day !== null) days.push(day);
       }
       return days;

@@ -80,8 +80,11 @@ export async function pass(
     const generation = mirror.records.generation();
     const now = clock.now();
     const { dry } = source;
-    const recently = dry !== null && dry.generation === generation && Math.abs(now - dry.at) < askAgainMs;
-    if (recently && inFlight.size > 0) return null;
+    if (dry !== null && dry.generation === generation) {
+      // Only time can have made something due since: a little of it is waited for while others are at work.
+      const passed = Math.abs(now - dry.at);
+      if (passed === 0 || (passed < askAgainMs && inFlight.size > 0)) return null;
+    }
     const due = source.due(batch + source.in_flight);
     source.queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
     source.dry = source.queue.length === 0 ? { at: now, generation } : null;

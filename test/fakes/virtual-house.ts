@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { roll } from '../../src/sandbox/random.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { runChores, sortIntoCategories } from '../../src/sync/chores.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Wiring, wire } from '../../src/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
@@ -18,10 +19,15 @@ export interface VirtualHouse extends AsyncDisposable {
   readonly log: ReturnType<typeof testLog>;
   /** Runs passes, and lets time pass between them, until `done` says so or nothing is ever due again. */
   runUntil(done: () => boolean): Promise<PassResult[]>;
+  /** Lives on until the clock shows `end`, ticking once a minute as the daemon does every second. */
+  liveUntil(end: number): Promise<void>;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   compare(): Promise<Comparison>;
 }
+
+const minute = 60_000;
+const hour = 60 * minute;
 
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 const noon = Date.parse('2026-11-21T12:30:00Z');
@@ -36,6 +42,7 @@ export async function virtualHouse(
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
   const log = testLog('warn');
+  let chored_at = start - hour;
   let step = 0;
   const chance = () => roll(99, step++);
   const wiring = stack.use(wire(testConfig(path, sandbox.url, config), log.log, { clock, chance }));
@@ -73,6 +80,23 @@ export async function virtualHouse(
         await drive(clock.sleep(Math.max(next - clock.now(), 1000)));
       }
       return results;
+    },
+    liveUntil: async (end) => {
+      const never = new AbortController().signal;
+      while (clock.now() < end) {
+        const due = wiring.mirror.records.nextDueAt(null) ?? end;
+        const chores = chored_at + hour;
+        const next = Math.min(Math.max(due, clock.now() + 1), chores, end);
+        // The next whole minute: what falls due in between is read together.
+        const at = Math.min(Math.ceil(next / minute) * minute, end);
+        await drive(clock.sleep(Math.max(at - clock.now(), 1000)));
+        if (clock.now() - chored_at >= hour) {
+          chored_at = clock.now();
+          await drive(runChores(wiring.ports, never));
+          await drive(sortIntoCategories(wiring.ports, never));
+        }
+        await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+      }
     },
     compare: async () => {
       const reader = openMirrorAt(wiring.mirror.path, clock.now());

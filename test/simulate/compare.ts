@@ -1,0 +1,115 @@
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { chanceOf, coursesOf, firstChange, type Scenario, scenarios } from './courses.ts';
+import { adaptiveScheduler, bound, fixedScheduler, oracleScheduler, type Scheduler } from './schedulers.ts';
+
+/** Sales-weighted staleness of availability after the warm-up, and what it cost. */
+export interface Measured {
+  /** The share of shoppers' time in which something shown was no longer true. */
+  readonly stale: number;
+  readonly calls: number;
+  /** The oldest copy, in hours. */
+  readonly oldest: number;
+}
+
+export interface Compared {
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly fixed: Measured;
+  readonly adaptive: Measured;
+  readonly oracle: Measured;
+}
+
+const warmUp = 14 * 24;
+const end = 28 * 24;
+
+/** One world, one scheduler: twice the calls that the bound needs, over four weeks, measured over the last two. */
+export function measure(
+  scenario: Scenario,
+  seed: number,
+  products: number,
+  scheduler: (budget: number) => Scheduler,
+): Measured {
+  const chance = chanceOf(seed * 1000 + 7);
+  const perProduct = 2 / bound;
+  const plan = scheduler(perProduct * products);
+  const states = coursesOf(seed, scenario, products).map((course) => ({
+    course,
+    last: null as number | null,
+    next: course.arrives + chance() * (bound / 2),
+  }));
+  const found = { stale: 0, lived: 0, calls: 0, oldest: 0 };
+  for (let hour = 0; hour < end; hour += 1) {
+    const there = states.filter(({ course }) => course.arrives <= hour);
+    plan.hourly(
+      hour,
+      there.map(({ course }) => course),
+      perProduct * there.length,
+    );
+    for (const state of there) {
+      const { course } = state;
+      if (state.last !== null) state.next = Math.max(hour, plan.replanned?.(course, state.last) ?? state.next);
+      while (state.next < hour + 1) {
+        const [from, at] = [state.last, state.next];
+        const change = from === null ? null : firstChange(course, from, at, chance);
+        if (at >= warmUp) {
+          found.calls += 1;
+          if (from !== null) {
+            found.lived += course.weight * (at - Math.max(warmUp, from));
+            if (change !== null) found.stale += course.weight * (at - Math.max(warmUp, change));
+            found.oldest = Math.max(found.oldest, at - from);
+          }
+        }
+        state.next = plan.next(course, at, from === null ? null : at - from, change !== null);
+        state.last = at;
+      }
+    }
+  }
+  return { stale: found.stale / found.lived, calls: found.calls, oldest: found.oldest };
+}
+
+export function compareOne(scenario: Scenario, seed: number, products: number): Compared {
+  return {
+    scenario,
+    seed,
+    fixed: measure(scenario, seed, products, (budget) => fixedScheduler(products, budget)),
+    adaptive: measure(scenario, seed, products, adaptiveScheduler),
+    oracle: measure(scenario, seed, products, oracleScheduler),
+  };
+}
+
+interface Work {
+  readonly jobs: readonly (readonly [Scenario, number])[];
+  readonly products: number;
+}
+
+/** Every scenario with every seed, on as many threads as there are cores. */
+export async function compareAll(
+  seeds: number,
+  products: number,
+  threads: number,
+  done: (compared: Compared) => void,
+): Promise<Compared[]> {
+  const jobs = scenarios.flatMap((scenario) =>
+    Array.from({ length: seeds }, (_, seed) => [scenario, seed + 1] as const),
+  );
+  const results: Compared[] = [];
+  const share = (thread: number): Work => ({ jobs: jobs.filter((_, index) => index % threads === thread), products });
+  await Promise.all(
+    Array.from({ length: threads }, async (_, thread) => {
+      const worker = new Worker(new URL(import.meta.url), { workerData: share(thread) });
+      worker.on('message', (compared: Compared) => {
+        results.push(compared);
+        done(compared);
+      });
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      worker.on('error', reject).on('exit', () => resolve());
+      await promise;
+    }),
+  );
+  return results;
+}
+
+if (!isMainThread && parentPort !== null) {
+  const { jobs, products } = workerData as Work;
+  for (const [scenario, seed] of jobs) parentPort.postMessage(compareOne(scenario, seed, products));
+}

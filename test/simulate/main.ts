@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { duration, number } from '../../src/commands/progress.ts';
+import { table } from '../../src/commands/table.ts';
+import { type Compared, compareAll } from './compare.ts';
+import { scenarios } from './courses.ts';
+import { liveMonth, type Month } from './month.ts';
+
+/*
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults]`: the real engine against the sandbox, on a
+ * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
+ */
+
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '30' },
+    products: { type: 'string', default: '2000' },
+    seed: { type: 'string', default: '1' },
+    fixed: { type: 'boolean', default: false },
+    compare: { type: 'boolean', default: false },
+    seeds: { type: 'string', default: '5' },
+  },
+});
+// The mirror of a simulated month is thrown away: it need not survive a power cut.
+if (existsSync('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
+
+const say = (text: string) => process.stdout.write(text);
+
+async function main(): Promise<number> {
+  if (values.compare) return comparison();
+  await using stack = new AsyncDisposableStack();
+  const month = await liveMonth(
+    {
+      days: Number(values.days),
+      products: Number(values.products),
+      seed: Number(values.seed),
+      scheduling: values.fixed ? 'fixed' : 'adaptive',
+      progress,
+    },
+    stack,
+  );
+  print(month, Number(values.days));
+  const late = month.ages.filter(({ worst_ms, promise_ms }) => worst_ms > promise_ms + 60_000);
+  return late.length + Object.keys(month.broken).length === 0 ? 0 : 1;
+}
+
+async function comparison(): Promise<number> {
+  say(`Sales-weighted staleness of availability: the share of shoppers' time in which something shown was no longer true.
+${number(Number(values.products))} products, sales Zipf 0.9, nothing older than 6 h, twice the calls that needs; days 15 to 28, ${values.seeds} seeds.\n\n`);
+  let done = 0;
+  const all = scenarios.length * Number(values.seeds);
+  const results = await compareAll(Number(values.seeds), Number(values.products), availableParallelism(), () => {
+    done += 1;
+    progress(`${done} of ${all} worlds`);
+  });
+  const rows = scenarios.map((scenario) => {
+    const of = results.filter((each) => each.scenario === scenario);
+    const mean = (value: (each: Compared) => number) => of.reduce((sum, each) => sum + value(each), 0) / of.length;
+    const ratio = mean(({ adaptive, oracle }) => adaptive.stale / oracle.stale);
+    const target = scenario.startsWith('steady') ? 1.05 : 1.15;
+    const share = mean(({ adaptive, fixed }) => adaptive.stale / fixed.stale);
+    return {
+      met: ratio <= target && share <= 0.6 && of.every(({ adaptive }) => adaptive.oldest <= 6),
+      cells: [
+        scenario,
+        percent(mean(({ fixed }) => fixed.stale)),
+        percent(mean(({ adaptive }) => adaptive.stale)),
+        percent(mean(({ oracle }) => oracle.stale)),
+        `${ratio.toFixed(3)} (at most ${target})`,
+        Math.max(...of.map(({ adaptive, oracle }) => adaptive.stale / oracle.stale)).toFixed(3),
+        `${share.toFixed(3)} (at most 0.6)`,
+        `${(100 * (mean(({ adaptive, fixed }) => adaptive.calls / fixed.calls) - 1)).toFixed(2)} %`,
+        `${Math.max(...of.map(({ adaptive }) => adaptive.oldest)).toFixed(2)} h`,
+      ],
+    };
+  });
+  const head = [
+    'world',
+    'fixed',
+    'adaptive',
+    'oracle',
+    'adaptive / oracle',
+    'worst seed',
+    'adaptive / fixed',
+    'calls, adaptive over fixed',
+    'oldest',
+  ];
+  say(
+    `${table(
+      head,
+      rows.map(({ cells }) => cells),
+    )}\n`,
+  );
+  return rows.every(({ met }) => met) ? 0 : 1;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
+}
+
+function progress(text: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`);
+}
+
+function print({ ages, calls, predicted, fill, broken, seconds }: Month, days: number): void {
+  const rows = ages.map(({ tier, promise_ms, records, reads, worst_ms, stale_share }) => [
+    tier,
+    duration(promise_ms),
+    number(records),
+    hours(worst_ms),
+    `${(100 * stale_share).toFixed(3)} %`,
+    number(reads),
+  ]);
+  say(`\n${table(['resource, tier', 'promise', 'records', 'worst age', 'time stale', 'reads'], rows)}\n\n`);
+  const off = (100 * (calls - predicted)) / predicted;
+  say(
+    `${number(calls)} calls in ${days} days after a fill of ${number(fill)}; plan predicted ${number(Math.round(predicted))} (${off >= 0 ? '+' : ''}${off.toFixed(1)} %)\n`,
+  );
+  const hoursBroken = Object.entries(broken).map(([name, count]) => `${name}, ${count} times`);
+  say(
+    `view freshness, asked every five hours: ${hoursBroken.length === 0 ? 'every promise kept' : `broken: ${hoursBroken.join('; ')}`}\n`,
+  );
+  say(`${seconds.toFixed(0)} s of real time\n`);
+}
+
+function hours(ms: number): string {
+  const minutes = Math.ceil(ms / 60_000);
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${(minutes / 1440).toFixed(2)} d`;
+}
+
+process.exitCode = await main();

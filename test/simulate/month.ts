@@ -1,0 +1,97 @@
+import { callsPerDay, planOf } from '../../src/domain/plan.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { catalogueOf } from '../../src/sync/plan.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';
+
+export interface MonthOptions {
+  readonly days: number;
+  readonly products: number;
+  readonly seed: number;
+  readonly scheduling: 'adaptive' | 'fixed';
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly config?: Record<string, unknown>;
+  /** What happens on the way: called at the beginning of each hour. */
+  readonly hourly?: (house: VirtualHouse, hour: number) => void;
+  readonly progress: (text: string) => void;
+}
+
+export interface Month {
+  readonly ages: readonly AgeLine[];
+  readonly calls: number;
+  readonly predicted: number;
+  readonly fill: number;
+  /** How often, asked every five hours, `freshness` said that a promise was broken, by resource and tier. */
+  readonly broken: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  readonly house: VirtualHouse;
+}
+
+const hour = 3_600_000;
+/** Hours between two looks at the view `freshness`; odd, so that every time of the day is met. */
+const askEvery = 5;
+
+/** Fills a mirror and lives on for so many virtual days: the real engine against the sandbox over HTTP. */
+export async function liveMonth(options: MonthOptions, stack: AsyncDisposableStack): Promise<Month> {
+  const began = performance.now();
+  const ages = agesOf(promises);
+  let house: VirtualHouse | null = null;
+  house = stack.use(
+    await virtualHouse(
+      {
+        seed: options.seed,
+        products: options.products,
+        lean: true,
+        changes: { median_hours: 48, sigma: 1.5 },
+        served: (answer) => {
+          const world = house?.sandbox.world;
+          noteServed(ages, answer, {
+            onSale: (id) => world?.find(Number(id))?.status === 'available',
+            today: (id) => {
+              const product = world?.find(Number(id));
+              return product == null || world === undefined ? '' : world.dates(product).today;
+            },
+          });
+        },
+        ...options.sandbox,
+      },
+      { scheduling: options.scheduling, ...options.config },
+    ),
+  );
+  const { wiring, clock, sandbox } = house;
+  await house.runUntil(() => wiring.mirror.filledAt() !== null);
+  const fill = sandbox.calls.counts().calls;
+  const start = clock.now();
+  const plan = planOf(catalogueOf(wiring.ports));
+  const broken: Record<string, number> = {};
+  for (let passed = 1; passed <= options.days * 24; passed += 1) {
+    options.hourly?.(house, passed);
+    await house.liveUntil(start + passed * hour);
+    if (passed % askEvery === 0) for (const name of brokenPromises(house)) broken[name] = (broken[name] ?? 0) + 1;
+    if (passed % 24 === 0)
+      options.progress(
+        `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
+      );
+  }
+  return {
+    ages: ages.report(clock.now()),
+    calls: sandbox.calls.counts().calls - fill,
+    predicted: callsPerDay(plan) * options.days,
+    fill,
+    broken,
+    seconds: (performance.now() - began) / 1000,
+    house,
+  };
+}
+
+function brokenPromises({ wiring, clock }: VirtualHouse): string[] {
+  const reader = openMirrorAt(wiring.mirror.path, clock.now());
+  const rows = reader
+    .prepare<[], { resource: string; tier: string | null; kept: number }>('SELECT resource, tier, kept FROM freshness')
+    .all();
+  reader.close();
+  return rows
+    .filter(({ kept }) => kept === 0)
+    .map(({ resource, tier }) => (tier === null ? resource : `${resource}, ${tier}`));
+}
