@@ -70,11 +70,9 @@ export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, 
   const cap = due.at - fetched_at;
   const interval = worthwhileInterval(worth.volatility, { ...worth, cap });
   if (interval >= cap) return due;
-  // Up to a twentieth apart, so that records of the same rate do not stay together.
-  const at = Math.round(
-    fetched_at + interval * (1 - 0.05 * phase({ ...key, product_id: key.product_id + fetched_at })),
-  );
-  return { at, reason: 'likely-changed' };
+  // A little sooner or later each time, so that records of the same rate do not stay together.
+  const spread = 0.975 + 0.05 * phase({ ...key, product_id: key.product_id + fetched_at });
+  return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
 }
 
 /** After a change of cadence: as `dueByCadence`, but what would have been due before `now` is spread over one cadence. */
