@@ -67,7 +67,7 @@ export interface RecordTable {
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
   setDue(key: RecordKey, due: Due): void;
   /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
-  waiting(product_id: number | null): (RecordKey & { fetched_at: number; category: string | null })[];
+  waiting(product_id: number | null): WaitingRecord[];
   reschedule(key: RecordKey, due: Due, stale_at: number): void;
   /** A page of a long list was stored: what failed before is forgotten. */
   progressed(key: RecordKey): void;
@@ -79,6 +79,13 @@ export interface RecordTable {
 }
 
 type RecordRow = RecordFacts;
+
+/** A record that waits for its cadence, with what the cadence depends on. */
+export interface WaitingRecord extends RecordKey {
+  readonly fetched_at: number;
+  readonly category: string | null;
+  readonly dynamic: 0 | 1;
+}
 
 /** A record with what people ask about it. */
 export interface RecordDetail extends RecordFacts {
@@ -184,8 +191,8 @@ export function recordTable(db: Database): RecordTable {
   const bring = (products: string) =>
     db.prepare<{ kind: string; ids?: string; at: number; reason: DueReason; lane: number }>(
       `UPDATE record SET due_at = min(due_at, @at), due_reason = @reason, lane = @lane
-       -- What presses but fails keeps its backoff, or it would be asked for every minute.
-       WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR lane > @lane) AND product_id ${products} AND (resource, edition, part) =
+       -- What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
+       WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR lane > @lane AND (fetched_at IS NOT NULL OR @lane <= ${laneIndex('reopening')})) AND product_id ${products} AND (resource, edition, part) =
          (json_extract(@kind, '$.resource'), json_extract(@kind, '$.edition'), json_extract(@kind, '$.part'))`,
     );
   const bringAll = bring('IS NOT NULL');
@@ -195,12 +202,13 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const waitingRows = (where: string) =>
-    `SELECT r.resource, r.product_id, r.edition, r.part, r.fetched_at, p.category FROM record r
+    `SELECT r.resource, r.product_id, r.edition, r.part, r.fetched_at, p.category,
+       EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = r.product_id AND c.has_dynamic_pricing = 1) AS dynamic
+     FROM record r
      LEFT JOIN product p ON p.product_id = r.product_id
      WHERE ${where} r.fetched_at IS NOT NULL AND r.failures = 0 AND r.due_reason IN ('cadence-elapsed', 'likely-changed')`;
-  type Waiting = RecordKey & { fetched_at: number; category: string | null };
-  const waitingAll = db.prepare<[], Waiting>(waitingRows(''));
-  const waitingOf = db.prepare<[number], Waiting>(waitingRows('r.product_id = ? AND'));
+  const waitingAll = db.prepare<[], WaitingRecord>(waitingRows(''));
+  const waitingOf = db.prepare<[number], WaitingRecord>(waitingRows('r.product_id = ? AND'));
   const reschedule = db.prepare(
     `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane, stale_at = @stale_at
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,

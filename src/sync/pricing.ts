@@ -57,7 +57,7 @@ export function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, rec
     volatility: believed(record),
     weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
     // As planned: a little under the cadence.
-    cap: dueByCadence({ ...record }, 0, cadenceOf(own, record)).at,
+    cap: dueByCadence({ ...record }, 0, cadenceOf(own, record, 'steady')).at,
     floor: policy.adaptive?.floor ?? 0,
   };
 }

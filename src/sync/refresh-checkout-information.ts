@@ -1,6 +1,7 @@
 import type { RecordFacts } from '../domain/record.ts';
 import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
+import { cadenceOf, reschedule } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** What a sale needs to know of a product: weekly, daily where its prices are dynamic (specification §1 rule 3). */
@@ -17,12 +18,13 @@ export async function refreshCheckoutInformation(
   return mirror.transaction(() => {
     const known = mirror.products.find(product_id);
     const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
-    const own = policy.of(known?.category ?? null).cadence;
-    const cadence = dynamic ? own.dynamic_pricing.checkout_information : own.checkout_information;
+    const cadence = cadenceOf(policy.of(known?.category ?? null), record, dynamic ? 'dynamic' : 'steady');
     const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
     const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
     if (changed) assignCategory(ports, product_id);
+    // Prices that turn out to be dynamic are read more often from now on.
+    if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
     return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
   });
 }

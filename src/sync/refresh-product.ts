@@ -4,6 +4,7 @@ import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
+import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** The single-product read, which brings what the list leaves out (its `description` is null). */
@@ -31,7 +32,11 @@ export async function refreshProductDetail(
       stale_at: sent_at + productCadence(policy, known),
     });
     afterStore(ports, { product_id, language }, stored);
-    const cadence = detailCadence(policy, known);
+    const cadence = cadenceOf(
+      policy.of(known?.category ?? null),
+      record,
+      known?.has_dynamic_pricing ? 'dynamic' : 'steady',
+    );
     const closed = stored.is === 'disabled' && language === policy.extent.languages[0];
     return settleStored(ports, record, {
       sent_at,
@@ -60,7 +65,7 @@ export function afterStore(
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
-  if (detail_doubted) {
+  if (detail_doubted && outcome !== 'added') {
     const kinds = productKinds(extent).filter(
       ({ resource, edition }) => resource === 'product_detail' && edition === language,
     );
@@ -72,12 +77,4 @@ export function afterStore(
 export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
   const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
-}
-
-/** The list is walked once a week for everything; a dynamic price is read in between by the product's own read. */
-function detailCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
-  const { cadence } = of(product?.category ?? null);
-  return product?.has_dynamic_pricing
-    ? Math.min(cadence.dynamic_pricing.products, cadence.product_detail)
-    : cadence.product_detail;
 }

@@ -8,14 +8,22 @@ export function reschedule(
   product_id: number | null,
 ): void {
   for (const record of mirror.records.waiting(product_id)) {
-    const every = cadenceOf(policy.of(record.category), record);
+    const every = cadenceOf(policy.of(record.category), record, record.dynamic === 1 ? 'dynamic' : 'steady');
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
     mirror.records.reschedule(record, due, record.fetched_at + every);
   }
 }
 
-/** The cadence of a record that waits for it; a dynamic price shortens it when the record is read next. */
-export function cadenceOf({ cadence, extent }: ProductPolicy, { resource, part }: Omit<RecordKey, 'edition'>): number {
+/** The cadence of a record of a product with dynamic or with steady prices. */
+export function cadenceOf(
+  { cadence, extent }: ProductPolicy,
+  { resource, part }: Omit<RecordKey, 'edition'>,
+  prices: 'dynamic' | 'steady',
+): number {
+  if (prices === 'dynamic' && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
+  // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.
+  if (prices === 'dynamic' && resource === 'product_detail')
+    return Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
   if (resource !== 'availability') return cadence[resource];
   return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
 }
