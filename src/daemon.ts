@@ -8,6 +8,8 @@ import { every } from './schedule.ts';
 import { liveStatus } from './status.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
+import { explainProduct } from './sync/explain.ts';
+import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
@@ -74,6 +76,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
+      plan: () => makePlan(ports, config.budget.lanes),
+      explain: (product_id) => explainProduct(ports, product_id),
       job: (job_id) => mirror.jobs.find(job_id),
     }),
   );

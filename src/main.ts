@@ -25,6 +25,14 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'what is mirrored, how old it is, which promises are kept',
     load: async (io) => (await import('./commands/status.ts')).statusCommand(io),
   },
+  explain: {
+    summary: 'when and why a product was read, and when it will be again',
+    load: async (io) => (await import('./commands/explain.ts')).explainCommand(io),
+  },
+  plan: {
+    summary: 'what the call budget buys, and what more would cost',
+    load: async (io) => (await import('./commands/plan.ts')).planCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./commands/config.ts')).configCommand(io),

@@ -17,6 +17,9 @@ export interface AdminOptions {
   price(request: ResyncRequest): ResyncPrice;
   resync(request: ResyncRequest): JobState & { resumed: boolean };
   job(job_id: number): JobState | null;
+  plan(): unknown;
+  /** Null: not mirrored. */
+  explain(product_id: number): unknown;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -74,6 +77,12 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
   app.get('/v1/status', async () => options.status());
+  app.get('/v1/plan', async () => options.plan());
+  app.get<{ Params: { id: string } }>('/v1/explain/:id', async (request, reply) => {
+    const found = options.explain(Number(request.params.id));
+    const message = `product ${request.params.id} is not in the mirror`;
+    return found ?? reply.code(404).send({ error: 'unknown-product', message });
+  });
   app.get<{ Params: { id: string } }>('/v1/jobs/:id', async (request, reply) => {
     const job = options.job(Number(request.params.id));
     return job ?? reply.code(404).send({ error: 'no-such-job', message: `there is no job ${request.params.id}` });

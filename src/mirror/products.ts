@@ -45,10 +45,25 @@ export interface KnownProduct {
   readonly sold_at: number | null;
 }
 
+/** A product as people ask about it. */
+export interface ShownProduct {
+  readonly title: string | null;
+  readonly sale_status: SaleStatus;
+  readonly sellable: boolean;
+  readonly disabled_reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly withdrawn_at: number | null;
+  readonly first_seen_at: number;
+  readonly images: number;
+  readonly images_verified_at: number | null;
+}
+
 /** Products with their texts, prices, tags and images. Every function runs inside the caller's transaction. */
 export interface ProductTables {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
   find(product_id: number): KnownProduct | null;
+  /** What people ask about a product, in the primary language; null where it was never seen. */
+  shown(product_id: number): ShownProduct | null;
   /** How many images are shown of these products. */
   countImages(product_ids: readonly number[]): number;
   /** All visible products, in ascending order. */
@@ -91,6 +106,12 @@ export function productTables(db: Database): ProductTables {
   const known = db.prepare<[number], Omit<KnownProduct, 'has_dynamic_pricing'> & { has_dynamic_pricing: number }>(
     `SELECT product_id, timezone, sale_status, expected_reopening, category, sold, sold_at,
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
+     FROM product p WHERE product_id = ?`,
+  );
+  const shown = db.prepare<[number], Omit<ShownProduct, 'sellable'> & { sellable: number }>(
+    `SELECT (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
+       sale_status, sellable, disabled_reason, expected_reopening, withdrawn_at, first_seen_at,
+       (SELECT count(*) FROM image i WHERE i.product_id = p.product_id) AS images, images_verified_at
      FROM product p WHERE product_id = ?`,
   );
   const visible = db
@@ -203,6 +224,10 @@ export function productTables(db: Database): ProductTables {
     find: (product_id) => {
       const row = known.get(product_id);
       return row === undefined ? null : { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1 };
+    },
+    shown: (product_id) => {
+      const row = shown.get(product_id);
+      return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
     },
     countImages: images.count,
     ids: () => visible.all(),

@@ -46,7 +46,7 @@ const mix: readonly FaultRule[] = [
   { kind: 'invalid-utf8' },
 ];
 
-export function faultScript(share: number, chance: () => number): FaultScript {
+export function faultScript(share: () => number, chance: () => number): FaultScript {
   let rules: { rule: FaultRule; met: number }[] = [];
   return {
     add: (rule) => {
@@ -62,7 +62,7 @@ export function faultScript(share: number, chance: () => number): FaultScript {
         each.met += 1;
         if (each.met > after && each.met <= after + times) return each.rule;
       }
-      return share > 0 && chance() < share ? pick(mix, chance()) : null;
+      return share() > 0 && chance() < share() ? pick(mix, chance()) : null;
     },
   };
 }

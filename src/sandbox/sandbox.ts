@@ -63,6 +63,9 @@ export interface Sandbox extends AsyncDisposable {
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
   setDrift(share: number): void;
+  setFaultShare(share: number): void;
+  /** Closes the door, so that connections are refused, or opens it again on the same port. */
+  setReachable(reachable: 'yes' | 'no'): Promise<void>;
   products(): readonly SandboxProduct[];
   state(product_id: number, question: StateQuestion): ProductState | null;
 }
@@ -84,7 +87,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   const chance = sequence(seed);
   const calls = callLog();
-  const faults = faultScript(options.fault_share ?? 0, chance);
+  let fault_share = options.fault_share ?? 0;
+  const faults = faultScript(() => fault_share, chance);
   for (const rule of options.faults ?? []) faults.add(rule);
   let drift = options.drift ?? 0;
   let limit: Throttle | null = options.throttle ? throttle(options.throttle, clock) : null;
@@ -201,12 +205,23 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     setDrift: (to) => {
       drift = to;
     },
+    setFaultShare: (to) => {
+      fault_share = to;
+    },
+    setReachable: async (reachable) => {
+      if ((reachable === 'yes') === server.listening) return;
+      if (reachable === 'yes') return listen(server, port, host);
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
     products: () => products,
     state: (product_id, question) => {
       const product = world.find(product_id);
       return product === null ? null : productState(world, product, question);
     },
     [Symbol.asyncDispose]: async () => {
+      if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

@@ -65,6 +65,9 @@ const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
 const silence = { codes: new Set(['deadline', 'reset', 'closed']), calls: 5 };
 
+/** So many 5xx among the last answers are the service's trouble. */
+const trouble = { of: 20, calls: 10 };
+
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, chance, burst_statuses } = options;
   const { requests_per_second, concurrency, lanes: shares } = options.budget;
@@ -84,6 +87,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let timer: AbortController | null = null;
   let closed: Error | null = null;
   const recent: boolean[] = [];
+  const failing: boolean[] = [];
   const queues = byLane<Waiter[]>(() => []);
   const started_in = byLane(() => 0);
 
@@ -171,10 +175,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const now = steady();
     const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
     silent_in_a_row = silent ? silent_in_a_row + 1 : 0;
-    if (silent || outcome.kind === 'unreachable') {
-      if (!silent || silent_in_a_row >= silence.calls) budget = afterMiss(budget, chance(), now);
-      return outcome;
+    if (outcome.kind === 'unreachable' || silent_in_a_row >= silence.calls || isTrouble(outcome)) {
+      budget = afterMiss(budget, chance(), now);
+      // Where nothing goes well, no record is at fault.
+      return outcome.kind === 'failed' ? { ...outcome, kind: 'unreachable' } : outcome;
     }
+    if (silent) return outcome;
     const judged = judgeBurst(outcome);
     if (judged.kind === 'throttled') {
       throttled_count += 1;
@@ -185,6 +191,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
       budget = afterAnswer(budget, now);
     }
     return judged;
+  }
+
+  /** Half of the last calls broke the service, this one too: nothing is wrong with what was asked for (reliability.md section 3). */
+  function isTrouble(outcome: Outcome): boolean {
+    const broken = outcome.kind === 'failed' && outcome.code.startsWith('status-5');
+    failing.push(broken);
+    if (failing.length > trouble.of) failing.shift();
+    return broken && failing.filter(Boolean).length >= trouble.calls;
   }
 
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key (service-facts.md §13.7). */

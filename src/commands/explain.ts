@@ -1,0 +1,98 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+import { configPath, loadConfig } from '../config.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import { policyOf } from '../policy.ts';
+import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
+import type { Io } from './io.ts';
+import { duration } from './progress.ts';
+import { table } from './table.ts';
+
+export function explainCommand(io: Io): Command {
+  return new Command('explain')
+    .description(
+      'For one product: when and why each of its parts was read, when and why it will be again, and what is shown.',
+    )
+    .argument('<product>', 'its id', productId)
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText('after', '\nExamples:\n  catalogued explain 973698\n  catalogued explain 973698 --json | jq .records')
+    .action((product_id: number, options: { json?: boolean }, command: Command) => {
+      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+      const { config } = loadConfig({ file, env: io.env });
+      using mirror = openMirrorFacts(config.mirror.path);
+      const found = explainProduct({ mirror, clock: systemClock, policy: policyOf(config) }, product_id);
+      if (found === null) throw notMirrored(product_id);
+      io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+    });
+}
+
+export function notMirrored(product_id: number): CataloguedError {
+  return new CataloguedError('unknown-product', `product ${product_id} is not in the mirror`, {
+    exitCode: exitCodes.usage,
+    hint: 'check the number, or read the list again for new products: catalogued resync --products',
+  });
+}
+
+export function productId(value: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
+  return Number(value);
+}
+
+function render(found: Explanation, now: number): string {
+  const { images, records } = found;
+  const facts = [
+    ['Product', `${found.product_id}  ${found.title ?? '(no title)'}`],
+    ['Shown', shownAs(found, now)],
+    ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
+    ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
+    ['Images', imagesShown(images, now)],
+    ['Costs', `${found.calls_per_day.toFixed(1)} calls a day`],
+  ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);
+  const headings = ['part', 'last read', 'because', 'next', 'because', 'lane', 'changes a day', 'failures'];
+  const failing = records.filter(({ failure }) => failure !== null);
+  return `${[
+    ...facts,
+    '',
+    table(
+      headings,
+      records.map((record) => row(record, now)),
+    ),
+    ...failing.map(({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${failure}`),
+  ].join('\n')}\n`;
+}
+
+function shownAs(
+  { withdrawn_at, sellable, sale_status, disabled_reason, expected_reopening }: Explanation,
+  now: number,
+): string {
+  if (withdrawn_at !== null) return `no: withdrawn ${duration(now - withdrawn_at)} ago`;
+  if (sellable) return 'yes, on sale';
+  const reason = disabled_reason === null ? '' : `: ${disabled_reason}`;
+  const reopening = expected_reopening === null ? '' : `, expected back ${expected_reopening}`;
+  return `yes, not on sale (${sale_status}${reason}${reopening})`;
+}
+
+function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'], now: number): string {
+  if (verified_at === null || hidden_from === null) return 'none: never confirmed';
+  const until =
+    hidden_from > now
+      ? `hidden in ${duration(hidden_from - now)} unless confirmed again`
+      : 'hidden: confirmed too long ago';
+  return `${shown}, confirmed ${duration(now - verified_at)} ago, ${until}`;
+}
+
+function row(record: ExplainedRecord, now: number): string[] {
+  const { from, to, edition, fetched_at, due_at, failures } = record;
+  const part = from === null ? record.resource : `${from} to ${to}`;
+  return [
+    `${part} (${edition})`,
+    fetched_at === null ? 'never' : `${duration(now - fetched_at)} ago`,
+    record.fetched_reason ?? '-',
+    due_at <= now ? 'now' : `in ${duration(due_at - now)}`,
+    record.due_reason,
+    record.lane,
+    record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
+    failures === 0 ? '-' : String(failures),
+  ];
+}

@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import { configPath, loadConfig } from '../config.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import { policyOf } from '../policy.ts';
+import { makePlan, type Plan } from '../sync/plan.ts';
+import type { Io } from './io.ts';
+import { duration, number } from './progress.ts';
+import { table } from './table.ts';
+
+export function planCommand(io: Io): Command {
+  return new Command('plan')
+    .description(
+      'What the call budget buys for the catalogue that is mirrored: calls a day, sweep times, and what a change would cost.',
+    )
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued plan\n  CATALOGUED_CADENCE__AVAILABILITY__HORIZON=180 catalogued plan --json | jq .calls_per_day',
+    )
+    .action((options: { json?: boolean }, command: Command) => {
+      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+      const { config } = loadConfig({ file, env: io.env });
+      using mirror = openMirrorFacts(config.mirror.path);
+      const plan = makePlan({ mirror, policy: policyOf(config) }, config.budget.lanes);
+      io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
+    });
+}
+
+function render(plan: Plan): string {
+  const { lines, calls_per_day, ceiling, rate, share_of_ceiling, products } = plan;
+  const learned = rate === null ? '' : `, ${rate.toFixed(1)} learned`;
+  const rows = lines.map((line) => [
+    line.lane,
+    line.what,
+    line.records === 0 ? '-' : number(line.records),
+    number(Math.round(line.calls_per_day)),
+  ]);
+  const sweeps = plan.sweeps.map(({ what, calls, minutes }) => [what, number(calls), duration(minutes * 60_000)]);
+  const changes = plan.what_if.map(({ change, calls_per_day: more }) => [
+    change,
+    `+${number(Math.round(more))}`,
+    `${(100 * (share_of_ceiling * (1 + more / calls_per_day))).toFixed(1)} %`,
+  ]);
+  return `${[
+    `${number(products)} products: ${number(Math.round(calls_per_day))} calls a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
+    '',
+    table(['lane', 'what', 'records', 'calls a day'], rows),
+    '',
+    table(['once through, at the ceiling', 'calls', 'takes'], sweeps),
+    '',
+    table(['it would cost', 'calls a day', 'of the ceiling'], changes),
+    '',
+    ...promises(plan),
+  ].join('\n')}\n`;
+}
+
+function promises({ broken }: Plan): string[] {
+  if (broken.length === 0) return ['The budget keeps every promise.'];
+  return broken.map(
+    ({ lane, factor }) =>
+      `The budget cannot keep the promises of the lane ${lane}: it would be read ${Number.isFinite(factor) ? `${factor.toFixed(1)} times later than promised` : 'never'}.`,
+  );
+}

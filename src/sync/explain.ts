@@ -1,0 +1,116 @@
+import { soldBy, weightOf } from '../domain/category.ts';
+import { addDays } from '../domain/dates.ts';
+import { imageLimitMs } from '../domain/image.ts';
+import type { DueReason, Resource } from '../domain/record.ts';
+import { venueToday } from '../domain/venue.ts';
+import { changesPerDay } from '../domain/volatility.ts';
+import type { MirrorFacts } from '../mirror/reading.ts';
+import type { RecordDetail } from '../mirror/records.ts';
+import type { Ports } from './ports.ts';
+import { cadenceOf } from './reschedule.ts';
+import { believed } from './settle.ts';
+
+/** Everything that decides when a product is read and what is shown of it. Instants in epoch milliseconds; null: never. */
+export interface Explanation {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly sale_status: string;
+  readonly sellable: boolean;
+  readonly disabled_reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly withdrawn_at: number | null;
+  readonly first_seen_at: number;
+  readonly timezone: string | null;
+  /** The venue's today; where its zone is unknown, the earliest that it can be. */
+  readonly today: string;
+  /** The first category that matches; null: none does. */
+  readonly category: string | null;
+  /** How much a stale copy of it costs, where 1 is usual: its category's weight times its sales. */
+  readonly weight: number;
+  readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
+  readonly records: readonly ExplainedRecord[];
+  readonly calls_per_day: number;
+}
+
+export interface ExplainedRecord {
+  readonly resource: Resource;
+  readonly edition: string;
+  /** The dates of a window of availability. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly fetched_at: number | null;
+  /** Why it was read then. */
+  readonly fetched_reason: DueReason | null;
+  readonly changed_at: number | null;
+  readonly due_at: number;
+  readonly due_reason: DueReason;
+  readonly lane: string;
+  readonly cadence_ms: number;
+  /** Changes a day, as its history tells; null before two visits. */
+  readonly changes_per_day: number | null;
+  /** As planned now: one read in the time from the last to the next. */
+  readonly calls_per_day: number;
+  readonly failures: number;
+  readonly failure: string | null;
+}
+
+const dayMs = 86_400_000;
+
+/** Explains one product; null where it is not mirrored. */
+export function explainProduct(
+  { mirror, clock, policy }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: MirrorFacts },
+  product_id: number,
+): Explanation | null {
+  const known = mirror.products.find(product_id);
+  const shown = mirror.products.shown(product_id);
+  if (known === null || shown === null) return null;
+  const now = clock.now();
+  const own = policy.of(known.category);
+  const { earliest: today } = venueToday(known.timezone, now);
+  const records = mirror.records.ofProduct(product_id).map((record) => {
+    const window =
+      record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
+    return {
+      ...explainRecord(record, cadenceOf(own, record, known.has_dynamic_pricing ? 'dynamic' : 'steady')),
+      from: window === undefined ? null : addDays(today, window.first_day),
+      to: window === undefined ? null : addDays(today, window.last_day),
+    };
+  });
+  const { images, images_verified_at, ...rest } = shown;
+  return {
+    product_id,
+    ...rest,
+    timezone: known.timezone,
+    today,
+    category: known.category,
+    weight: weightOf(own.weight, soldBy(now, known.sold, known.sold_at)),
+    images: {
+      shown: images_verified_at !== null && now < images_verified_at + imageLimitMs ? images : 0,
+      verified_at: images_verified_at,
+      hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
+    },
+    records,
+    calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
+  };
+}
+
+function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {
+  const { resource, edition, fetched_at, fetched_reason, changed_at, due_at, due_reason, lane, failures, failure } =
+    record;
+  const span = fetched_at === null ? cadence_ms : Math.max(due_at - fetched_at, 60_000);
+  return {
+    resource,
+    edition,
+    fetched_at,
+    fetched_reason,
+    changed_at,
+    due_at,
+    due_reason,
+    lane,
+    cadence_ms,
+    changes_per_day: record.shape === null ? null : changesPerDay(believed(record)),
+    calls_per_day: dayMs / span,
+    failures,
+    failure,
+  };
+}
