@@ -75,6 +75,23 @@ export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, 
   return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
 }
 
+/** The window after one, which every midnight hands a date over to it. */
+export interface NextWindow {
+  readonly fetched_at: number;
+  readonly due_at: number;
+  readonly cadence: number;
+}
+
+/**
+ * At the venue's `midnight` the first date of the next window becomes the last one of this, and the next window's reads
+ * bring it no more: this one is due before the last of them is older than its cadence. `null` where nobody reads the next.
+ */
+export function dueForIncomingDate(next: NextWindow | null, midnight: number): Due | null {
+  if (next === null) return null;
+  const last_read = next.due_at < midnight ? Math.max(next.due_at, next.fetched_at) : next.fetched_at;
+  return { at: Math.round(Math.max(midnight, last_read + next.cadence * period)), reason: 'cadence-elapsed' };
+}
+
 /** After a change of cadence: as `dueByCadence`, but what would have been due before `now` is spread over one cadence. */
 export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: number, now: number): Due {
   const due = dueByCadence(key, fetched_at, cadence);

@@ -52,3 +52,8 @@ export function zoneOffsets(timezone: string | null, now: number, until: number)
     at = next;
   }
 }
+
+/** The instant at which a date begins at the venue (at its first hour, where clocks are put forward over midnight); in UTC where the zone is unknown. */
+export function startOfDate(date: string, timezone: string | null): number {
+  return Temporal.PlainDate.from(date).toZonedDateTime(timezone ?? 'UTC').epochMilliseconds;
+}

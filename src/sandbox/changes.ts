@@ -6,6 +6,8 @@ import { roll } from './random.ts';
 export interface ChangeRates {
   readonly median_hours: number;
   readonly sigma: number;
+  /** Nothing changes after this instant; none where it is not given. */
+  readonly until?: number;
 }
 
 /** What has changed by now: a date of a product has a version, which starts at 0. */
@@ -21,7 +23,11 @@ interface Course {
 }
 
 /** A change hits one of the next 31 dates, the nearest most often. Deterministic in the seed and the clock. */
-export function calendarChanges(seed: number, clock: Clock, { median_hours, sigma }: ChangeRates): CalendarChanges {
+export function calendarChanges(
+  seed: number,
+  clock: Clock,
+  { median_hours, sigma, until = Number.POSITIVE_INFINITY }: ChangeRates,
+): CalendarChanges {
   const courses = new Map<number, Course>();
   const started_at = clock.now();
 
@@ -40,7 +46,7 @@ export function calendarChanges(seed: number, clock: Clock, { median_hours, sigm
         versions: new Map<string, number>(),
       };
       courses.set(product_id, course);
-      while (course.next_at <= clock.now()) {
+      while (course.next_at <= Math.min(clock.now(), until)) {
         course.count += 1;
         const ahead = Math.floor(roll(seed, product_id, course.count, 'which date') ** 2 * 31);
         const hit = new Date(course.next_at + ahead * dayMs).toISOString().slice(0, 10);

@@ -1,9 +1,9 @@
 import type { AvailabilityAnswer } from '../domain/availability.ts';
-import { reopeningLook } from '../domain/cadence.ts';
+import { dueForIncomingDate, type NextWindow, reopeningLook } from '../domain/cadence.ts';
 import { addDays } from '../domain/dates.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
-import { venueToday } from '../domain/venue.ts';
+import { startOfDate, venueToday } from '../domain/venue.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
@@ -51,7 +51,9 @@ export async function refreshAvailability(
     mirror.transaction(() => {
       changed = storeAnswer(ports, record, { from, today: window.today, product }, reading) || changed;
       if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-      if (last) settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product });
+      if (!last) return;
+      const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+      settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
     });
     from = addDays(covered_to, 1);
   }
@@ -84,6 +86,15 @@ function storeAnswer(
     mirror.availability.prune({ product_id, currency }, today);
   }
   return days > 0 || otherVariants;
+}
+
+/** The window that hands its first date over at midnight; null where it was never read, or there is none. */
+function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
+  const part = record.part + 1;
+  const window = policy.of(category).extent.windows.find((each) => each.part === part);
+  const next = window === undefined ? null : mirror.records.find({ ...record, part });
+  if (window === undefined || next?.fetched_at == null) return null;
+  return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
 }
 
 /** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
@@ -134,6 +145,7 @@ function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number,
     from: addDays(earliest, window.first_day),
     to: addDays(end, window.last_day),
     today: earliest,
+    midnight: startOfDate(addDays(earliest, 1), product.timezone),
     every: window.every,
   };
 }

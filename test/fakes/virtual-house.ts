@@ -30,7 +30,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
-const noon = Date.parse('2026-11-21T12:30:00Z');
+export const noon = Date.parse('2026-11-21T12:30:00Z');
 
 export async function virtualHouse(
   options: Partial<SandboxOptions> = {},
@@ -95,7 +95,9 @@ export async function virtualHouse(
           await drive(runChores(wiring.ports, never));
           await drive(sortIntoCategories(wiring.ports, never));
         }
-        await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+        // While the service is away a pass does not end by itself.
+        using until = clock.deadline(Math.max(end - clock.now(), 1000));
+        await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));
       }
     },
     compare: async () => {

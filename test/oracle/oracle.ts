@@ -120,7 +120,8 @@ function plausible(column: string, value: unknown, now: number): boolean {
   if (column === 'stale') return value === 0;
   if (!Number.isInteger(value)) return false;
   const at = column === 'expires_at' ? Number(value) - 14 * dayMs : Number(value);
-  return at <= now && at > now - 7 * dayMs;
+  // When something changed last may be long ago; when it was read may not.
+  return at <= now && (column === 'changed_at' || at > now - 7 * dayMs);
 }
 
 /** JSON with its members in order, so that two that mean the same read the same. */

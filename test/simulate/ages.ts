@@ -4,6 +4,8 @@ import type { Served } from '../../src/sandbox/sandbox.ts';
 export interface Ages {
   /** An answer that brings everything of `key` up to date. */
   seen(tier: string, key: string, at: number): void;
+  /** An answer about the dates `first` to `last` of a product whose venue's today is `today`, in days since 1970. */
+  seenDates(product_id: string, dates: { first: number; last: number; today: number }, at: number): void;
   report(end: number): AgeLine[];
 }
 
@@ -17,45 +19,83 @@ export interface AgeLine {
   readonly stale_share: number;
 }
 
-export function agesOf(promises: Readonly<Record<string, number>>): Ages {
-  const tiers = new Map(
-    Object.entries(promises).map(([tier, promise_ms]) => [
+interface Tier {
+  readonly promise_ms: number;
+  readonly keys: Set<string>;
+  reads: number;
+  worst: number;
+  late: number;
+  lived: number;
+}
+
+/** Each date is held to the promise of the tier in which it was when it was read last. */
+const tierOfDate = (ahead: number) =>
+  ahead < 14 ? 'availability, near' : ahead < 31 ? 'availability, middle' : 'availability, far';
+
+export function agesOf(promised: Readonly<Record<string, number>>): Ages {
+  const tiers = new Map<string, Tier>(
+    Object.entries(promised).map(([tier, promise_ms]) => [
       tier,
-      { promise_ms, last: new Map<string, number>(), reads: 0, worst: 0, late: 0, lived: 0 },
+      { promise_ms, keys: new Set(), reads: 0, worst: 0, late: 0, lived: 0 },
     ]),
   );
-  const age = (tier: { promise_ms: number; worst: number; late: number; lived: number }, gap: number) => {
+  const last = new Map<string, { tier: Tier; at: number }>();
+  const dates = new Map<string, { tier: Tier; at: number }[]>();
+  const age = (tier: Tier, gap: number) => {
     tier.worst = Math.max(tier.worst, gap);
     tier.late += Math.max(0, gap - tier.promise_ms);
     tier.lived += gap;
   };
+  const tierNamed = (name: string) => {
+    const tier = tiers.get(name);
+    if (tier === undefined) throw new Error(`nobody promises ${name}`);
+    return tier;
+  };
+  const todays = new Map<string, number>();
   return {
     seen: (name, key, at) => {
-      const tier = tiers.get(name);
-      if (tier === undefined) return;
+      const tier = tierNamed(name);
+      const before = last.get(`${name} ${key}`);
       tier.reads += 1;
-      const last = tier.last.get(key);
-      if (last !== undefined) age(tier, at - last);
-      tier.last.set(key, at);
+      tier.keys.add(key);
+      if (before !== undefined) age(tier, at - before.at);
+      last.set(`${name} ${key}`, { tier, at });
     },
-    report: (end) =>
-      [...tiers].map(([name, tier]) => {
-        const closed = { ...tier };
-        for (const last of tier.last.values()) age(closed, end - last);
-        return {
-          tier: name,
-          promise_ms: tier.promise_ms,
-          records: tier.last.size,
-          reads: tier.reads,
-          worst_ms: closed.worst,
-          stale_share: closed.lived === 0 ? 0 : closed.late / closed.lived,
-        };
-      }),
+    seenDates: (product_id, { first, last: to, today }, at) => {
+      const of = dates.get(product_id) ?? [];
+      dates.set(product_id, of);
+      todays.set(product_id, today);
+      for (let date = Math.max(first, today); date <= to; date += 1) {
+        const before = of[date - epoch];
+        if (before !== undefined) age(before.tier, at - before.at);
+        const tier = tierNamed(tierOfDate(date - today));
+        of[date - epoch] = { tier, at };
+      }
+      const tier = tierNamed(tierOfDate(Math.max(0, first - today)));
+      tier.reads += 1;
+      tier.keys.add(product_id);
+    },
+    report: (end) => {
+      for (const { tier, at } of last.values()) age(tier, end - at);
+      for (const [product_id, of] of dates)
+        for (const [index, seen] of of.entries())
+          if (seen !== undefined && index + epoch > (todays.get(product_id) ?? 0)) age(seen.tier, end - seen.at);
+      return [...tiers].map(([tier, { promise_ms, keys, reads, worst, late, lived }]) => ({
+        tier,
+        promise_ms,
+        records: keys.size,
+        reads,
+        worst_ms: worst,
+        stale_share: lived === 0 ? 0 : late / lived,
+      }));
+    },
   };
 }
 
 const hour = 3_600_000;
 const day = 24 * hour;
+/** 2026-01-01 in days since 1970: arrays of dates begin there. */
+const epoch = 20_454;
 
 /** The promises of the default configuration (specification §1). */
 export const promises = {
@@ -89,10 +129,7 @@ export function noteServed(
   if (part === 'checkout_information') ages.seen('checkout information', id, at);
   if (part === 'product-variants') ages.seen('variants', id, at);
   if (part !== 'availability' || !onSale(id)) return;
-  const ahead = (Date.parse(query.get('start_date') ?? '') - Date.parse(today(id))) / day;
-  const window = Math.round(ahead / 31);
-  if (window === 0) {
-    ages.seen('availability, near', id, at);
-    ages.seen('availability, middle', id, at);
-  } else ages.seen('availability, far', `${id} ${window}`, at);
+  const dayOf = (date: string | null) => Math.round(Date.parse(date ?? '') / day);
+  const range = { first: dayOf(query.get('start_date')), last: dayOf(query.get('end_date')), today: dayOf(today(id)) };
+  ages.seenDates(id, range, at);
 }

@@ -5,7 +5,7 @@ import { duration, number } from '../../src/commands/progress.ts';
 import { table } from '../../src/commands/table.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
-import { liveMonth, type Month } from './month.ts';
+import { liveMonth, type Month, type MonthOptions } from './month.ts';
 
 /*
  * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults]`: the real engine against the sandbox, on a
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     products: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     fixed: { type: 'boolean', default: false },
+    faults: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '5' },
   },
@@ -36,13 +37,36 @@ async function main(): Promise<number> {
       products: Number(values.products),
       seed: Number(values.seed),
       scheduling: values.fixed ? 'fixed' : 'adaptive',
+      ...(values.faults ? badMonth(Number(values.days)) : { quiet_from: Number(values.days) - 1 }),
       progress,
     },
     stack,
   );
   print(month, Number(values.days));
-  const late = month.ages.filter(({ worst_ms, promise_ms }) => worst_ms > promise_ms + 60_000);
-  return late.length + Object.keys(month.broken).length === 0 ? 0 : 1;
+  const late = month.ages
+    .filter(({ tier }) => !values.faults || tier === 'images')
+    .filter(({ worst_ms, promise_ms }) => worst_ms > promise_ms + 60_000);
+  const broken = values.faults ? 0 : Object.keys(month.broken).length;
+  return late.length + broken + month.differences === 0 ? 0 : 1;
+}
+
+/**
+ * A fifth of the answers fail, the service is away for two days three times, and throttles at half of our ceiling. All
+ * of it ends 7.1 days before the end: one cadence later the mirror must equal the service.
+ */
+function badMonth(days: number): Pick<MonthOptions, 'quiet_from' | 'sandbox' | 'config' | 'hourly'> {
+  const quiet_from = days - 7.1;
+  const outages = [4, 10, 17].map((day) => Math.min(day, quiet_from - 3));
+  return {
+    quiet_from,
+    sandbox: { fault_share: 0.2, throttle: { per_second: 5 } },
+    config: { budget: { requests_per_second: 10, concurrency: 4 } },
+    hourly: async ({ sandbox }, hour) => {
+      const day = hour / 24;
+      if (day >= quiet_from) sandbox.setFaultShare(0);
+      await sandbox.setReachable(outages.some((from) => from <= day && day < from + 2) ? 'no' : 'yes');
+    },
+  };
 }
 
 async function comparison(): Promise<number> {
@@ -103,7 +127,7 @@ function progress(text: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`);
 }
 
-function print({ ages, calls, predicted, fill, broken, seconds }: Month, days: number): void {
+function print({ ages, calls, predicted, fill, broken, seconds, differences, first }: Month, days: number): void {
   const rows = ages.map(({ tier, promise_ms, records, reads, worst_ms, stale_share }) => [
     tier,
     duration(promise_ms),
@@ -112,7 +136,7 @@ function print({ ages, calls, predicted, fill, broken, seconds }: Month, days: n
     `${(100 * stale_share).toFixed(3)} %`,
     number(reads),
   ]);
-  say(`\n${table(['resource, tier', 'promise', 'records', 'worst age', 'time stale', 'reads'], rows)}\n\n`);
+  say(`\n${table(['resource, tier', 'promise', 'products', 'worst age', 'time stale', 'reads'], rows)}\n\n`);
   const off = (100 * (calls - predicted)) / predicted;
   say(
     `${number(calls)} calls in ${days} days after a fill of ${number(fill)}; plan predicted ${number(Math.round(predicted))} (${off >= 0 ? '+' : ''}${off.toFixed(1)} %)\n`,
@@ -120,6 +144,9 @@ function print({ ages, calls, predicted, fill, broken, seconds }: Month, days: n
   const hoursBroken = Object.entries(broken).map(([name, count]) => `${name}, ${count} times`);
   say(
     `view freshness, asked every five hours: ${hoursBroken.length === 0 ? 'every promise kept' : `broken: ${hoursBroken.join('; ')}`}\n`,
+  );
+  say(
+    `${number(differences)} differences between the mirror and the service at the end\n${first.map((line) => `  ${line}\n`).join('')}`,
   );
   say(`${seconds.toFixed(0)} s of real time\n`);
 }

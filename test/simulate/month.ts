@@ -2,7 +2,8 @@ import { callsPerDay, planOf } from '../../src/domain/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { catalogueOf } from '../../src/sync/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { noon, type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { compare } from '../oracle/oracle.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';
 
 export interface MonthOptions {
@@ -13,7 +14,9 @@ export interface MonthOptions {
   readonly sandbox?: Partial<SandboxOptions>;
   readonly config?: Record<string, unknown>;
   /** What happens on the way: called at the beginning of each hour. */
-  readonly hourly?: (house: VirtualHouse, hour: number) => void;
+  readonly hourly?: (house: VirtualHouse, hour: number) => Promise<void>;
+  /** The day from which on nothing changes any more at the service, so that at the end both must be equal. */
+  readonly quiet_from: number;
   readonly progress: (text: string) => void;
 }
 
@@ -25,7 +28,9 @@ export interface Month {
   /** How often, asked every five hours, `freshness` said that a promise was broken, by resource and tier. */
   readonly broken: Readonly<Record<string, number>>;
   readonly seconds: number;
-  readonly house: VirtualHouse;
+  /** Cells of the mirror that differ from the service at the end, and the first of them. */
+  readonly differences: number;
+  readonly first: readonly string[];
 }
 
 const hour = 3_600_000;
@@ -43,7 +48,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         seed: options.seed,
         products: options.products,
         lean: true,
-        changes: { median_hours: 48, sigma: 1.5 },
+        changes: { median_hours: 48, sigma: 1.5, until: noon + options.quiet_from * 24 * hour },
         served: (answer) => {
           const world = house?.sandbox.world;
           noteServed(ages, answer, {
@@ -66,7 +71,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   const plan = planOf(catalogueOf(wiring.ports));
   const broken: Record<string, number> = {};
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
-    options.hourly?.(house, passed);
+    await options.hourly?.(house, passed);
     await house.liveUntil(start + passed * hour);
     if (passed % askEvery === 0) for (const name of brokenPromises(house)) broken[name] = (broken[name] ?? 0) + 1;
     if (passed % 24 === 0)
@@ -74,6 +79,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
       );
   }
+  const { differences, first } = await compareDates(house);
   return {
     ages: ages.report(clock.now()),
     calls: sandbox.calls.counts().calls - fill,
@@ -81,8 +87,41 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
     fill,
     broken,
     seconds: (performance.now() - began) / 1000,
-    house,
+    differences,
+    first,
   };
+}
+
+/**
+ * Compares everything but the last dates of the horizon: one that came into it since the last read of the far dates is
+ * not known yet, and need not be for a day.
+ */
+async function compareDates({
+  wiring,
+  clock,
+  sandbox,
+}: VirtualHouse): Promise<{ differences: number; first: string[] }> {
+  const now = clock.now();
+  const reader = openMirrorAt(wiring.mirror.path, now);
+  const before = new Date(now + 89 * 24 * hour).toISOString().slice(0, 10);
+  const db = {
+    prepare: (sql: string) =>
+      reader.prepare(/availability_|bookable_/.test(sql) ? `${sql} AND date < '${before}'` : sql),
+  } as unknown as typeof reader;
+  const ids = sandbox.world.visible().map(({ id }) => id);
+  const question = { language: 'en', currency: 'EUR', now };
+  const found = await compare(
+    db,
+    ids,
+    async (id) => {
+      const state = sandbox.state(id, { ...question, horizon: 92 });
+      if (state === null) throw new Error(`no product ${id}`);
+      return { ...state, days: state.days.filter(({ date }) => date < before) };
+    },
+    question,
+  );
+  reader.close();
+  return found;
 }
 
 function brokenPromises({ wiring, clock }: VirtualHouse): string[] {
