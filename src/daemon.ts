@@ -3,12 +3,15 @@ import type { LoadedConfig } from './config.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
+import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
 import { every } from './schedule.ts';
 import { liveStatus } from './status.ts';
+import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
+import { explainDate } from './sync/explain-date.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
@@ -67,6 +70,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
+  const facts = mirrorFacts(reader);
   const admin: Admin = stack.use(
     await startAdmin({
       listen: config.admin.listen,
@@ -76,14 +80,25 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
+      removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
+      decideRemovals: (decision, product_ids) =>
+        decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
       plan: () => makePlan(ports, config.budget.lanes),
-      explain: (product_id) => explainProduct(ports, product_id),
+      explain: (product_id, date) =>
+        date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
       job: (job_id) => mirror.jobs.find(job_id),
     }),
   );
   stack.use(every('second', tick));
   stack.use(every('minute', () => guarded(() => runChores(ports, stopping.signal))));
-  stack.use(every('hour', () => guarded(() => sortIntoCategories(ports, stopping.signal))));
+  stack.use(
+    every('hour', () =>
+      guarded(async () => {
+        mirror.transaction(() => mirror.changes.prune(ports.clock.now() - config.retention.changes));
+        await sortIntoCategories(ports, stopping.signal);
+      }),
+    ),
+  );
   stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
   const closing = stack.move();
   return {

@@ -24,6 +24,7 @@ export function policyOf(config: Config): Policy {
     pageSize: service.profile.page_size,
     adaptive:
       config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
+    removals: config.removals,
     ceiling: budget.requests_per_second,
     excluded: new Set(service.select.exclude_product_ids),
     included: service.select.include_product_ids,

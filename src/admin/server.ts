@@ -18,8 +18,11 @@ export interface AdminOptions {
   resync(request: ResyncRequest): JobState & { resumed: boolean };
   job(job_id: number): JobState | null;
   plan(): unknown;
+  removals(): unknown;
+  /** How many products a decision was about. */
+  decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
   /** Null: not mirrored. */
-  explain(product_id: number): unknown;
+  explain(product_id: number, date: string | null): unknown;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -38,6 +41,12 @@ const resyncBody = {
     to: date,
     dry_run: { type: 'boolean', default: false },
   },
+} as const;
+
+const removalsBody = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { product_ids: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [] } },
 } as const;
 
 /** The local interface of a running daemon (design 3.4): health, status, and resyncs that a person asks for. */
@@ -77,9 +86,20 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
   app.get('/v1/status', async () => options.status());
+  app.get('/v1/removals', async () => options.removals());
+  for (const decision of ['approve', 'reject'] as const)
+    app.post<{ Body: { product_ids: number[] } }>(
+      `/v1/removals/${decision}`,
+      { schema: { body: removalsBody } },
+      async (request) => {
+        const products = options.decideRemovals(decision, request.body.product_ids);
+        log.warn({ decision, products }, 'an operator decided about removals');
+        return { products };
+      },
+    );
   app.get('/v1/plan', async () => options.plan());
-  app.get<{ Params: { id: string } }>('/v1/explain/:id', async (request, reply) => {
-    const found = options.explain(Number(request.params.id));
+  app.get<{ Params: { id: string }; Querystring: { date?: string } }>('/v1/explain/:id', async (request, reply) => {
+    const found = options.explain(Number(request.params.id), request.query.date ?? null);
     const message = `product ${request.params.id} is not in the mirror`;
     return found ?? reply.code(404).send({ error: 'unknown-product', message });
   });

@@ -5,8 +5,10 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
+import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
 import type { Io } from './io.ts';
 import { duration } from './progress.ts';
+import { calendarDate } from './resync.ts';
 import { table } from './table.ts';
 
 export function explainCommand(io: Io): Command {
@@ -15,14 +17,27 @@ export function explainCommand(io: Io): Command {
       'For one product: when and why each of its parts was read, when and why it will be again, and what is shown.',
     )
     .argument('<product>', 'its id', productId)
+    .option(
+      '--date <date>',
+      'the history of this date: what the file said, from when to when, read when and why',
+      calendarDate,
+    )
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
-    .addHelpText('after', '\nExamples:\n  catalogued explain 973698\n  catalogued explain 973698 --json | jq .records')
-    .action((product_id: number, options: { json?: boolean }, command: Command) => {
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued explain 973698\n  catalogued explain 973698 --date 2026-12-24\n  catalogued explain 973698 --json | jq .records',
+    )
+    .action((product_id: number, options: { json?: boolean; date?: string }, command: Command) => {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
       const found = explainProduct({ mirror, clock: systemClock, policy: policyOf(config) }, product_id);
       if (found === null) throw notMirrored(product_id);
+      if (options.date !== undefined) {
+        const told = explainDate(mirror, product_id, options.date);
+        io.stdout.write(options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title));
+        return;
+      }
       io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
     });
 }
@@ -95,4 +110,29 @@ function row(record: ExplainedRecord, now: number): string[] {
     record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
     failures === 0 ? '-' : String(failures),
   ];
+}
+
+function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null): string {
+  const shown = now.map(
+    ({ currency, state, checked_at, stale }) =>
+      `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
+  );
+  const lines = [
+    `Product ${product_id}  ${title ?? '(no title)'}`,
+    ...(shown.length === 0 ? [`Nothing is known of ${date}: it is past, or was never read.`] : shown),
+  ];
+  const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
+    from === null ? 'its first read' : instant(from),
+    to === null ? 'now' : instant(to),
+    state ?? '-',
+    lowest_price === null ? '-' : `${lowest_price} ${currency} minor units`,
+    reason ?? '-',
+  ]);
+  if (rows.length > 0)
+    lines.push('', table([`${date} from`, 'to', 'the file said', 'lowest price', 'read because'], rows));
+  return `${lines.join('\n')}\n`;
+}
+
+function instant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

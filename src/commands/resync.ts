@@ -167,7 +167,8 @@ function productId(value: string, previous: number[]): number[] {
   return [...previous, Number(value)];
 }
 
-function calendarDate(value: string): string {
+/** A date as an option. */
+export function calendarDate(value: string): string {
   if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
   return value;
 }

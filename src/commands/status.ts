@@ -52,6 +52,8 @@ function isGood(status: Status): boolean {
   return (
     status.filled_at !== null &&
     status.freshness.every(({ kept }) => kept === 1) &&
+    status.removals === null &&
+    status.alarms.length === 0 &&
     (status.daemon?.key_refused ?? null) === null
   );
 }
@@ -62,6 +64,7 @@ function render(status: Status, now: number): string {
     `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log`,
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
+    ...troubles(status, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     '',
     table(
@@ -78,6 +81,23 @@ function render(status: Status, now: number): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** What waits for a person. */
+function troubles({ removals, alarms }: Status, now: number): string[] {
+  const held =
+    removals === null
+      ? []
+      : [
+          `Removals  ${number(removals.held)} products held for ${duration(now - removals.since)}: catalogued removals list`,
+        ];
+  const vanished = alarms
+    .filter(({ kind }) => kind === 'images-vanished')
+    .map(
+      ({ raised_at, products }) =>
+        `Images    all images of ${number(products)} products vanished from the list ${ago(raised_at, now)}: each is shown until 14 days after it was confirmed`,
+    );
+  return [...held, ...vanished];
 }
 
 function freshnessRow(

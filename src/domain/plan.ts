@@ -76,7 +76,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
     if (resources.has('variants')) add('weekly', 'variants', products * languages, cadence.variants);
     if (resources.has('product_detail')) {
       const looks = Math.min(catalogue.look, cadence.product_detail);
-      add('reopening', 'looks at products off sale', off_sale, looks / period);
+      add('reopening', 'looks at products off sale', off_sale, looks * period);
       const read = products * languages - off_sale;
       const daily = Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
       const often = Math.round(dynamic * languages * (read / Math.max(1, products * languages)));
@@ -101,7 +101,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   );
 }
 
-/** Looks at closed products are planned by the day, not a little under it. */
+/** Looks at closed products come by the day, not a little sooner. */
 const period = readsPerPeriod(1, 1);
 
 export function callsPerDay(lines: readonly PlanLine[]): number {

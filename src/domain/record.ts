@@ -29,6 +29,10 @@ export type DueReason =
   | 'requested'
   /** Its last read failed. */
   | 'retry'
+  /** The list lacks it, and its own read decides (reliability.md 3.1). */
+  | 'missing-from-list'
+  /** Something does not fit together: the list is walked again. */
+  | 'suspicion'
   | 'list-entry-changed'
   | 'sale-status-changed'
   | 'sale-status-doubted';

@@ -8,14 +8,17 @@ import {
   type Tiers,
   tierStarts,
 } from '../domain/availability.ts';
+import type { ChangeKind } from '../domain/change.ts';
 import { addDays, datesBetween, daysBetween } from '../domain/dates.ts';
-import { mayReplace } from '../domain/record.ts';
+import { type DueReason, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import type { ChangeTable } from './changes.ts';
 import { param, prepare, query, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
 type Day = Tables['day'];
 type Span = Tables['availability_span'];
+type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
 type OfProduct = Pick<Day, 'product_id' | 'currency'>;
 
 /** When an answer was asked for and on which day of the venue: what its spans are stored with. */
@@ -28,12 +31,15 @@ export interface WindowRead {
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
+  /** Why it was read; and whether it was read before: what a first read brings is not told of in the change feed. */
+  readonly reason: DueReason;
+  readonly first: 'first' | 'again';
 }
 
 /** Days, their slots and the spans that say when each was read. Every function runs inside the caller's transaction. */
 export interface AvailabilityTables {
-  /** Stores an answer; days whose compact form is the stored one are not written. Returns how many changed. */
-  store(read: WindowRead, answer: AvailabilityAnswer): number;
+  /** Stores an answer; days whose compact form is the stored one are not written. `changed`: days that differ from what was stored, `added`: days that had no row. */
+  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; added: number };
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
   /** The variants that the stored answers of a product speak of, over all its windows. */
@@ -45,18 +51,15 @@ export interface AvailabilityTables {
 /** The stored hash of a date without tickets: it has a row and no document. */
 const soldOutHash = 'sold-out';
 
-export function availabilityTables(db: Database): AvailabilityTables {
+export function availabilityTables(db: Database, changes: ChangeTable): AvailabilityTables {
   const inRange = query
     .selectFrom('day')
-    .select(['date', 'hash', 'document_id'])
+    .select(['date', 'hash', 'document_id', 'available', 'lowest_price'])
     .where('product_id', '=', param<number>('product_id'))
     .where('currency', '=', param<string>('currency'))
     .where('date', '>=', param<string>('from'))
     .where('date', '<=', param<string>('to'));
-  const storedDays = prepare<OfProduct & { from: string; to: string }, Pick<Day, 'date' | 'hash' | 'document_id'>>(
-    db,
-    inRange,
-  );
+  const storedDays = prepare<OfProduct & { from: string; to: string }, StoredDay>(db, inRange);
   const putDay = prepare<Day>(
     db,
     upsert(
@@ -101,13 +104,13 @@ export function availabilityTables(db: Database): AvailabilityTables {
     all(product_id: number): string[];
   };
 
-  function store(read: WindowRead, answer: AvailabilityAnswer): number {
+  function store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; added: number } {
     const { product_id, currency, from } = read;
     const to = answer.covered_to;
-    if (to < from) return 0;
+    const counts = { changed: 0, added: 0 };
+    if (to < from) return counts;
     const newer = makeRoom(read, to);
     const stored = new Map(storedDays.all({ product_id, currency, from, to }).map((day) => [day.date, day]));
-    let changed = 0;
     let run: string[] = [];
     const variant_ids = JSON.stringify(answer.variants.map(({ variant_id }) => variant_id));
     const closeRun = () => {
@@ -121,16 +124,20 @@ export function availabilityTables(db: Database): AvailabilityTables {
         continue;
       }
       run.push(date);
-      if (storeDay({ product_id, currency, date }, answer.days.get(date), stored.get(date))) changed += 1;
+      const before = stored.get(date);
+      if (!storeDay({ product_id, currency, date }, answer.days.get(date), before, read)) continue;
+      if (before === undefined) counts.added += 1;
+      else counts.changed += 1;
     }
     closeRun();
-    return changed;
+    return counts;
   }
 
   function storeDay(
     key: Pick<Day, 'product_id' | 'currency' | 'date'>,
     form: DayForm | undefined,
-    stored: Pick<Day, 'hash' | 'document_id'> | undefined,
+    stored: StoredDay | undefined,
+    read: WindowRead,
   ): boolean {
     const document = form === undefined ? null : JSON.stringify(form);
     const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
@@ -145,8 +152,25 @@ export function availabilityTables(db: Database): AvailabilityTables {
       putDocument.run(document, document_id);
     }
     const { available, ...summary } = form === undefined ? soldOut : summarise(form);
-    putDay.run({ ...key, ...summary, available: available ? 1 : 0, hash: digest, document_id });
+    const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
+    putDay.run({ ...key, ...summary, ...next, hash: digest, document_id });
+    if (read.first === 'again') tellDay(key, stored, next, read);
     return true;
+  }
+
+  /** State and lowest price are what the change feed tells of a date. */
+  function tellDay(
+    { product_id, currency, date }: Pick<Day, 'product_id' | 'currency' | 'date'>,
+    stored: StoredDay | undefined,
+    next: Pick<Day, 'available' | 'lowest_price'>,
+    read: WindowRead,
+  ): void {
+    const kind = dayChange(stored, next);
+    if (kind === null) return;
+    const prices = { old: stored?.lowest_price ?? null, new: next.lowest_price };
+    const states = { old: stored === undefined ? null : stateOf(stored), new: stateOf(next) };
+    const detail = { currency, ...(kind === 'price_changed' ? prices : states) };
+    changes.add({ product_id, kind, date, detail }, read);
   }
 
   /** Takes the range out of older spans, keeping what lies outside it; returns the spans that are newer and stay. */
@@ -204,4 +228,14 @@ export function availabilityTables(db: Database): AvailabilityTables {
       dropPastSpans.run(product_id, currency, today);
     },
   };
+}
+
+function dayChange(stored: StoredDay | undefined, next: Pick<Day, 'available' | 'lowest_price'>): ChangeKind | null {
+  if (stored === undefined) return next.available === 1 ? 'date_added' : null;
+  if (stored.available !== next.available) return next.available === 1 ? 'date_back' : 'date_sold_out';
+  return next.available === 1 && stored.lowest_price !== next.lowest_price ? 'price_changed' : null;
+}
+
+function stateOf({ available, lowest_price }: Pick<Day, 'available' | 'lowest_price'>) {
+  return { state: available === 1 ? 'available' : 'sold_out', lowest_price };
 }

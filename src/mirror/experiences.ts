@@ -13,6 +13,8 @@ export interface ExperienceTables {
   /** After a complete walk that began at `started_at`: an experience it did not meet is gone, with its links. */
   dropUnseen(started_at: number): number;
   count(): number;
+  /** How many were not met since an instant. */
+  unseen(started_at: number): number;
 }
 
 export function experienceTables(db: Database): ExperienceTables {
@@ -45,6 +47,7 @@ export function experienceTables(db: Database): ExperienceTables {
       return true;
     },
     count: () => count.get() ?? 0,
+    unseen: (started_at) => unseen.all(started_at).length,
     dropUnseen: (started_at) => {
       const gone = unseen.all(started_at);
       for (const experience_id of gone) {

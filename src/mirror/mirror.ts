@@ -6,6 +6,7 @@ import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
+import { type ChangeTable, changeTable } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
@@ -13,6 +14,7 @@ import { type JobTable, jobTable } from './jobs.ts';
 import { type ProductTables, productTables } from './products.ts';
 import { type Promised, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
+import { type RemovalTable, removalTable } from './removals.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { type WalkTable, walkTable } from './walks.ts';
 import { writeZones } from './zones.ts';
@@ -46,6 +48,8 @@ export interface Mirror extends Disposable {
   readonly walks: WalkTable;
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
+  readonly changes: ChangeTable;
+  readonly removals: RemovalTable;
   readonly categories: CategoryTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
@@ -115,10 +119,11 @@ function mirrorOver(db: Database, path: string): Mirror {
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  const changes = changeTable(db);
   return {
     path,
-    products: productTables(db),
-    availability: availabilityTables(db),
+    products: productTables(db, changes),
+    availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
     variants: variantTables(db),
@@ -127,6 +132,8 @@ function mirrorOver(db: Database, path: string): Mirror {
     walks: walkTable(db),
     jobs: jobTable(db),
     budget: budgetTable(db),
+    changes,
+    removals: removalTable(db, changes),
     categories: categoryTable(db),
     transaction: (work) => db.transaction(work).immediate(),
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),

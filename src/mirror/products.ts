@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { changedFields } from '../domain/change.ts';
 import { lacksMembers, mergeDocuments } from '../domain/exact-json.ts';
 import type { ProductEntry, SaleStatus } from '../domain/product.ts';
-import { mayReplace } from '../domain/record.ts';
+import { type DueReason, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import type { ChangeTable } from './changes.ts';
 import { imageTable } from './images.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
@@ -20,11 +22,13 @@ export interface ProductRead {
   readonly sent_at: number;
   readonly now: number;
   readonly stale_at: number;
+  /** Why it was read. */
+  readonly reason: DueReason;
 }
 
 /** What storing an entry came to. */
 export interface StoredProduct {
-  readonly outcome: 'added' | 'changed' | 'unchanged' | 'late';
+  readonly outcome: 'added' | 'returned' | 'changed' | 'unchanged' | 'late';
   /** The sale status before, and after. */
   readonly was: SaleStatus | null;
   readonly is: SaleStatus;
@@ -86,7 +90,7 @@ const textColumns = [
   'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
-export function productTables(db: Database): ProductTables {
+export function productTables(db: Database, changes: ChangeTable): ProductTables {
   const productRow = db.prepare<[number], Product>('SELECT * FROM product WHERE product_id = ?');
   const textRow = db.prepare<[number, string], Text>(
     'SELECT * FROM product_text WHERE product_id = ? AND language = ?',
@@ -128,7 +132,7 @@ export function productTables(db: Database): ProductTables {
     )
     .pluck();
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
-  const images = imageTable(db);
+  const images = imageTable(db, changes);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
   function storeProduct(entry: ProductEntry, read: ProductRead): StoredProduct {
@@ -149,15 +153,38 @@ export function productTables(db: Database): ProductTables {
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
-      withdrawn_at: row?.withdrawn_at ?? null,
-      withdrawn_reason: row?.withdrawn_reason ?? null,
+      withdrawn_at: null,
+      withdrawn_reason: null,
     }; // biome-ignore format: one row
     putProduct.run(next);
     storeTags(product_id, entry.tag_ids);
-    const imagesChanged = entry.images !== null && images.replace(product_id, entry.images, sent_at);
+    const imagesChanged =
+      entry.images !== null &&
+      images.replace(product_id, entry.images, { ...read, first: row?.images_verified_at == null ? 'first' : 'again' });
+    tellStatus(row, next, entry, read);
     const outcome =
-      row === undefined ? 'added' : imagesChanged || row.sale_status !== sale_status ? 'changed' : 'unchanged';
+      row === undefined
+        ? 'added'
+        : row.withdrawn_at !== null
+          ? 'returned'
+          : imagesChanged || row.sale_status !== sale_status
+            ? 'changed'
+            : 'unchanged';
     return { outcome, was: row?.sale_status ?? null, is: sale_status, detail_doubted: false };
+  }
+
+  function tellStatus(row: Product | undefined, next: Product, { title }: ProductEntry, read: ProductRead): void {
+    const { product_id, disabled_reason: reason, expected_reopening } = next;
+    if (row === undefined) {
+      changes.add({ product_id, kind: 'product_added', detail: { title } }, read);
+      return;
+    }
+    if (row.withdrawn_at !== null)
+      changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
+    if (row.sale_status === next.sale_status) return;
+    if (next.sale_status === 'enabled') changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
+    else if (row.sale_status === 'enabled')
+      changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
   }
 
   function storeTags(product_id: number, tag_ids: readonly number[]): void {
@@ -167,8 +194,18 @@ export function productTables(db: Database): ProductTables {
     for (const id of tag_ids) addTag.run(product_id, id);
   }
 
+  /** What differs in the document that readers see; what the detail brings for the first time is no change. */
+  function tellFields(row: Text, next: Text, read: ProductRead): void {
+    const [before, after] = [row, next].map(shownDocument);
+    if (before == null || after == null) return;
+    const fields = changedFields(before, after);
+    const { product_id, language } = next;
+    if (fields.length > 0) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
+  }
+
   /** List entry and detail stand apart: what one of them leaves empty never clears what the other one brought. */
-  function storeText(entry: ProductEntry, { source, language, sent_at, now, stale_at }: ProductRead): boolean {
+  function storeText(entry: ProductEntry, read: ProductRead): boolean {
+    const { source, language, sent_at, now, stale_at } = read;
     const { product_id, document } = entry;
     const row = textRow.get(product_id, language) ?? emptyText(product_id, language, sent_at);
     if (!mayReplace(row[`${source}_read_at`], sent_at, now)) return false;
@@ -187,15 +224,20 @@ export function productTables(db: Database): ProductTables {
       changed_at: changed ? sent_at : row.changed_at,
     }; // biome-ignore format: one row
     if (changed) next.merged_document = mergedDocument(next);
+    if (changed && row[`${source}_document`] !== null) tellFields(row, next, read);
     putText.run(next);
     return changed;
   }
 
-  function storePrice({ product_id, from_price }: ProductEntry, { currency, sent_at, now }: ProductRead): boolean {
+  function storePrice({ product_id, from_price }: ProductEntry, read: ProductRead): boolean {
+    const { currency, sent_at, now } = read;
     const row = priceRow.get(product_id, currency);
     if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
     putPrice.run({ product_id, currency, from_price, read_at: sent_at });
-    return row?.from_price !== from_price;
+    if (row === undefined || row.from_price === from_price) return row === undefined;
+    const detail = { currency, old: row.from_price, new: from_price };
+    changes.add({ product_id, kind: 'price_changed', detail }, read);
+    return true;
   }
 
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
@@ -244,6 +286,11 @@ function emptyText(product_id: number, language: string, at: number): Text {
     detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
     checked_at: at, changed_at: at, stale_at: at,
   }; // biome-ignore format: one row
+}
+
+/** The document that the view `products` shows. */
+function shownDocument({ merged_document, detail_document, list_document }: Text): string | null {
+  return merged_document ?? detail_document ?? list_document;
 }
 
 function mergedDocument({ list_document, detail_document }: Text): string | null {

@@ -1,20 +1,44 @@
 import type { Database } from '../sqlite/database-file.ts';
 import { budgetTable } from './budget.ts';
 import { categoryTable } from './categories.ts';
+import { changeTable } from './changes.ts';
 import { experienceTables } from './experiences.ts';
 import { openMirrorForReading } from './files.ts';
 import type { Mirror } from './mirror.ts';
 import { productTables } from './products.ts';
 import { recordTable } from './records.ts';
+import { removalTable } from './removals.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
-export type MirrorFacts = Pick<Mirror, 'records' | 'products' | 'categories' | 'experiences' | 'budget'>;
+export interface MirrorFacts
+  extends Pick<Mirror, 'records' | 'products' | 'categories' | 'experiences' | 'budget' | 'changes' | 'removals'> {
+  /** What the view `availability_days` shows of a date, by currency. */
+  dateNow(product_id: number, date: string): DateNow[];
+}
+
+/** A date as storefronts see it now; `available` is of the last read, `state` minds the sale status too. */
+export interface DateNow {
+  readonly currency: string;
+  readonly state: string;
+  readonly available: 0 | 1;
+  readonly lowest_price: number | null;
+  readonly checked_at: number;
+  readonly stale: 0 | 1;
+}
 
 /** The same queries over a connection that cannot write: one whose function writes would throw. */
 export function mirrorFacts(db: Database): MirrorFacts {
+  const changes = changeTable(db);
+  const dateNow = db.prepare<[number, string], DateNow>(
+    `SELECT v.currency, v.state, d.available, v.lowest_price, v.checked_at, v.stale
+     FROM availability_days v JOIN day d USING (product_id, currency, date) WHERE v.product_id = ? AND v.date = ?`,
+  );
   return {
+    dateNow: (product_id, date) => dateNow.all(product_id, date),
+    changes,
+    removals: removalTable(db, changes),
     records: recordTable(db),
-    products: productTables(db),
+    products: productTables(db, changes),
     categories: categoryTable(db),
     experiences: experienceTables(db),
     budget: budgetTable(db),

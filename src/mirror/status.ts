@@ -35,6 +35,10 @@ export interface MirrorStatus {
   };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   readonly freshness: readonly Freshness[];
+  /** Products whose removal is held, and since when; null: nothing is held. */
+  readonly removals: { readonly held: number; readonly since: number } | null;
+  /** Conditions that a person should know of. */
+  readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
 
 /** Reads the status through a read-only connection. `quarantineAfter`: failures in a row. */
@@ -73,5 +77,15 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     records,
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
+    removals:
+      db
+        .prepare<[], { held: number; since: number }>(
+          `SELECT (SELECT count(*) FROM absence WHERE missing_walks > 0 AND release IS NULL) AS held, opened_at AS since
+           FROM hold WHERE ended_at IS NULL`,
+        )
+        .get() ?? null,
+    alarms: db
+      .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
+      .all(),
   };
 }

@@ -1,3 +1,5 @@
+import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
+import type { ChangeKind } from '../domain/change.ts';
 import type { SaleStatus } from '../domain/product.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
 
@@ -168,6 +170,34 @@ export interface Tables {
     failed: number;
     finished_at: number | null;
   };
+  change: {
+    seq: number;
+    at: number;
+    product_id: number;
+    kind: ChangeKind;
+    language: string | null;
+    date: string | null;
+    detail: string;
+    reason: DueReason | null;
+  };
+  absence: {
+    product_id: number;
+    missing_walks: number;
+    first_missing_at: number;
+    last_missing_at: number;
+    answer: DirectAnswer | null;
+    answered_at: number | null;
+    release: Release | null;
+  };
+  hold: {
+    hold_id: number;
+    opened_at: number;
+    lists: number;
+    last_list_at: number;
+    ended_at: number | null;
+    outcome: HoldOutcome | null;
+  };
+  alarm: { kind: 'images-vanished'; raised_at: number; seen_at: number; products: number };
   budget: {
     budget_id: 1;
     state: string | null;

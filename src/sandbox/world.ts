@@ -9,6 +9,8 @@ export interface World {
   find(id: number): SandboxProduct | null;
   /** What the list shows, in its order. */
   visible(): SandboxProduct[];
+  /** Leaves products out of the list although they can be read by themselves; null: none any more. */
+  hide(which: ((product: SandboxProduct) => boolean) | null): void;
   /** Experience ids in ascending order, each with its visible products. */
   experiences(): Map<number, number[]>;
   /** The first and the last date that are sold now, where the product is. */
@@ -34,6 +36,7 @@ export function createWorld(
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
+  let hidden: ((product: SandboxProduct) => boolean) | null = null;
   const mood = (): CalendarMood => ({
     seed,
     lean,
@@ -65,7 +68,10 @@ export function createWorld(
   return {
     clock,
     find: (id) => byId.get(id) ?? null,
-    visible: () => order.filter(({ withdrawn }) => !withdrawn),
+    visible: () => order.filter((product) => !product.withdrawn && !(hidden?.(product) ?? false)),
+    hide: (which) => {
+      hidden = which;
+    },
     experiences: () => {
       const members = new Map<number, number[]>();
       for (const { id, experience_ids, withdrawn } of products) {

@@ -130,6 +130,11 @@ function storedVersion(path: string, kind: FileKind, backups: readonly string[],
   }
 }
 
+/** The version of the schema that this program writes. */
+export function schemaVersion(kind: FileKind): number {
+  return migrationsOf(kind).length;
+}
+
 function migrationsOf({ migrations }: FileKind): string[] {
   const names = readdirSync(migrations).filter((name) => /^\d{4}-.*\.sql$/.test(name));
   return names.sort().map((name) => readFileSync(new URL(name, migrations), 'utf8'));

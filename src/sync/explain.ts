@@ -58,7 +58,11 @@ const dayMs = 86_400_000;
 
 /** Explains one product; null where it is not mirrored. */
 export function explainProduct(
-  { mirror, clock, policy }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: MirrorFacts },
+  {
+    mirror,
+    clock,
+    policy,
+  }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'products' | 'records'> },
   product_id: number,
 ): Explanation | null {
   const known = mirror.products.find(product_id);

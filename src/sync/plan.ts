@@ -26,7 +26,7 @@ export interface Plan {
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
 
-type Facts = Pick<Ports, 'policy'> & { readonly mirror: MirrorFacts };
+type Facts = Pick<Ports, 'policy'> & { readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'> };
 
 /** Plans for the catalogue and the configuration as they are. */
 export function makePlan(facts: Facts, shares: LaneShares): Plan {

@@ -1,4 +1,5 @@
 import type { Chance, Clock } from '../clock.ts';
+import type { RemovalLimits } from '../domain/absence.ts';
 import type { CategoryMatch } from '../domain/category.ts';
 import type { Extent } from '../domain/record-kinds.ts';
 import type { Logger } from '../log.ts';
@@ -28,6 +29,8 @@ export interface Policy extends ProductPolicy {
     /** No record is read again earlier than this, in milliseconds. */
     readonly floor: number;
   } | null;
+  /** More products missing at once than this are held back. */
+  readonly removals: RemovalLimits;
   /** The ceiling, in calls a second. */
   readonly ceiling: number;
   /** Products that the list brings and the configuration leaves out. */

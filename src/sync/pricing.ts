@@ -51,7 +51,7 @@ export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void
 }
 
 /** A record as the price sees it. */
-export function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord): Priced {
+function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord): Priced {
   const own = policy.of(record.category);
   return {
     volatility: believed(record),

@@ -62,10 +62,11 @@ export async function refreshAvailability(
 
 function storeAnswer(
   { mirror, clock, policy }: SyncPorts,
-  { product_id, edition: currency, part }: RecordFacts,
+  record: RecordFacts,
   { from, today, product }: { from: string; today: string; product: KnownProduct },
   reading: Answered,
 ): boolean {
+  const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
     mirror.availability.confirm({ product_id, currency, hash, sent_at });
@@ -74,7 +75,18 @@ function storeAnswer(
   const now = clock.now();
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const days = mirror.availability.store(
-    { product_id, currency, from, sent_at, now, hash, today, tiers },
+    {
+      product_id,
+      currency,
+      from,
+      sent_at,
+      now,
+      hash,
+      today,
+      tiers,
+      reason,
+      first: record.fetched_at === null ? 'first' : 'again',
+    },
     reading.value,
   );
   const [language] = policy.extent.languages;
@@ -85,7 +97,7 @@ function storeAnswer(
     mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
     mirror.availability.prune({ product_id, currency }, today);
   }
-  return days > 0 || otherVariants;
+  return days.changed > 0 || otherVariants;
 }
 
 /** The window that hands its first date over at midnight; null where it was never read, or there is none. */

@@ -30,6 +30,7 @@ export async function refreshProductDetail(
       sent_at,
       now: clock.now(),
       stale_at: sent_at + productCadence(policy, known),
+      reason: record.due_reason,
     });
     afterStore(ports, { product_id, language }, stored);
     const cadence = cadenceOf(
@@ -56,16 +57,16 @@ export function afterStore(
 ): void {
   const { mirror, clock, policy } = ports;
   const product_ids = [product_id];
-  if (outcome === 'added' || outcome === 'changed') assignCategory(ports, product_id);
+  if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
   const { extent } = policy.of(mirror.products.find(product_id)?.category ?? null);
-  if (outcome === 'added') {
+  if (outcome === 'added' || outcome === 'returned') {
     mirror.records.create(productKinds(extent), product_ids);
     mirror.jobs.adopt(product_ids);
   } else if (was !== is && is === 'enabled') {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
-  if (detail_doubted && outcome !== 'added') {
+  if (detail_doubted && outcome === 'changed') {
     const kinds = productKinds(extent).filter(
       ({ resource, edition }) => resource === 'product_detail' && edition === language,
     );

@@ -6,6 +6,7 @@ import { type Due, futureToleranceMs, type RecordFacts } from '../domain/record.
 import { afterVisit, priorVolatility, type Volatility } from '../domain/volatility.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
+import { decides, noteAnswer } from './absence.ts';
 import type { SyncPorts } from './ports.ts';
 
 /** What refreshing a record came to. */
@@ -36,7 +37,7 @@ export interface StoredRead {
 
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
 export function settleStored(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log'>,
   record: RecordFacts,
   read: StoredRead,
 ): Refreshed {
@@ -51,6 +52,7 @@ export function settleStored(
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
   });
+  if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
 }
 
@@ -88,7 +90,7 @@ function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Vo
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
 export function settleFailure(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance'>,
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log'>,
   record: RecordFacts,
   reading: NoAnswer,
 ): Refreshed {
@@ -96,6 +98,11 @@ export function settleFailure(
   if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
   const { code, message } = reading;
   recordFailure(ports, record, { code, message, final: reading.kind === 'refused' });
+  const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
+  if (gone && decides(ports, record)) {
+    const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
+    ports.mirror.transaction(() => noteAnswer(ports, record.product_id, answer));
+  }
   return { kind: 'failed', code, message };
 }
 

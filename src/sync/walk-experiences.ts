@@ -1,3 +1,4 @@
+import { mostMissing } from '../domain/absence.ts';
 import type { Experience } from '../domain/experience.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition } from '../domain/record-kinds.ts';
@@ -7,7 +8,7 @@ import { walk } from './walk.ts';
 
 /** Walks the experiences, which say what products belong to them. Only a complete walk removes one. */
 export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, mirror, clock, policy, log } = ports;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.experiences;
   return walk(ports, record, {
@@ -19,7 +20,12 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
     },
     finished: ({ complete, started_at, rows }) => {
-      if (complete && rows > 0) mirror.experiences.dropUnseen(started_at);
+      if (!complete || rows === 0) return;
+      // As with products: few missing are gone, many only when they have been missing for weeks.
+      const missing = mirror.experiences.unseen(started_at);
+      const many = missing > mostMissing(mirror.experiences.count(), policy.removals);
+      if (many) log.error({ missing }, 'many experiences are missing from the list: kept for three cadences');
+      mirror.experiences.dropUnseen(many ? started_at - 3 * cadence : started_at);
     },
   });
 }

@@ -1,7 +1,9 @@
 import type { ProductEntry } from '../domain/product.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
+import type { ProductRead } from '../mirror/products.ts';
 import type { Page } from '../upstream/decode-product.ts';
+import { judgeAbsence } from './absence.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
 import type { Refreshed } from './settle.ts';
@@ -12,7 +14,7 @@ const massLoss = 5;
 
 /**
  * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
- * Adds and changes apply page by page; nothing is withdrawn here.
+ * Adds and changes apply page by page; what a complete walk lacks is doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { upstream, mirror, policy } = ports;
@@ -23,9 +25,13 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     cadence: policy.cadence.products,
     read: (page) => upstream.productPage(page, language, currency, signal),
     id: (entry: ProductEntry) => entry.product_id,
-    store: (page, sent_at) => storePage(ports, page, { language, currency, sent_at }),
-    finished: () => {
+    store: (page, sent_at) => storePage(ports, page, { language, currency, sent_at, reason: record.due_reason }),
+    finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
+      if (complete) {
+        judgeAbsence(ports, { edition: record.edition, started_at, rows });
+        mirror.removals.calm('images-vanished', started_at);
+      }
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);
@@ -37,13 +43,15 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
 function storePage(
   ports: SyncPorts,
   page: Page<ProductEntry>,
-  { language, currency, sent_at }: { language: string; currency: string; sent_at: number },
+  { language, currency, sent_at, reason }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'>,
 ): boolean {
   const { mirror, clock, policy, log } = ports;
   const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
   const lost = lostEntitlement(ports, entries);
-  if (lost)
+  if (lost) {
+    mirror.removals.raise({ kind: 'images-vanished', at: clock.now(), products: entries.length });
     log.error({ products: entries.length }, 'every product of a list page lost its images: held until they expire');
+  }
   let changed = false;
   const zones = new Set<string | null>();
   for (const entry of entries) {
@@ -57,9 +65,10 @@ function storePage(
       sent_at,
       now: clock.now(),
       stale_at: sent_at + productCadence(policy, known),
+      reason,
     });
     afterStore(ports, { product_id: entry.product_id, language }, stored);
-    changed ||= stored.outcome === 'added' || stored.outcome === 'changed';
+    changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
   }
   if (zones.size > 0) mirror.writeZones(clock.now());
   return changed;

@@ -88,8 +88,11 @@ function endOfList<Entry>(
     return null;
   }
   mirror.walks.end(key, complete ? clock.now() : null);
+  const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence };
+  const settled = settleStored(ports, record, read);
+  // After that: what the end of a list finds out may bring the next walk forward.
   list.finished({ complete, started_at: state.started_at, rows: rows.attempt });
-  return settleStored(ports, record, { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence });
+  return settled;
 }
 
 /** Where the walk stands, or a new one: also where the stored one lies in the future or too far back. */

@@ -125,6 +125,15 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: instant,
     stale,
   },
+  changes: {
+    seq: 'integer, without gaps above mirror_info.feed_floor_seq: a cursor',
+    at: `${instant}, when the read that found it was sent`,
+    product_id: id,
+    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn',
+    language: 'text, of a product_changed; null: it is of no language',
+    date: 'text, YYYY-MM-DD at the venue; null: it is of no date',
+    detail: 'text, JSON: what was and what is (src/domain/change.ts)',
+  },
   freshness: {
     resource: 'text: products, product_detail, checkout_information, variants, experiences, images, availability',
     tier: 'text: near, middle or far; null: the resource has none',
@@ -149,10 +158,17 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'records', 'failures', 'freshness', 'daemon',
+    'records', 'failures', 'freshness', 'removals', 'alarms', 'daemon',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
+  explain: [
+    'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at',
+    'timezone', 'today', 'category', 'weight', 'images', 'records', 'calls_per_day',
+  ],
+  'explain --date': ['product_id', 'date', 'now', 'history'],
+  plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
+  'removals list': ['hold', 'products'],
 }; // biome-ignore format: lists of fields
 
 export const contract = { columns, outputs };

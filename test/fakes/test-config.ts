@@ -24,5 +24,6 @@ export function testConfigText(directory: string, url: string, more: Record<stri
     backup: { directory: join(directory, 'backup') },
     budget: { requests_per_second: 100_000, concurrency: 4 },
   };
-  return stringify({ ...base, ...more });
+  const given = more.service as object | undefined;
+  return stringify({ ...base, ...more, service: given === undefined ? service : { base_url: url, ...given } });
 }

@@ -28,6 +28,7 @@ export interface VirtualHouse extends AsyncDisposable {
 
 const minute = 60_000;
 const hour = 60 * minute;
+const day = 24 * hour;
 
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
@@ -101,16 +102,23 @@ export async function virtualHouse(
       }
     },
     compare: async () => {
-      const reader = openMirrorAt(wiring.mirror.path, clock.now());
+      const now = clock.now();
+      const reader = openMirrorAt(wiring.mirror.path, now);
+      // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
+      const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);
+      const db = {
+        prepare: (sql: string) =>
+          reader.prepare(/availability_|bookable_/.test(sql) ? `${sql} AND date < '${before}'` : sql),
+      } as unknown as typeof reader;
       try {
         const ids = sandbox.world.visible().map(({ id }) => id);
-        const question = { language: 'en', currency: 'EUR', now: clock.now() };
+        const question = { language: 'en', currency: 'EUR', now };
         const state = async (id: number) => {
           const shown = sandbox.state(id, { ...question, horizon: 92 });
           if (shown === null) throw new Error(`no product ${id}`);
-          return shown;
+          return { ...shown, days: shown.days.filter(({ date }) => date < before) };
         };
-        return await compare(reader, ids, state, question);
+        return await compare(db, ids, state, question);
       } finally {
         reader.close();
       }

@@ -26,7 +26,7 @@ function put(test: TestMirror, entry: Partial<ProductEntry> = {}): void {
   test.mirror.transaction(() => {
     test.mirror.products.store(
       { ...product, ...entry },
-      { source: 'list', ...primary, primary, sent_at: now, now, stale_at: now + hour },
+      { source: 'list', reason: 'never-fetched', ...primary, primary, sent_at: now, now, stale_at: now + hour },
     );
     test.mirror.writeZones(now);
   });
@@ -60,12 +60,14 @@ function store(
   given: AvailabilityAnswer,
 ): number {
   const { from, sent_at = now, hash = 'h1' } = read;
-  return test.mirror.transaction(() =>
+  const why = { reason: 'cadence-elapsed', first: 'first' } as const;
+  const { changed, added } = test.mirror.transaction(() =>
     test.mirror.availability.store(
-      { product_id: 7, currency: 'EUR', from: day(from), sent_at, now, hash, today, tiers },
+      { product_id: 7, currency: 'EUR', from: day(from), sent_at, now, hash, today, tiers, ...why },
       given,
     ),
   );
+  return changed + added;
 }
 
 it('a covered date without tickets is sold out, one never fetched has no row', () => {

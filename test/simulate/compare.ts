@@ -23,7 +23,7 @@ const warmUp = 14 * 24;
 const end = 28 * 24;
 
 /** One world, one scheduler: twice the calls that the bound needs, over four weeks, measured over the last two. */
-export function measure(
+function measure(
   scenario: Scenario,
   seed: number,
   products: number,
@@ -67,7 +67,7 @@ export function measure(
   return { stale: found.stale / found.lived, calls: found.calls, oldest: found.oldest };
 }
 
-export function compareOne(scenario: Scenario, seed: number, products: number): Compared {
+function compareOne(scenario: Scenario, seed: number, products: number): Compared {
   return {
     scenario,
     seed,

@@ -3,7 +3,6 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { catalogueOf } from '../../src/sync/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { noon, type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
-import { compare } from '../oracle/oracle.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';
 
 export interface MonthOptions {
@@ -79,7 +78,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
       );
   }
-  const { differences, first } = await compareDates(house);
+  const { differences, first } = await house.compare();
   return {
     ages: ages.report(clock.now()),
     calls: sandbox.calls.counts().calls - fill,
@@ -90,38 +89,6 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
     differences,
     first,
   };
-}
-
-/**
- * Compares everything but the last dates of the horizon: one that came into it since the last read of the far dates is
- * not known yet, and need not be for a day.
- */
-async function compareDates({
-  wiring,
-  clock,
-  sandbox,
-}: VirtualHouse): Promise<{ differences: number; first: string[] }> {
-  const now = clock.now();
-  const reader = openMirrorAt(wiring.mirror.path, now);
-  const before = new Date(now + 89 * 24 * hour).toISOString().slice(0, 10);
-  const db = {
-    prepare: (sql: string) =>
-      reader.prepare(/availability_|bookable_/.test(sql) ? `${sql} AND date < '${before}'` : sql),
-  } as unknown as typeof reader;
-  const ids = sandbox.world.visible().map(({ id }) => id);
-  const question = { language: 'en', currency: 'EUR', now };
-  const found = await compare(
-    db,
-    ids,
-    async (id) => {
-      const state = sandbox.state(id, { ...question, horizon: 92 });
-      if (state === null) throw new Error(`no product ${id}`);
-      return { ...state, days: state.days.filter(({ date }) => date < before) };
-    },
-    question,
-  );
-  reader.close();
-  return found;
 }
 
 function brokenPromises({ wiring, clock }: VirtualHouse): string[] {

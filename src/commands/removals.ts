@@ -1,0 +1,89 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { adminClient } from '../admin/client.ts';
+import { systemClock } from '../clock.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { createLog } from '../log.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import type { AbsentProduct, Hold } from '../mirror/removals.ts';
+import { approveRemovals, rejectRemovals } from '../sync/absence.ts';
+import { wire } from '../wiring.ts';
+import type { Io } from './io.ts';
+import { duration, number } from './progress.ts';
+import { table } from './table.ts';
+
+export function removalsCommand(io: Io): Command {
+  const command = new Command('removals').description(
+    'Products that the list no longer shows. A few are withdrawn when their own read agrees; many at once are held until three lists agree, or a person decides.',
+  );
+  command
+    .command('list')
+    .description('Which products are missing, since when, and what their own read answers.')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText('after', '\nExamples:\n  catalogued removals list\n  catalogued removals list --json | jq .products')
+    .action((options: { json?: boolean }, own: Command) => {
+      const { config } = load(io, own);
+      using mirror = openMirrorFacts(config.mirror.path);
+      const found = { hold: mirror.removals.openHold(), products: mirror.removals.list() };
+      io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+    });
+  command
+    .command('approve')
+    .description('Withdraws the products that are held: all of them, or those named.')
+    .option('--product <id>', 'only this one; may be repeated', productIds, [])
+    .addHelpText('after', '\nExamples:\n  catalogued removals approve\n  catalogued removals approve --product 973698')
+    .action(async ({ product }: { product: number[] }, own: Command) => {
+      const count = await decide(io, load(io, own), 'approve', product);
+      io.stdout.write(`${number(count)} products withdrawn.\n`);
+    });
+  command
+    .command('reject')
+    .description('Does not believe the list: what is missing is forgotten, and must be missing anew.')
+    .addHelpText('after', '\nExamples:\n  catalogued removals reject\n  catalogued --config my.yaml removals reject')
+    .action(async (_: object, own: Command) => {
+      const count = await decide(io, load(io, own), 'reject', []);
+      io.stdout.write(`${number(count)} products stay.\n`);
+    });
+  return command;
+}
+
+/** By the daemon where one runs, else here, holding the lock. */
+async function decide(
+  io: Io,
+  loaded: LoadedConfig,
+  decision: 'approve' | 'reject',
+  product_ids: readonly number[],
+): Promise<number> {
+  const { config, secrets } = loaded;
+  const client = adminClient(config.admin.listen, secrets.admin_token);
+  const answer = await client.call<{ products: number }>('POST', `/v1/removals/${decision}`, { product_ids });
+  if (answer !== null) return answer.products;
+  await using wiring = wire(loaded, createLog('error', io.stderr));
+  return decision === 'approve' ? approveRemovals(wiring.ports, product_ids) : rejectRemovals(wiring.ports);
+}
+
+function load(io: Io, command: Command): LoadedConfig {
+  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+  return loadConfig({ file, env: io.env });
+}
+
+function render({ hold, products }: { hold: Hold | null; products: readonly AbsentProduct[] }, now: number): string {
+  const state =
+    hold === null
+      ? `${number(products.length)} products are missing from the list; nothing is held.`
+      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. ${hold.lists} of 3 lists agree.`;
+  const rows = products.map(({ product_id, title, first_missing_at, missing_walks, answer, release }) => [
+    String(product_id),
+    title ?? '-',
+    `${duration(now - first_missing_at)} ago`,
+    String(missing_walks),
+    answer ?? 'not asked yet',
+    release ?? (hold === null ? '-' : 'held'),
+  ]);
+  const headings = ['product', 'title', 'missing since', 'lists without it', 'its own read', 'removal'];
+  return products.length === 0 ? `${state}\n` : `${state}\n\n${table(headings, rows)}\n`;
+}
+
+function productIds(value: string, previous: number[]): number[] {
+  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
+  return [...previous, Number(value)];
+}

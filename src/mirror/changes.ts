@@ -1,0 +1,60 @@
+import type { ChangeKind } from '../domain/change.ts';
+import type { DueReason } from '../domain/record.ts';
+import type { Database } from '../sqlite/database-file.ts';
+
+/** Which read found a change: when it was sent, and why it was made. */
+export interface FoundBy {
+  readonly sent_at: number;
+  readonly reason: DueReason;
+}
+
+export interface Change {
+  readonly product_id: number;
+  readonly kind: ChangeKind;
+  readonly language?: string;
+  readonly date?: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** One change of a date, as `explain` tells its history. */
+export interface DateChange {
+  readonly at: number;
+  readonly kind: ChangeKind;
+  readonly reason: DueReason | null;
+  readonly detail: { readonly currency: string; readonly old: unknown; readonly new: unknown };
+}
+
+/** The change feed: written in the transaction of the change itself. */
+export interface ChangeTable {
+  add(change: Change, by: FoundBy): void;
+  /** Forgets what is older than an instant; a reader with a cursor below what is left has to start again. */
+  prune(before: number): number;
+  /** What happened to a date of a product, in order. */
+  ofDate(product_id: number, date: string): DateChange[];
+}
+
+export function changeTable(db: Database): ChangeTable {
+  const insert = db.prepare(
+    `INSERT INTO change (at, product_id, kind, language, date, detail, reason)
+     VALUES (@at, @product_id, @kind, @language, @date, @detail, @reason)`,
+  );
+  const newest = db.prepare<[number], number | null>('SELECT max(seq) FROM change WHERE at < ?').pluck();
+  const drop = db.prepare<[number]>('DELETE FROM change WHERE seq <= ?');
+  const raiseFloor = db.prepare<[number]>('UPDATE mirror SET feed_floor_seq = max(feed_floor_seq, ?)');
+  const ofDate = db.prepare<[number, string], Omit<DateChange, 'detail'> & { detail: string }>(
+    'SELECT at, kind, reason, detail FROM change WHERE product_id = ? AND date = ? ORDER BY seq',
+  );
+  return {
+    add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
+      insert.run({ at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason });
+    },
+    prune: (before) => {
+      const last = newest.get(before) ?? null;
+      if (last === null) return 0;
+      raiseFloor.run(last);
+      return drop.run(last).changes;
+    },
+    ofDate: (product_id, date) =>
+      ofDate.all(product_id, date).map((row) => ({ ...row, detail: JSON.parse(row.detail) as DateChange['detail'] })),
+  };
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { windows } from '../../src/domain/availability.ts';
+import type { lanes } from '../../src/domain/lanes.ts';
+import { callsPerDay, planOf, shareOut } from '../../src/domain/plan.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const tiers = {
+  horizon: 92,
+  near: { days: 14, every: 6 * hour },
+  middle: { days: 31, every: 12 * hour },
+  far: { every: day },
+};
+const catalogue = {
+  groups: [
+    {
+      on_sale: 7100,
+      off_sale: 400,
+      dynamic: 0,
+      windows: windows(tiers, 31),
+      cadence: {
+        products: 7 * day,
+        product_detail: 28 * day,
+        checkout_information: 7 * day,
+        variants: 7 * day,
+        dynamic_pricing: { products: day, checkout_information: day },
+      },
+    },
+  ],
+  experiences: 1000,
+  languages: 1,
+  currencies: 1,
+  page_size: 100,
+  resources: new Set([
+    'products',
+    'experiences',
+    'checkout_information',
+    'variants',
+    'availability',
+    'product_detail',
+  ] as const),
+  walks: { products: 7 * day, experiences: 7 * day },
+  extra: 0,
+  look: day,
+};
+const shares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };
+const line = (what: string) => planOf(catalogue).find((each) => each.what === what)?.calls_per_day ?? 0;
+
+describe('a plan', () => {
+  it('reads near dates four times a day and far ones once, a percent sooner than promised', () => {
+    expect(line('near and middle dates')).toBeCloseTo((7100 * 4) / 0.99, 6);
+    expect(line('far dates')).toBeCloseTo((7100 * 2) / 0.99, 6);
+    expect(line('product list')).toBeCloseTo(75 / 7 / 0.99, 6);
+    expect(line('looks at products off sale')).toBeCloseTo(400, 0);
+  });
+
+  it('counts what a longer horizon, a language or a currency adds', () => {
+    const more = (other: object) => callsPerDay(planOf({ ...catalogue, ...other })) - callsPerDay(planOf(catalogue));
+    expect(more({ currencies: 2 })).toBeGreaterThan(7100 * 6);
+    expect(more({ languages: 2 })).toBeCloseTo((7500 * (2 / 7 + 1 / 28) + 75 / 7) / 0.99, 0);
+    expect(more({ extra: 0.25 })).toBeCloseTo(0.25 * (line('near and middle dates') + line('far dates')), 6);
+  });
+
+  it('gives each lane its reserved share first, and what is left in order', () => {
+    const lines = planOf(catalogue);
+    const enough = shareOut(lines, shares, 10);
+    expect(enough.every(({ wanted, got }) => got === wanted)).toBe(true);
+    const scarce = shareOut(lines, shares, 0.3);
+    const got = (lane: (typeof lanes)[number]) => scarce.find((each) => each.lane === lane)?.got ?? 0;
+    expect(got('weekly')).toBeCloseTo(
+      Math.min(0.1 * 0.3 * 86_400, scarce.find(({ lane }) => lane === 'weekly')?.wanted ?? 0),
+      6,
+    );
+    expect(scarce.reduce((sum, each) => sum + each.got, 0)).toBeCloseTo(0.3 * 86_400, 6);
+    expect(got('far')).toBeLessThan(line('far dates'));
+  });
+});

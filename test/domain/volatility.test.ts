@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  afterVisit,
+  changesPerDay,
+  priorVolatility,
+  stillTrue,
+  visitValue,
+  worthwhileInterval,
+} from '../../src/domain/volatility.ts';
+import { roll } from '../../src/sandbox/random.ts';
+
+const hour = 3_600_000;
+const prior = priorVolatility('near');
+
+/** What is believed after visits every `every` hours to a record that changes `rate` times a day. */
+function afterDays(days: number, rate: number, every = 3) {
+  let believed = prior;
+  for (let visit = 0; visit < (days * 24) / every; visit += 1)
+    believed = afterVisit(
+      believed,
+      every * hour,
+      roll(1, visit, Math.round(rate * 1000)) < 1 - Math.exp((-rate * every) / 24),
+      prior,
+    );
+  return changesPerDay(believed);
+}
+
+describe('a change rate', () => {
+  it.each([0.2, 1, 4])('of %s a day is learned in four weeks, within a third', (rate) => {
+    expect(afterDays(28, rate) / rate).toBeGreaterThan(2 / 3);
+    expect(afterDays(28, rate) / rate).toBeLessThan(1.5);
+  });
+
+  it('that has changed tenfold is noticed within days', () => {
+    let believed = prior;
+    for (let visit = 0; visit < 28 * 8; visit += 1) believed = afterVisit(believed, 3 * hour, visit % 16 === 0, prior);
+    const before = changesPerDay(believed);
+    for (let visit = 0; visit < 3 * 8; visit += 1) believed = afterVisit(believed, 3 * hour, visit % 2 === 0, prior);
+    expect(changesPerDay(believed)).toBeGreaterThan(3 * before);
+  });
+
+  it('of a record that nobody has seen twice is what is usual for its kind', () => {
+    expect(changesPerDay(prior)).toBeCloseTo(0.4, 5);
+    expect(afterVisit(prior, 0, true, prior)).toEqual(prior);
+  });
+
+  it('goes up with a change and down without one, and stays a number', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 90 * 24 * hour }), fc.boolean()), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 24 * hour }),
+        (visits, elapsed) => {
+          const believed = visits.reduce((state, [ms, changed]) => afterVisit(state, ms, changed, prior), prior);
+          expect(believed.shape).toBeGreaterThan(0);
+          expect(believed.exposure).toBeGreaterThan(0);
+          const [up, down] = [true, false].map((changed) =>
+            stillTrue(afterVisit(believed, elapsed, changed, prior), hour),
+          );
+          expect(up).toBeLessThanOrEqual((down ?? 0) + 1e-9);
+        },
+      ),
+    );
+  });
+});
+
+describe('the value of a visit', () => {
+  it('is that of a known rate where much is known (Azar et al. 2018)', () => {
+    const rate = 1 / (10 * hour);
+    const sure = { shape: 1e6, exposure: 1e6 / rate };
+    for (const hours of [1, 6, 24]) {
+      const x = rate * hours * hour;
+      expect(visitValue(sure, hours * hour)).toBeCloseTo((1 - Math.exp(-x) * (1 + x)) / rate, -2);
+    }
+  });
+
+  it('grows with time, also where the shape is one', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.constant(1), fc.double({ min: 0.01, max: 500, noNaN: true })),
+        fc.integer({ min: hour, max: 1000 * hour }),
+        fc.integer({ min: 1, max: 30 * 24 * hour }),
+        (shape, exposure, elapsed) => {
+          const volatility = { shape, exposure };
+          expect(visitValue(volatility, elapsed)).toBeGreaterThanOrEqual(-1e-3);
+          expect(visitValue(volatility, 2 * elapsed)).toBeGreaterThanOrEqual(visitValue(volatility, elapsed) - 1e-3);
+        },
+      ),
+    );
+  });
+});
+
+describe('a worthwhile interval', () => {
+  const bounds = { floor: hour / 4, cap: 6 * hour };
+
+  it('stays between floor and cadence, whatever a call costs', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-6, max: 1e12, noNaN: true }),
+        fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
+        fc.integer({ min: hour / 60, max: 1000 * hour }),
+        (price, weight, exposure) => {
+          const interval = worthwhileInterval({ shape: 0.5, exposure }, { price, weight, ...bounds });
+          expect(interval).toBeGreaterThanOrEqual(bounds.floor);
+          expect(interval).toBeLessThanOrEqual(bounds.cap);
+        },
+      ),
+    );
+  });
+
+  it('is shorter for what sells more, and longer where calls are dear', () => {
+    const at = (weight: number, price: number) =>
+      worthwhileInterval({ shape: 2, exposure: 48 * hour }, { weight, price, ...bounds });
+    expect(at(10, hour / 2)).toBeLessThan(at(1, hour / 2));
+    expect(at(10, hour)).toBeGreaterThan(at(10, hour / 4));
+  });
+
+  it('is short for what always changes at once only as far as that helps', () => {
+    // A record that changes every minute is never true for long: reading it more often than the floor buys nothing.
+    const hopeless = worthwhileInterval(
+      { shape: 1e4, exposure: (1e4 * hour) / 600 },
+      { weight: 1, price: hour / 10, ...bounds },
+    );
+    expect(hopeless).toBe(bounds.cap);
+  });
+});

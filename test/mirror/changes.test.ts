@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
+
+interface Row {
+  seq: number;
+  product_id: number;
+  kind: string;
+  date: string | null;
+  detail: string;
+}
+
+/** What the view tells after a cursor. */
+function feed({ wiring, clock }: VirtualHouse, after = 0): Row[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const rows = db.prepare<[number], Row>('SELECT * FROM changes WHERE seq > ? ORDER BY seq').all(after);
+  db.close();
+  return rows;
+}
+
+async function filled(): Promise<VirtualHouse> {
+  const house = await virtualHouse({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  return house;
+}
+
+describe('the change feed', () => {
+  it('of a first fill tells of added products and nothing else', async () => {
+    await using house = await filled();
+    const rows = feed(house);
+    expect(rows.map(({ kind }) => kind)).toEqual(Array.from({ length: 12 }, () => 'product_added'));
+  });
+
+  it('tells each change once, with what it was and what it is', async () => {
+    await using house = await filled();
+    const last = feed(house).at(-1)?.seq ?? 0;
+    const [first, second, third, fourth] = house.sandbox.world
+      .visible()
+      .filter(({ status, images, place }) => status === 'available' && images.length > 1 && place.zone !== null);
+    if (first === undefined || second === undefined || third === undefined || fourth === undefined)
+      throw new Error('too few products');
+    first.title = 'Another Name';
+    const old_price = second.price;
+    second.price += 100;
+    const [image, other] = third.images;
+    if (image === undefined || other === undefined) throw new Error('no image');
+    third.images = [
+      { ...image, credit: 'Somebody Else' },
+      ...third.images.slice(2),
+      { name: 'f'.repeat(32), credit: null, alt_text: null },
+    ];
+    fourth.status = 'unavailable';
+    fourth.reason = 'out_of_season';
+    const date = '2026-12-05';
+    const open = house.sandbox
+      .state(first.id, { language: 'en', currency: 'EUR', horizon: 92 })
+      ?.days.find((day) => day.date === date);
+    first.sold_out.add(date);
+    await house.liveUntil(house.clock.now() + 7 * hour);
+    const rows = feed(house, last).filter(({ kind }) => kind !== 'date_added');
+    const of = (id: number, kind: string) =>
+      rows
+        .filter((row) => row.product_id === id && row.kind === kind)
+        .map(({ detail }) => JSON.parse(detail) as unknown);
+    // The sandbox makes the others from the title.
+    expect(of(first.id, 'product_changed')).toEqual([{ fields: ['summary', 'supplier', 'title', 'venue'] }]);
+    expect(of(second.id, 'price_changed')).toContainEqual({ currency: 'EUR', old: old_price, new: old_price + 100 });
+    expect(of(third.id, 'image_credit_changed')).toEqual([
+      { image_key: image.name, old: expect.anything(), new: 'Somebody Else' },
+    ]);
+    expect(of(third.id, 'image_withdrawn')).toMatchObject([{ image_key: other.name }]);
+    expect(of(third.id, 'image_added')).toMatchObject([{ image_key: 'f'.repeat(32) }]);
+    expect(of(fourth.id, 'sale_disabled')).toMatchObject([{ reason: 'out_of_season' }]);
+    if (open !== undefined && !open.sold_out)
+      expect(of(first.id, 'date_sold_out')).toMatchObject([
+        { old: { state: 'available' }, new: { state: 'sold_out', lowest_price: null } },
+      ]);
+
+    fourth.status = 'available';
+    first.sold_out.delete(date);
+    await house.liveUntil(house.clock.now() + 27 * hour);
+    const later = feed(house, last);
+    expect(later.filter(({ kind }) => kind === 'sale_enabled').map(({ product_id }) => product_id)).toEqual([
+      fourth.id,
+    ]);
+    if (open !== undefined && !open.sold_out)
+      expect(
+        later.filter((row) => row.kind === 'date_back' && row.product_id === first.id).map((row) => row.date),
+      ).toEqual([date]);
+    // The horizon has rolled on by a day.
+    expect(later.some(({ kind }) => kind === 'date_added')).toBe(true);
+    const all = feed(house).map(({ seq }) => seq);
+    expect(all).toEqual(Array.from(all, (_, index) => index + 1));
+  });
+
+  it('has no gap after a transaction that came to nothing', () => {
+    using test = testMirror();
+    const add = (product_id: number) => test.mirror.changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);
+    test.mirror.transaction(() => add(1));
+    expect(() =>
+      test.mirror.transaction(() => {
+        add(2);
+        throw new Error('rolled back');
+      }),
+    ).toThrow('rolled back');
+    test.mirror.transaction(() => add(3));
+    expect(test.all('SELECT seq, product_id FROM changes')).toEqual([
+      { seq: 1, product_id: 1 },
+      { seq: 2, product_id: 3 },
+    ]);
+  });
+
+  it('forgets what is too old, says from where on it is whole, and never uses a number twice', () => {
+    using test = testMirror();
+    const { changes } = test.mirror;
+    for (const sent_at of [1000, 2000, 3000])
+      changes.add({ product_id: 7, kind: 'sale_enabled', detail: {} }, { ...by, sent_at });
+    expect(changes.prune(2500)).toBe(2);
+    expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);
+    expect(changes.prune(9000)).toBe(1);
+    changes.add({ product_id: 7, kind: 'sale_enabled', detail: {} }, by);
+    expect(test.all('SELECT seq FROM changes')).toEqual([{ seq: 4 }]);
+    expect(changes.prune(500)).toBe(0);
+  });
+});
