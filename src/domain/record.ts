@@ -27,6 +27,8 @@ export type DueReason =
   | 'order-recheck'
   /** Somebody asked for it. */
   | 'requested'
+  /** It was read at an instant that has not come yet: the clock was set back since. */
+  | 'clock-set-back'
   /** Its last read failed. */
   | 'retry'
   /** The list lacks it, and its own read decides (reliability.md 3.1). */

@@ -76,6 +76,8 @@ export interface RecordTable {
   /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
+  /** Records that were read, or are due, after an instant that cannot be: the clock was wrong then. */
+  beyond(fetched_after: number, due_after: number): RecordKey[];
 }
 
 type RecordRow = RecordFacts;
@@ -217,6 +219,9 @@ export function recordTable(db: Database): RecordTable {
     `SELECT count(*) AS records, COALESCE(sum(fetched_at IS NULL), 0) AS never_fetched, COALESCE(sum(failures > 0), 0) AS failing,
        COALESCE(sum(fetched_at IS NULL AND failures < ${quarantineAfter}), 0) AS waiting FROM record`,
   );
+  const beyond = db.prepare<[number, number], RecordKey>(
+    'SELECT resource, product_id, edition, part FROM record WHERE fetched_at > ? OR due_at > ?',
+  );
   const forgetFailures = db.prepare<RecordKey>(
     `UPDATE record SET failures = 0, failed_at = NULL, failure = NULL
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
@@ -298,6 +303,7 @@ export function recordTable(db: Database): RecordTable {
       const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
       return adaptive.all({ product_id, edition, part, limit });
     },
+    beyond: (fetched_after, due_after) => beyond.all(fetched_after, due_after),
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
   };
 }

@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import { futureToleranceMs } from '../domain/record.ts';
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
+import { recoverFromClock } from './reschedule.ts';
 
 const dayMs = 86_400_000;
 /** From the tenth day on a product's images are confirmed by its own read, ahead of the sweeps. */
@@ -17,6 +19,7 @@ const slice = 200;
  * categories. Run once a minute; what is needed less often knows it by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
+  mindClock(ports);
   pressImages(ports);
   await findPrice(ports, signal);
 }
@@ -34,6 +37,19 @@ export async function sortIntoCategories(ports: Ports, signal: AbortSignal): Pro
     after = last;
     await setImmediate();
   }
+}
+
+/** The latest instant that chores were done at, by mirror: an earlier one now means that the clock was set back. */
+const latest = new WeakMap<Ports['mirror'], number>();
+
+function mindClock(ports: Ports): void {
+  const { mirror, clock, log } = ports;
+  const now = clock.now();
+  const before = latest.get(mirror) ?? now;
+  latest.set(mirror, now);
+  if (now >= before - futureToleranceMs) return;
+  const records = mirror.transaction(() => recoverFromClock(ports));
+  log.warn({ set_back_ms: before - now, records }, 'the clock was set back: what was read in the future is read again');
 }
 
 function pressImages({ mirror, clock, policy, log }: Ports): void {
