@@ -128,7 +128,7 @@ export const configSchema = z.strictObject(
         .number({ error: 'expected a share from 0 to 10' })
         .min(0, { error: 'expected a share from 0 to 10' })
         .max(10, { error: 'expected a share from 0 to 10' })
-        .default(0.25)
+        .default(0.1)
         .describe(
           'Availability reads beyond what its cadences need, as a share of them; adaptive scheduling places them.',
         ),

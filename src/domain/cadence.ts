@@ -88,7 +88,9 @@ export interface NextWindow {
  */
 export function dueForIncomingDate(next: NextWindow | null, midnight: number): Due | null {
   if (next === null) return null;
-  const last_read = next.due_at < midnight ? Math.max(next.due_at, next.fetched_at) : next.fetched_at;
+  // A read that is planned for the last minutes before midnight may come after it.
+  const surely = next.due_at < midnight - next.cadence * (1 - period);
+  const last_read = surely ? Math.max(next.due_at, next.fetched_at) : next.fetched_at;
   return { at: Math.round(Math.max(midnight, last_read + next.cadence * period)), reason: 'cadence-elapsed' };
 }
 

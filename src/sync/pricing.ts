@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { dueByCadence } from '../domain/cadence.ts';
+import { readsPerPeriod } from '../domain/cadence.ts';
 import { soldBy, weightOf } from '../domain/category.ts';
 import {
   addDemand,
@@ -17,6 +17,7 @@ import { believed } from './settle.ts';
 
 /** A price holds for three hours: rates of change move slowly, and a price that is off moves by itself each time. */
 const holdsMs = 3 * 3_600_000;
+const dayMs = 86_400_000;
 /** So many records between two turns of the event loop: a millisecond or two. */
 const slice = 100;
 /** Of the ceiling: the rest is for what cannot wait. */
@@ -56,8 +57,7 @@ function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: Ad
   return {
     volatility: believed(record),
     weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
-    // As planned: a little under the cadence.
-    cap: dueByCadence({ ...record }, 0, cadenceOf(own, record, 'steady')).at,
+    cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, 'steady')),
     floor: policy.adaptive?.floor ?? 0,
   };
 }
