@@ -12,6 +12,7 @@ import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { reportOrder } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
@@ -80,6 +81,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
+      order: (report) => reportOrder(ports, report),
       removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       decideRemovals: (decision, product_ids) =>
         decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),

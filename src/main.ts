@@ -33,6 +33,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'what the call budget buys, and what more would cost',
     load: async (io) => (await import('./commands/plan.ts')).planCommand(io),
   },
+  order: {
+    summary: 'tell of an order: its dates are read again',
+    load: async (io) => (await import('./commands/order.ts')).orderCommand(io),
+  },
   removals: {
     summary: 'products that the list no longer shows, and what is held',
     load: async (io) => (await import('./commands/removals.ts')).removalsCommand(io),

@@ -8,6 +8,8 @@ export interface LiveStatus {
   readonly rate: number;
   readonly ceiling: number;
   readonly throttled: number;
+  /** Calls since the start, by lane. */
+  readonly lanes: Readonly<Record<string, number>>;
   readonly not_before: number | null;
   readonly unreachable_since: number | null;
   /** The service's words, where it refuses the key. */
@@ -28,13 +30,14 @@ export function throttledTooLong({ not_before, unreachable_since }: LiveStatus, 
 }
 
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
-  const { calls, in_flight, rate, ceiling, throttled_count, not_before, unreachable_since } = limiter.state();
+  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, unreachable_since } = limiter.state();
   return {
     calls,
     calls_in_flight: in_flight,
     rate,
     ceiling,
     throttled: throttled_count,
+    lanes: Object.fromEntries(Object.entries(lanes).map(([lane, { calls: started }]) => [lane, started])),
     not_before: not_before === 0 ? null : not_before,
     unreachable_since,
     key_refused,

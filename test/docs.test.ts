@@ -79,6 +79,8 @@ it('every command’s help has two examples', async () => {
     ['status'],
     ['explain'],
     ['plan'],
+    ['order', 'confirmed'],
+    ['order', 'failed'],
     ['removals', 'list'],
     ['removals', 'approve'],
     ['removals', 'reject'],

@@ -119,14 +119,17 @@ function freshnessRow(
 }
 
 function describeDaemon(
-  { key_refused, unreachable_since, not_before, calls, rate, ceiling, throttled }: LiveStatus,
+  { key_refused, lanes, unreachable_since, not_before, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
   if (key_refused !== null) return `running, but the service refuses the key: ${key_refused}`;
   if (unreachable_since !== null)
     return `running; the service has not been reachable for ${duration(now - unreachable_since)}`;
+  const busy = Object.entries(lanes)
+    .filter(([, count]) => count > 0)
+    .map(([lane, count]) => `${lane} ${number(count)}`);
   const pause = not_before !== null && not_before > now ? `, told to wait ${duration(not_before - now)}` : '';
-  return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}`;
+  return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }
 
 function ago(at: number, now: number): string {

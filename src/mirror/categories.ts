@@ -16,6 +16,8 @@ export interface CategoryTable {
   facts(after: number, limit: number): Facts[];
   assign(product_id: number, category: string | null): void;
   clear(): void;
+  /** Tickets sold, as counted now. */
+  countSale(product_id: number, sold: number, at: number): void;
   /** The categories that products have now. */
   inUse(): string[];
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
@@ -41,6 +43,7 @@ export function categoryTable(db: Database): CategoryTable {
   const slice = db.prepare<[number, number], Row>(rows('AND p.product_id > ? ORDER BY p.product_id LIMIT ?'));
   const put = db.prepare<[string | null, number]>('UPDATE product SET category = ? WHERE product_id = ?');
   const clear = db.prepare('UPDATE product SET category = NULL WHERE category IS NOT NULL');
+  const putSold = db.prepare<[number, number, number]>('UPDATE product SET sold = ?, sold_at = ? WHERE product_id = ?');
   const inUse = db
     .prepare<[], string>('SELECT DISTINCT category FROM product WHERE category IS NOT NULL ORDER BY category')
     .pluck();
@@ -62,6 +65,9 @@ export function categoryTable(db: Database): CategoryTable {
       })),
     assign: (product_id, category) => {
       put.run(category, product_id);
+    },
+    countSale: (product_id, tickets, at) => {
+      putSold.run(tickets, at, product_id);
     },
     clear: () => {
       clear.run();

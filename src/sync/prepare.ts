@@ -7,8 +7,8 @@ import { recoverFromClock, reschedule } from './reschedule.ts';
  * Brings what the mirror plans to what the configuration asks for: records that are missing, records nobody wants any
  * more, categories, promises and due instants after a changed cadence, time zones. Run at every start.
  */
-export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>): void {
-  const { mirror, clock, policy } = ports;
+export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>): void {
+  const { mirror, clock, policy, log } = ports;
   const { primary, further } = walkKinds(policy.extent);
   mirror.transaction(() => {
     mirror.records.createWalk(primary);
@@ -16,7 +16,10 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>
     // Before the primary walk has ended once there is nothing that a further one could add to.
     for (const walk of further) if (walked || walk.resource !== 'products') mirror.records.createWalk(walk);
     const moved = assignCategories(ports, allProducts);
-    const wanted = [...mirror.categories.inUse(), null].map((category) => ({
+    const inUse = mirror.categories.inUse();
+    for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
+      if (!inUse.includes(name)) log.warn({ category: name }, 'no product is of this category');
+    const wanted = [...inUse, null].map((category) => ({
       category,
       kinds: productKinds(policy.of(category).extent),
     }));

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { sortIntoCategories } from '../../src/sync/chores.ts';
+import { reportOrder } from '../../src/sync/orders.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const never = new AbortController().signal;
+
+it('products of a category are read at its cadence, to its horizon, and move when they start to sell', async () => {
+  const asked = new Map<string, number>();
+  await using house = await virtualHouse(
+    {
+      lean: true,
+      products: 20,
+      served: ({ path, query }) => {
+        const [, id] = /products\/(\d+)\/availability/.exec(path) ?? [];
+        if (id === undefined) return;
+        const ahead = Math.round((Date.parse(query.get('start_date') ?? '') - house.clock.now()) / (24 * hour) / 31);
+        asked.set(`${id} ${ahead}`, (asked.get(`${id} ${ahead}`) ?? 0) + 1);
+      },
+    },
+    {
+      scheduling: 'fixed',
+      categories: [
+        {
+          name: 'top',
+          match: { top_sellers: 1 },
+          weight: 3,
+          cadence: { availability: { near: { every: '1h' } } },
+          horizon: 150,
+        },
+        { name: 'nobody', match: { city_ids: [1] } },
+      ],
+    },
+  );
+  const { ports, mirror } = house.wiring;
+  await house.runUntil(() => mirror.filledAt() !== null);
+  const [best, other] = house.sandbox.world.visible().filter(({ status }) => status === 'available');
+  if (best === undefined || other === undefined) throw new Error('too few products');
+  const near = (id: number) => asked.get(`${id} 0`) ?? 0;
+  expect(near(best.id)).toBe(1);
+  expect(
+    reportOrder(ports, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
+  ).toBe(1);
+  await house.drive(sortIntoCategories(ports, never));
+  expect(mirror.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
+  expect(mirror.products.find(other.id)).toMatchObject({ category: null });
+  expect(mirror.records.ofProduct(best.id).filter(({ resource }) => resource === 'availability')).toHaveLength(5);
+  asked.clear();
+  await house.liveUntil(house.clock.now() + 12 * hour);
+  expect(near(best.id)).toBeGreaterThanOrEqual(12);
+  expect(near(other.id)).toBeLessThanOrEqual(3);
+  expect([3, 4].map((part) => asked.get(`${best.id} ${part}`))).toEqual([1, 1]);
+  expect(asked.get(`${other.id} 3`)).toBeUndefined();
+});
+
+it('an order makes the dates around it due at once, and a date that is not mirrored is refused', async () => {
+  await using house = await virtualHouse({ lean: true, products: 5 });
+  const { ports, mirror } = house.wiring;
+  await house.runUntil(() => mirror.filledAt() !== null);
+  const [product] = house.sandbox.world.visible();
+  const order = {
+    product_id: product?.id ?? 0,
+    quantity: 1,
+    outcome: 'failed',
+    code: 'timeslot_not_available',
+  } as const;
+  reportOrder(ports, { ...order, date: '2026-12-28' });
+  const due = mirror.records.ofProduct(order.product_id).filter(({ due_reason }) => due_reason === 'order-recheck');
+  expect(due).toMatchObject([{ resource: 'availability', part: 1, lane: 'notification' }]);
+  expect(mirror.products.find(order.product_id)?.sold).toBe(0);
+  expect(() => reportOrder(ports, { ...order, date: '2026-11-01' })).toThrow('2026-11-01 is past, or beyond the dates');
+  expect(() => reportOrder(ports, { ...order, date: '2027-12-01' })).toThrow('beyond the dates');
+  expect(() => reportOrder(ports, { ...order, product_id: 1, date: '2026-12-01' })).toThrow(
+    'product 1 is not in the mirror',
+  );
+});
