@@ -77,7 +77,7 @@ export function calendarDay(
 
 /** Six days in a hundred; live, a quarter of the nearest. */
 function soldOutShare(day: number, { live_hour, lean }: CalendarMood): number {
-  if (lean) return 0.75;
+  if (lean) return 0.92;
   return live_hour === null ? 0.06 : 0.03 + 0.25 * Math.exp(-Math.max(0, day - live_hour / 24) / 3);
 }
 

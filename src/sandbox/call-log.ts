@@ -10,7 +10,8 @@ export interface CallLog {
   reset(): void;
 }
 
-export function callLog(): CallLog {
+/** `counted`: which answers are remembered, to tell repeated ones; months of them would be too many. */
+export function callLog(counted: 'every request' | 'none'): CallLog {
   let calls = 0;
   const byKind = new Map<string, number>();
   const byStatus = new Map<string, number>();
@@ -22,7 +23,7 @@ export function callLog(): CallLog {
       calls += 1;
       count(byKind, path.replace(/\d{3,}/g, '{id}'));
       count(byStatus, String(status));
-      if (status === 200) count(answered, `${path}${query}`);
+      if (status === 200 && counted === 'every request') count(answered, `${path}${query}`);
       for (const each of waiting) if (calls >= each.calls) each.resolve();
       waiting = waiting.filter((each) => calls < each.calls);
     },

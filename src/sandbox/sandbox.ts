@@ -86,7 +86,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     changes,
   });
   const chance = sequence(seed);
-  const calls = callLog();
+  const calls = callLog(options.lean ? 'none' : 'every request');
   let fault_share = options.fault_share ?? 0;
   const faults = faultScript(() => fault_share, chance);
   for (const rule of options.faults ?? []) faults.add(rule);

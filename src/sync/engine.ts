@@ -45,7 +45,7 @@ interface Source {
   due(limit: number): RecordFacts[];
   queue: RecordFacts[];
   in_flight: number;
-  /** When nothing was due here the last time, and how often something had been made due by then. */
+  /** When nothing more than the queue was due here, and how often something had been made due by then. */
   dry: { at: number; generation: number } | null;
 }
 
@@ -85,9 +85,10 @@ export async function pass(
       const passed = Math.abs(now - dry.at);
       if (passed === 0 || (passed < askAgainMs && inFlight.size > 0)) return null;
     }
-    const due = source.due(batch + source.in_flight);
+    const limit = batch + source.in_flight;
+    const due = source.due(limit);
     source.queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
-    source.dry = source.queue.length === 0 ? { at: now, generation } : null;
+    source.dry = due.length < limit ? { at: now, generation } : null;
     return source.queue.pop() ?? null;
   }
 

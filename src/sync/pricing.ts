@@ -15,8 +15,8 @@ import type { Ports } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { believed } from './settle.ts';
 
-/** A price holds for three hours: rates of change move slowly, and a price that is off moves by itself each time. */
-const holdsMs = 3 * 3_600_000;
+/** A price holds for six hours: rates of change move slowly, and a price that is off moves by itself each time. */
+const holdsMs = 6 * 3_600_000;
 const dayMs = 86_400_000;
 /** So many records between two turns of the event loop: a millisecond or two. */
 const slice = 100;
@@ -24,7 +24,7 @@ const slice = 100;
 const mostOfCeiling = 0.7;
 
 /**
- * Sets the price of a call anew when it is three hours old: asks every availability record what it would ask for, a slice
+ * Sets the price of a call anew when it is six hours old: asks every availability record what it would ask for, a slice
  * at a time, and finds the price at which together they ask for what may be spent (price.ts).
  */
 export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void> {

@@ -143,7 +143,7 @@ function print({ ages, calls, predicted, fill, broken, seconds, differences, fir
   );
   const hoursBroken = Object.entries(broken).map(([name, count]) => `${name}, ${count} times`);
   say(
-    `view freshness, asked every five hours: ${hoursBroken.length === 0 ? 'every promise kept' : `broken: ${hoursBroken.join('; ')}`}\n`,
+    `view freshness, asked every eleven hours: ${hoursBroken.length === 0 ? 'every promise kept' : `broken: ${hoursBroken.join('; ')}`}\n`,
   );
   say(
     `${number(differences)} differences between the mirror and the service at the end\n${first.map((line) => `  ${line}\n`).join('')}`,

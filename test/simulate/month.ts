@@ -24,7 +24,7 @@ export interface Month {
   readonly calls: number;
   readonly predicted: number;
   readonly fill: number;
-  /** How often, asked every five hours, `freshness` said that a promise was broken, by resource and tier. */
+  /** How often, asked every eleven hours, `freshness` said that a promise was broken, by resource and tier. */
   readonly broken: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Cells of the mirror that differ from the service at the end, and the first of them. */
@@ -34,7 +34,7 @@ export interface Month {
 
 const hour = 3_600_000;
 /** Hours between two looks at the view `freshness`; odd, so that every time of the day is met. */
-const askEvery = 5;
+const askEvery = 11;
 
 /** Fills a mirror and lives on for so many virtual days: the real engine against the sandbox over HTTP. */
 export async function liveMonth(options: MonthOptions, stack: AsyncDisposableStack): Promise<Month> {
