@@ -62,6 +62,7 @@ export function agesOf(promised: Readonly<Record<string, number>>): Ages {
       last.set(`${name} ${key}`, { tier, at });
     },
     seenDates: (product_id, { first, last: to, today }, at) => {
+      const brought = new Set<Tier>();
       const of = dates.get(product_id) ?? [];
       dates.set(product_id, of);
       todays.set(product_id, today);
@@ -69,11 +70,14 @@ export function agesOf(promised: Readonly<Record<string, number>>): Ages {
         const before = of[date - epoch];
         if (before !== undefined) age(before.tier, at - before.at);
         const tier = tierNamed(tierOfDate(date - today));
+        brought.add(tier);
         of[date - epoch] = { tier, at };
       }
-      const tier = tierNamed(tierOfDate(Math.max(0, first - today)));
-      tier.reads += 1;
-      tier.keys.add(product_id);
+      // One read of the near window brings two tiers.
+      for (const tier of brought) {
+        tier.reads += 1;
+        tier.keys.add(product_id);
+      }
     },
     report: (end) => {
       for (const { tier, at } of last.values()) age(tier, end - at);
