@@ -78,7 +78,7 @@ function render({ hold, products }: { hold: Hold | null; products: readonly Abse
   const state =
     hold === null
       ? `${number(products.length)} products are missing from the list; nothing is held.`
-      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. ${hold.lists} ${hold.lists === 1 ? 'list' : 'lists'} agree so far; it takes three.`;
+      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. Lists that agree so far: ${hold.lists}; it takes three.`;
   const rows = products.map((product) => [
     String(product.product_id),
     product.title ?? '-',
