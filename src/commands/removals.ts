@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { isMissing } from '../domain/absence.ts';
 import { createLog } from '../log.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import type { AbsentProduct, Hold } from '../mirror/removals.ts';
@@ -9,6 +10,7 @@ import { approveRemovals, rejectRemovals } from '../sync/absence.ts';
 import { wire } from '../wiring.ts';
 import type { Io } from './io.ts';
 import { duration, number } from './progress.ts';
+import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
 
 export function removalsCommand(io: Io): Command {
@@ -37,7 +39,9 @@ export function removalsCommand(io: Io): Command {
     });
   command
     .command('reject')
-    .description('Does not believe the list: what is missing is forgotten, and must be missing anew.')
+    .description(
+      'Does not believe the list: what is held stays, and counts as missing again only when three further lists lack it.',
+    )
     .addHelpText('after', '\nExamples:\n  catalogued removals reject\n  catalogued --config my.yaml removals reject')
     .action(async (_: object, own: Command) => {
       const count = await decide(io, load(io, own), 'reject', []);
@@ -55,7 +59,11 @@ async function decide(
 ): Promise<number> {
   const { config, secrets } = loaded;
   const client = adminClient(config.admin.listen, secrets.admin_token);
-  const answer = await client.call<{ products: number }>('POST', `/v1/removals/${decision}`, { product_ids });
+  const answer = await client
+    .call<{ products: number }>('POST', `/v1/removals/${decision}`, { product_ids })
+    .catch((error: unknown) => {
+      throw asRefusal(error);
+    });
   if (answer !== null) return answer.products;
   await using wiring = wire(loaded, createLog('error', io.stderr));
   return decision === 'approve' ? approveRemovals(wiring.ports, product_ids) : rejectRemovals(wiring.ports);
@@ -70,17 +78,23 @@ function render({ hold, products }: { hold: Hold | null; products: readonly Abse
   const state =
     hold === null
       ? `${number(products.length)} products are missing from the list; nothing is held.`
-      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. ${hold.lists} of 3 lists agree.`;
-  const rows = products.map(({ product_id, title, first_missing_at, missing_walks, answer, release }) => [
-    String(product_id),
-    title ?? '-',
-    `${duration(now - first_missing_at)} ago`,
-    String(missing_walks),
-    answer ?? 'not asked yet',
-    release ?? (hold === null ? '-' : 'held'),
+      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. Lists that agree so far: ${hold.lists}; it takes three.`;
+  const rows = products.map((product) => [
+    String(product.product_id),
+    product.title ?? '-',
+    `${duration(now - product.first_missing_at)} ago`,
+    String(product.missing_walks),
+    product.answer ?? 'not asked yet',
+    removalOf(product, hold),
   ]);
   const headings = ['product', 'title', 'missing since', 'lists without it', 'its own read', 'removal'];
   return products.length === 0 ? `${state}\n` : `${state}\n\n${table(headings, rows)}\n`;
+}
+
+function removalOf(product: AbsentProduct, hold: Hold | null): string {
+  if (product.release !== null) return product.release;
+  if (!isMissing(product)) return 'rejected';
+  return hold === null ? '-' : 'held';
 }
 
 function productIds(value: string, previous: number[]): number[] {

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { type AdminClient, AdminRefusal, adminClient } from '../admin/client.ts';
+import { type AdminClient, adminClient } from '../admin/client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
 import { isDate } from '../domain/dates.ts';
@@ -11,6 +11,7 @@ import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } fr
 import { wire } from '../wiring.ts';
 import type { Io } from './io.ts';
 import { duration, number, progressPrinter } from './progress.ts';
+import { asRefusal } from './refusal.ts';
 import { resyncAlone } from './resync-alone.ts';
 import { table } from './table.ts';
 
@@ -86,11 +87,7 @@ async function ask(client: AdminClient, body: ResyncRequest & { dry_run: boolean
   try {
     return await client.call<Answer>('POST', '/v1/resync', body);
   } catch (error) {
-    if (!(error instanceof AdminRefusal)) throw error;
-    throw new CataloguedError('refused', error.message, {
-      exitCode: exitCodes.usage,
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    });
+    throw asRefusal(error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
+import { listsApartMs } from '../domain/absence.ts';
 import type { Experience } from '../domain/experience.ts';
-import { mayReplace } from '../domain/record.ts';
+import { futureToleranceMs, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
@@ -10,11 +11,11 @@ type Row = Tables['experience'];
 /** Experiences and the products that they say belong to them. Functions run inside the caller's transaction. */
 export interface ExperienceTables {
   store(experience: Experience, read: { sent_at: number; now: number; stale_at: number }): boolean;
-  /** After a complete walk that began at `started_at`: an experience it did not meet is gone, with its links. */
-  dropUnseen(started_at: number): number;
+  /** After a complete walk: who was met is not missing any more, who was not is missing once more. Returns how many are. */
+  noteMissing(walk: { edition: string; started_at: number }): number;
+  /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
+  dropMissing(walks: number): number;
   count(): number;
-  /** How many were not met since an instant. */
-  unseen(started_at: number): number;
 }
 
 export function experienceTables(db: Database): ExperienceTables {
@@ -29,7 +30,20 @@ export function experienceTables(db: Database): ExperienceTables {
   );
   const unlink = db.prepare<[number]>('DELETE FROM product_experience WHERE experience_id = ?');
   const link = db.prepare<[number, number]>('INSERT INTO product_experience (product_id, experience_id) VALUES (?, ?)');
-  const unseen = db.prepare<[number], number>('SELECT experience_id FROM experience WHERE checked_at < ?').pluck();
+  const shown = `SELECT id FROM walk_row WHERE resource = 'experiences' AND edition = @edition`;
+  const met = db.prepare<{ edition: string }>(`DELETE FROM experience_absence WHERE experience_id IN (${shown})`);
+  // An instant that has not come yet counts as absent.
+  const counted = `(@started_at - last_missing_at >= ${listsApartMs} OR last_missing_at > @started_at + ${futureToleranceMs})`;
+  const missed = db.prepare<{ edition: string; started_at: number }>(
+    `INSERT INTO experience_absence (experience_id, missing_walks, last_missing_at)
+     SELECT experience_id, 1, @started_at FROM experience WHERE experience_id NOT IN (${shown})
+     ON CONFLICT DO UPDATE SET missing_walks = missing_walks + ${counted},
+       last_missing_at = CASE WHEN ${counted} THEN @started_at ELSE last_missing_at END`,
+  );
+  const missing = db
+    .prepare<[number], number>('SELECT experience_id FROM experience_absence WHERE missing_walks >= ?')
+    .pluck();
+  const forget = db.prepare<[number]>('DELETE FROM experience_absence WHERE experience_id = ?');
   const count = db.prepare<[], number>('SELECT count(*) FROM experience').pluck();
   const drop = db.prepare<[number]>('DELETE FROM experience WHERE experience_id = ?');
 
@@ -47,10 +61,15 @@ export function experienceTables(db: Database): ExperienceTables {
       return true;
     },
     count: () => count.get() ?? 0,
-    unseen: (started_at) => unseen.all(started_at).length,
-    dropUnseen: (started_at) => {
-      const gone = unseen.all(started_at);
+    noteMissing: ({ edition, started_at }) => {
+      met.run({ edition });
+      missed.run({ edition, started_at });
+      return missing.all(1).length;
+    },
+    dropMissing: (walks) => {
+      const gone = missing.all(walks);
       for (const experience_id of gone) {
+        forget.run(experience_id);
         unlink.run(experience_id);
         drop.run(experience_id);
       }

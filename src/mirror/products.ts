@@ -138,7 +138,8 @@ export function productTables(db: Database, changes: ChangeTable): ProductTables
   function storeProduct(entry: ProductEntry, read: ProductRead): StoredProduct {
     const { sent_at, now } = read;
     const row = productRow.get(entry.product_id);
-    if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) {
+    // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
+    if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, detail_doubted: false };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;

@@ -1,4 +1,11 @@
-import type { AbsenceFacts, DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
+import {
+  type AbsenceFacts,
+  type DirectAnswer,
+  type HoldOutcome,
+  listsApartMs,
+  type Release,
+} from '../domain/absence.ts';
+import { futureToleranceMs } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from './changes.ts';
 import type { Tables } from './tables.ts';
@@ -9,15 +16,13 @@ export type Hold = Tables['hold'];
 /** A product that the list lacks, for people. */
 export interface AbsentProduct extends Absent {
   readonly title: string | null;
-  readonly first_missing_at: number;
 }
 
 /** Products that the list lacks, and removals that are held. Every function runs inside the caller's transaction. */
 export interface RemovalTable {
-  /** What a walk of the primary list that began at `started_at` says: who was met is not missing any more, who was not is missing once more. */
-  note(walk: { edition: string; started_at: number; included: readonly number[]; apart_ms: number }): void;
-  /** Visible products, those that are missing (and no hold has let go), and those of them whose own read has data. */
-  counts(): { visible: number; missing: number; there: number };
+  /** What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. */
+  note(walk: { edition: string; started_at: number; now: number; included: readonly number[] }): void;
+  /** Every product that the list lacks, in ascending order; `one` also where only its own read was refused so far. */
   absent(): Absent[];
   one(product_id: number): Absent | null;
   list(): AbsentProduct[];
@@ -27,43 +32,44 @@ export interface RemovalTable {
   /** Another complete list, far enough from the last, agrees. */
   agree(at: number): void;
   endHold(outcome: HoldOutcome, at: number): void;
-  /** Lets go those that at least `lists` lists lack. */
-  release(release: Release, lists: number, product_ids: readonly number[] | null): number;
-  /** Forgets what was missing: the count begins anew. */
-  forget(): void;
+  /** Lets products go; returns how many. */
+  release(release: Release, product_ids: readonly number[]): number;
+  /** A person does not believe that these are gone: the count begins anew. */
+  reject(product_ids: readonly number[]): void;
   /** Withdraws a product: its rows stay, its records go. */
   withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;
-  raise(alarm: { kind: Tables['alarm']['kind']; at: number; products: number }): void;
-  /** Ends an alarm that was not seen since an instant. */
-  calm(kind: Tables['alarm']['kind'], since: number): void;
+  /** Notes that a condition holds, met in the walk that began at `started_at`; `new`: it did not until now. */
+  raise(alarm: { kind: Tables['alarm']['kind']; at: number; started_at: number; products: number }): 'new' | 'known';
+  /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
+  calmImages(started_at: number, now: number): void;
   alarms(): Tables['alarm'][];
 }
 
 export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
-  const met = db.prepare(
-    `DELETE FROM absence WHERE product_id IN (SELECT id FROM walk_row WHERE resource = 'products' AND edition = @edition)`,
+  // All attempts of the walk: what only a drifting one met was there.
+  const shown = `SELECT id FROM walk_row WHERE resource = 'products' AND edition = @edition`;
+  const met = db.prepare<{ edition: string; included: string }>(
+    `DELETE FROM absence WHERE product_id IN (${shown}) OR product_id IN (SELECT value FROM json_each(@included))`,
   );
-  const missed = db.prepare(
+  // An instant that has not come yet counts as absent: a machine that once lived in 2038 counts on.
+  const counted = `(missing_walks = 0 OR @started_at - last_missing_at >= ${listsApartMs} OR last_missing_at > @started_at + ${futureToleranceMs})`;
+  const missed = db.prepare<{ edition: string; included: string; started_at: number; now: number }>(
     `INSERT INTO absence (product_id, missing_walks, first_missing_at, last_missing_at)
      SELECT product_id, 1, @started_at, @started_at FROM product
-     WHERE withdrawn_at IS NULL AND first_seen_at < @started_at
-       AND product_id NOT IN (SELECT id FROM walk_row WHERE resource = 'products' AND edition = @edition)
+     WHERE withdrawn_at IS NULL AND (first_seen_at < @started_at OR first_seen_at > @now + ${futureToleranceMs})
+       AND product_id NOT IN (${shown})
        AND product_id NOT IN (SELECT value FROM json_each(@included))
      ON CONFLICT DO UPDATE SET
-       first_missing_at = CASE WHEN missing_walks = 0 THEN @started_at ELSE first_missing_at END,
-       missing_walks = missing_walks + (missing_walks = 0 OR @started_at - last_missing_at >= @apart_ms),
-       last_missing_at = CASE WHEN missing_walks = 0 OR @started_at - last_missing_at >= @apart_ms THEN @started_at ELSE last_missing_at END`,
+       first_missing_at = CASE WHEN missing_walks = 0 OR first_missing_at > @now + ${futureToleranceMs} THEN @started_at ELSE first_missing_at END,
+       missing_walks = missing_walks + ${counted},
+       last_missing_at = CASE WHEN ${counted} THEN @started_at ELSE last_missing_at END`,
   );
-  const counts = db.prepare<[], { visible: number; missing: number; there: number }>(
-    `SELECT (SELECT count(*) FROM product WHERE withdrawn_at IS NULL) AS visible,
-       COALESCE(sum(missing_walks > 0 AND release IS NULL), 0) AS missing,
-       COALESCE(sum(missing_walks > 0 AND release IS NULL AND answer = 'there'), 0) AS there FROM absence`,
-  );
-  const columns = 'product_id, missing_walks, answer, release';
+  const columns =
+    'product_id, missing_walks, first_missing_at, last_missing_at, answer, answered_at, release, rejected';
   const absent = db.prepare<[], Absent>(`SELECT ${columns} FROM absence WHERE missing_walks > 0 ORDER BY product_id`);
   const one = db.prepare<[number], Absent>(`SELECT ${columns} FROM absence WHERE product_id = ?`);
   const list = db.prepare<[], AbsentProduct>(
-    `SELECT a.product_id, a.missing_walks, a.answer, a.release, a.first_missing_at,
+    `SELECT a.product_id, a.missing_walks, a.first_missing_at, a.last_missing_at, a.answer, a.answered_at, a.release, a.rejected,
        (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = a.product_id AND t.language = m.language) AS title
      FROM absence a WHERE a.missing_walks > 0 ORDER BY a.first_missing_at, a.product_id`,
   );
@@ -74,31 +80,41 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
   );
   const openHold = db.prepare<[], Hold>('SELECT * FROM hold WHERE ended_at IS NULL ORDER BY hold_id DESC LIMIT 1');
   const begin = db.prepare<[number, number]>('INSERT INTO hold (opened_at, lists, last_list_at) VALUES (?, 1, ?)');
-  const agree = db.prepare<[number]>('UPDATE hold SET lists = lists + 1, last_list_at = ? WHERE ended_at IS NULL');
-  const end = db.prepare<[number, HoldOutcome]>('UPDATE hold SET ended_at = ?, outcome = ? WHERE ended_at IS NULL');
-  const release = db.prepare<{ release: Release; lists: number; ids: string | null }>(
-    `UPDATE absence SET release = @release WHERE missing_walks >= @lists AND release IS NULL
-       AND (@ids IS NULL OR product_id IN (SELECT value FROM json_each(@ids)))`,
+  const agree = db.prepare<{ at: number }>(
+    'UPDATE hold SET lists = lists + 1, last_list_at = @at, opened_at = min(opened_at, @at) WHERE ended_at IS NULL',
   );
-  const forget = db.prepare('DELETE FROM absence WHERE release IS NULL');
+  const end = db.prepare<[number, HoldOutcome]>('UPDATE hold SET ended_at = ?, outcome = ? WHERE ended_at IS NULL');
+  const release = db.prepare<{ release: Release; ids: string }>(
+    `UPDATE absence SET release = @release
+     WHERE missing_walks > 0 AND release IS NOT 'approved' AND product_id IN (SELECT value FROM json_each(@ids))`,
+  );
+  const reject = db.prepare<{ ids: string }>(
+    `UPDATE absence SET missing_walks = 0, answer = NULL, answered_at = NULL, rejected = 1
+     WHERE product_id IN (SELECT value FROM json_each(@ids))`,
+  );
   const withdraw = db.prepare<[number, string, number]>(
     'UPDATE product SET withdrawn_at = ?, withdrawn_reason = ? WHERE product_id = ? AND withdrawn_at IS NULL',
   );
   const dropRecords = db.prepare<[number]>('DELETE FROM record WHERE product_id = ?');
   const drop = db.prepare<[number]>('DELETE FROM absence WHERE product_id = ?');
+  const alarm = db.prepare<[string], Tables['alarm']>('SELECT * FROM alarm WHERE kind = ?');
   const raise = db.prepare(
     `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
-     ON CONFLICT DO UPDATE SET seen_at = @at, products = products + @products`,
+     ON CONFLICT DO UPDATE SET seen_at = @at, products = @products + CASE WHEN seen_at BETWEEN @started_at AND @at THEN products ELSE 0 END`,
   );
-  const calm = db.prepare<[string, number]>('DELETE FROM alarm WHERE kind = ? AND seen_at < ?');
+  const calmImages = db.prepare<{ started_at: number; now: number }>(
+    `DELETE FROM alarm WHERE kind = 'images-vanished' AND (seen_at < @started_at OR seen_at > @now + ${futureToleranceMs})
+       AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
+         AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id))`,
+  );
   const alarms = db.prepare<[], Tables['alarm']>('SELECT * FROM alarm ORDER BY kind');
 
   return {
-    note: ({ edition, started_at, included, apart_ms }) => {
-      met.run({ edition });
-      missed.run({ edition, started_at, apart_ms, included: JSON.stringify(included) });
+    note: ({ included, ...walk }) => {
+      const bound = { ...walk, included: JSON.stringify(included) };
+      met.run({ edition: bound.edition, included: bound.included });
+      missed.run(bound);
     },
-    counts: () => counts.get() ?? { visible: 0, missing: 0, there: 0 },
     absent: () => absent.all(),
     one: (product_id) => one.get(product_id) ?? null,
     list: () => list.all(),
@@ -110,15 +126,14 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
       begin.run(at, at);
     },
     agree: (at) => {
-      agree.run(at);
+      agree.run({ at });
     },
     endHold: (outcome, at) => {
       end.run(at, outcome);
     },
-    release: (why, lists, ids) =>
-      release.run({ release: why, lists, ids: ids === null ? null : JSON.stringify(ids) }).changes,
-    forget: () => {
-      forget.run();
+    release: (why, ids) => release.run({ release: why, ids: JSON.stringify(ids) }).changes,
+    reject: (ids) => {
+      reject.run({ ids: JSON.stringify(ids) });
     },
     withdraw: (product_id, reason, now, by) => {
       if (withdraw.run(now, reason, product_id).changes === 0) return;
@@ -126,11 +141,13 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
       dropRecords.run(product_id);
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     },
-    raise: (alarm) => {
-      raise.run(alarm);
+    raise: (met) => {
+      const known = alarm.get(met.kind) !== undefined;
+      raise.run(met);
+      return known ? 'known' : 'new';
     },
-    calm: (kind, since) => {
-      calm.run(kind, since);
+    calmImages: (started_at, now) => {
+      calmImages.run({ started_at, now });
     },
     alarms: () => alarms.all(),
   };

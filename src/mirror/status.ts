@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { type AbsenceFacts, isMissing } from '../domain/absence.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
 
@@ -77,15 +78,16 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     records,
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
-    removals:
-      db
-        .prepare<[], { held: number; since: number }>(
-          `SELECT (SELECT count(*) FROM absence WHERE missing_walks > 0 AND release IS NULL) AS held, opened_at AS since
-           FROM hold WHERE ended_at IS NULL`,
-        )
-        .get() ?? null,
+    removals: removalsHeld(db),
     alarms: db
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),
   };
+}
+
+function removalsHeld(db: Database): MirrorStatus['removals'] {
+  const since = db.prepare<[], number>('SELECT opened_at FROM hold WHERE ended_at IS NULL').pluck().get();
+  if (since === undefined) return null;
+  const absent = db.prepare<[], AbsenceFacts>('SELECT * FROM absence WHERE missing_walks > 0').all();
+  return { held: absent.filter(isMissing).length, since };
 }

@@ -188,7 +188,9 @@ export interface Tables {
     answer: DirectAnswer | null;
     answered_at: number | null;
     release: Release | null;
+    rejected: Bit;
   };
+  experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
   hold: {
     hold_id: number;
     opened_at: number;

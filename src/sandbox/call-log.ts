@@ -10,7 +10,7 @@ export interface CallLog {
   reset(): void;
 }
 
-/** `counted`: which answers are remembered, to tell repeated ones; months of them would be too many. */
+/** `counted`: which answers are remembered, to tell repeated ones. */
 export function callLog(counted: 'every request' | 'none'): CallLog {
   let calls = 0;
   const byKind = new Map<string, number>();

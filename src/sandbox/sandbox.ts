@@ -38,6 +38,8 @@ export interface SandboxOptions {
   readonly changes?: ChangeRates;
   /** Small bodies, not compressed: few dates with tickets, one slot, one variant, one image. For months of simulated time. */
   readonly lean?: boolean;
+  /** Whether repeated requests are told apart: months of them would be too many. */
+  readonly counts?: 'every request' | 'none';
   /** Told of every whole answer that is sent. */
   readonly served?: (answer: Served) => void;
 }
@@ -86,7 +88,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     changes,
   });
   const chance = sequence(seed);
-  const calls = callLog(options.lean ? 'none' : 'every request');
+  const calls = callLog(options.counts ?? 'every request');
   let fault_share = options.fault_share ?? 0;
   const faults = faultScript(() => fault_share, chance);
   for (const rule of options.faults ?? []) faults.add(rule);

@@ -1,53 +1,78 @@
-import { type DirectAnswer, judgeList, listsApartMs, mostMissing, mustBeAsked, withdrawal } from '../domain/absence.ts';
+import {
+  contradicts,
+  type DirectAnswer,
+  isAgreed,
+  isApart,
+  isMissing,
+  judgeList,
+  mostMissing,
+  mustBeAsked,
+  suspicionDueAt,
+  walkAgainAfter,
+  withdrawal,
+} from '../domain/absence.ts';
 import type { RecordKey } from '../domain/record.ts';
 import { productKinds, type RecordKind, walkKinds } from '../domain/record-kinds.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Absent } from '../mirror/removals.ts';
 import type { Ports } from './ports.ts';
 
 type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** A 404 of a product that the list shows brings the list forward, but not again within this. */
-const suspicionEveryMs = 60 * 60 * 1000;
+/** A complete walk over the primary list. */
+interface CompleteWalk {
+  readonly edition: string;
+  readonly started_at: number;
+  readonly rows: number;
+}
 
 /** What a complete walk over the primary list says about products that it lacks. Inside the caller's transaction. */
-export function judgeAbsence(
-  ports: AbsencePorts,
-  { edition, started_at, rows }: { edition: string; started_at: number; rows: number },
-): void {
+export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
+  const { mirror, policy, clock } = ports;
+  const { removals } = mirror;
+  removals.note({ ...walk, now: clock.now(), included: policy.included });
+  judgeHold(ports, walk);
+  const absent = removals.absent();
+  const hold = removals.openHold();
+  const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
+  if (again !== null) walkAgain(ports, walk.started_at + again);
+  ask(ports, idsOf(mustBeAsked(absent, hold)));
+  for (const { product_id } of absent) withdrawIfGone(ports, product_id);
+}
+
+/** Opens, goes on with or ends the hold over what a complete list lacks. */
+function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): void {
   const { mirror, policy, log } = ports;
   const { removals } = mirror;
-  removals.note({ edition, started_at, included: policy.included, apart_ms: listsApartMs });
+  const absent = removals.absent();
+  const missing = absent.filter(isMissing);
+  const visible = mirror.products.count();
   const open = removals.openHold();
-  const apart = open !== null && started_at - open.last_list_at >= listsApartMs;
-  const counts = removals.counts();
-  const lists = open === null ? 1 : open.lists + (apart ? 1 : 0);
-  const verdict = judgeList({ rows, ...counts, lists }, policy.removals);
-  if (verdict === 'plausible') {
-    if (open !== null) removals.endHold('passed', started_at);
-  } else {
-    if (open === null) {
-      removals.beginHold(started_at);
-      const { missing, visible } = counts;
-      log.error(
-        { missing, visible, most: mostMissing(visible, policy.removals) },
-        'mass removal held: catalogued removals list',
-      );
-    } else if (apart) removals.agree(started_at);
-    if (verdict === 'agreed') {
-      const released = removals.release('agreed', lists, null);
-      removals.endHold('agreed', started_at);
-      log.warn({ released }, 'three lists agree: the hold ends');
-    }
+  if (open !== null && isApart(open.last_list_at, started_at)) removals.agree(started_at);
+  const held = removals.openHold();
+  const there = held === null ? 0 : absent.filter((facts) => contradicts(facts, held)).length;
+  const facts = { rows, visible, missing: missing.length, lists: held?.lists ?? 0, there };
+  const verdict = judgeList(facts, policy.removals);
+  if (verdict === 'plausible') removals.endHold('passed', started_at);
+  if (verdict === 'agreed') {
+    const agreed = missing.filter(isAgreed);
+    removals.release('agreed', idsOf(agreed));
+    removals.endHold('agreed', started_at);
+    log.warn({ released: agreed.length }, 'three lists agree: the hold ends');
+    // What only some of the lists lacked has no witness yet: if that is too much at once, it is held anew.
+    const rest = { ...facts, missing: missing.length - agreed.length, lists: 0 };
+    if (judgeList(rest, policy.removals) === 'hold') beginHold(ports, { ...rest, started_at });
   }
-  const missing = removals.absent();
-  // Soon again: a product that is really gone shall not be sold for another week.
-  if (missing.some(({ missing_walks, release }) => release === null && missing_walks < 3))
-    walkAgain(ports, started_at + listsApartMs);
-  const asked = mustBeAsked(missing, removals.openHold() === null ? 'free' : 'held');
-  ask(
-    ports,
-    asked.map(({ product_id }) => product_id),
-  );
-  for (const { product_id } of missing) withdrawIfGone(ports, product_id);
+  if (verdict === 'hold' && held === null) beginHold(ports, { ...facts, started_at });
+}
+
+function beginHold(
+  { mirror, policy, log }: AbsencePorts,
+  { missing, visible, started_at }: { missing: number; visible: number; started_at: number },
+): void {
+  mirror.removals.beginHold(started_at);
+  const most = mostMissing(visible, policy.removals);
+  log.error({ missing, visible, most }, 'mass removal held: catalogued removals list');
 }
 
 /** The read that decides about a product's absence: its own, or where the profile has none, its checkout information. */
@@ -63,33 +88,57 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
   const now = clock.now();
   mirror.removals.answered(product_id, answer, now);
   if (answer === 'there') return;
-  if (absent === null || absent.missing_walks === 0) {
-    const walked = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? 0;
-    if (now - walked >= suspicionEveryMs) walkAgain(ports, now);
+  // One that a person wants to keep, or that the list's filter leaves out, says nothing about the list.
+  const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
+  if (listed && !policy.included.includes(product_id)) {
+    const walked = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+    walkAgain(ports, suspicionDueAt(walked, now));
   }
   withdrawIfGone(ports, product_id);
 }
 
-/** A person lets products go that a hold keeps: all of it, or some. Returns how many were withdrawn. */
+/**
+ * A person lets products go that a hold keeps: all of them (an empty list), or those named. Returns how many were
+ * withdrawn. Where nothing is held, or one that is named is not, nothing is done (64).
+ */
 export function approveRemovals(ports: AbsencePorts, product_ids: readonly number[]): number {
   const { mirror, clock } = ports;
   return mirror.transaction(() => {
-    const count = mirror.removals.release('approved', 1, product_ids.length === 0 ? null : product_ids);
-    const gone = mirror.removals.absent().filter(({ release }) => release === 'approved');
-    for (const { product_id } of gone) withdrawIfGone(ports, product_id);
-    if (product_ids.length === 0 || mirror.removals.counts().missing === 0)
-      mirror.removals.endHold('approved', clock.now());
-    return count;
+    const held = heldProducts(ports);
+    const unknown = product_ids.filter((id) => !held.includes(id));
+    if (unknown.length > 0) throw notHeld(`not held: product ${unknown.join(', ')}`);
+    const approved = product_ids.length === 0 ? held : [...new Set(product_ids)];
+    mirror.removals.release('approved', approved);
+    for (const product_id of approved) withdrawIfGone(ports, product_id);
+    if (approved.length === held.length) mirror.removals.endHold('approved', clock.now());
+    return approved.length;
   });
 }
 
-/** A person does not believe a hold: what was missing is forgotten, and must be missing anew. Returns how many. */
-export function rejectRemovals({ mirror, clock }: AbsencePorts): number {
+/**
+ * A person does not believe a hold: those products stay, and count as missing again only when three further lists lack
+ * them. Returns how many. Where nothing is held, nothing is done (64).
+ */
+export function rejectRemovals(ports: AbsencePorts): number {
+  const { mirror, clock } = ports;
   return mirror.transaction(() => {
-    const { missing } = mirror.removals.counts();
-    mirror.removals.forget();
+    const held = heldProducts(ports);
+    mirror.removals.reject(held);
     mirror.removals.endHold('rejected', clock.now());
-    return missing;
+    return held.length;
+  });
+}
+
+/** The products that the open hold keeps. */
+function heldProducts({ mirror }: AbsencePorts): number[] {
+  if (mirror.removals.openHold() === null) throw notHeld('no removal is held');
+  return idsOf(mirror.removals.absent().filter(isMissing));
+}
+
+function notHeld(message: string): CataloguedError {
+  return new CataloguedError('not-held', message, {
+    exitCode: exitCodes.usage,
+    hint: 'see what is held: catalogued removals list',
   });
 }
 
@@ -115,4 +164,8 @@ function decidingKinds({ policy }: Pick<Ports, 'policy'>): RecordKind[] {
   const { extent } = policy;
   const resource = extent.resources.has('product_detail') ? 'product_detail' : 'checkout_information';
   return productKinds(extent).filter((kind) => kind.resource === resource && kind.edition === extent.languages[0]);
+}
+
+function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {
+  return products.map(({ product_id }) => product_id);
 }

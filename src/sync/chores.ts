@@ -5,6 +5,7 @@ import { allProducts, assignCategories, replan } from './categories.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
 import { recoverFromClock } from './reschedule.ts';
+import { areVanished } from './vanished-images.ts';
 
 const dayMs = 86_400_000;
 /** From the tenth day on a product's images are confirmed by its own read, ahead of the sweeps. */
@@ -61,10 +62,11 @@ function pressImages({ mirror, clock, policy, log }: Ports): void {
     ({ resource, edition }) => resource === 'product_detail' && edition === language,
   );
   const { primary } = walkKinds(policy.extent);
-  // Without a read of its own a product's images come with the list, which is not walked twice for those it lacks.
+  // Without a read of its own a product's images come with the list, which is not walked twice for those it lacks; while
+  // images have vanished from everything, a read of its own would bring none either.
   const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
   const byList = now - walked > dayMs ? { kinds: [primary], product_ids: [0] } : { kinds: [], product_ids: [] };
-  const selection = details.length > 0 ? { kinds: details, product_ids: late } : byList;
+  const selection = details.length > 0 && !areVanished({ mirror }) ? { kinds: details, product_ids: late } : byList;
   const brought = mirror.transaction(() => mirror.records.bringForward(selection, now, 'image-limit'));
   if (brought > 0) log.warn({ products: brought }, 'images not confirmed for ten days: read ahead of the sweeps');
 }

@@ -6,6 +6,7 @@ import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
+import { holdOwnImages } from './vanished-images.ts';
 
 /** The single-product read, which brings what the list leaves out (its `description` is null). */
 export async function refreshProductDetail(
@@ -22,7 +23,7 @@ export async function refreshProductDetail(
   const { sent_at, hash, value } = reading;
   return mirror.transaction(() => {
     const known = mirror.products.find(product_id);
-    const stored = mirror.products.store(value, {
+    const stored = mirror.products.store(holdOwnImages(ports, value), {
       source: 'detail',
       language,
       currency,

@@ -1,4 +1,4 @@
-import { mostMissing } from '../domain/absence.ts';
+import { walksUntilDropped } from '../domain/absence.ts';
 import type { Experience } from '../domain/experience.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition } from '../domain/record-kinds.ts';
@@ -19,13 +19,14 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence };
       return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
     },
-    finished: ({ complete, started_at, rows }) => {
-      if (!complete || rows === 0) return;
-      // As with products: few missing are gone, many only when they have been missing for weeks.
-      const missing = mirror.experiences.unseen(started_at);
-      const many = missing > mostMissing(mirror.experiences.count(), policy.removals);
-      if (many) log.error({ missing }, 'many experiences are missing from the list: kept for three cadences');
-      mirror.experiences.dropUnseen(many ? started_at - 3 * cadence : started_at);
+    finished: ({ complete, started_at, rows, rejected }) => {
+      // An empty list, or a row that nobody can read, says nothing about who is missing.
+      if (!complete || rows === 0 || rejected > 0) return;
+      const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
+      const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
+      const dropped = mirror.experiences.dropMissing(walks);
+      if (missing > dropped)
+        log.error({ missing, dropped }, 'many experiences are missing from the list: kept until three lists agree');
     },
   });
 }

@@ -2,22 +2,19 @@ import type { ProductEntry } from '../domain/product.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
 import type { ProductRead } from '../mirror/products.ts';
-import type { Page } from '../upstream/decode-product.ts';
 import { judgeAbsence } from './absence.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
 import type { Refreshed } from './settle.ts';
+import { holdVanishedImages } from './vanished-images.ts';
 import { walk } from './walk.ts';
-
-/** So many products of one page must lose all their images at once before that is taken for a lost entitlement. */
-const massLoss = 5;
 
 /**
  * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
  * Adds and changes apply page by page; what a complete walk lacks is doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = ports;
+  const { upstream, mirror, clock, policy } = ports;
   const { language, currency } = splitListEdition(record.edition);
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
@@ -25,13 +22,16 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     cadence: policy.cadence.products,
     read: (page) => upstream.productPage(page, language, currency, signal),
     id: (entry: ProductEntry) => entry.product_id,
-    store: (page, sent_at) => storePage(ports, page, { language, currency, sent_at, reason: record.due_reason }),
+    store: (page, sent_at, started_at) => {
+      const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
+      // Only the primary walk's reads say something about images.
+      const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
+      return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
+    },
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
-      if (complete) {
-        judgeAbsence(ports, { edition: record.edition, started_at, rows });
-        mirror.removals.calm('images-vanished', started_at);
-      }
+      if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
+      mirror.removals.calmImages(started_at, clock.now());
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);
@@ -40,24 +40,18 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   });
 }
 
-function storePage(
+function storeEntries(
   ports: SyncPorts,
-  page: Page<ProductEntry>,
+  entries: readonly ProductEntry[],
   { language, currency, sent_at, reason }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'>,
 ): boolean {
-  const { mirror, clock, policy, log } = ports;
-  const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
-  const lost = lostEntitlement(ports, entries);
-  if (lost) {
-    mirror.removals.raise({ kind: 'images-vanished', at: clock.now(), products: entries.length });
-    log.error({ products: entries.length }, 'every product of a list page lost its images: held until they expire');
-  }
+  const { mirror, clock, policy } = ports;
   let changed = false;
   const zones = new Set<string | null>();
   for (const entry of entries) {
     const known = mirror.products.find(entry.product_id);
     if (known?.timezone !== entry.timezone) zones.add(entry.timezone);
-    const stored = mirror.products.store(lost ? { ...entry, images: null } : entry, {
+    const stored = mirror.products.store(entry, {
       source: 'list',
       language,
       currency,
@@ -72,10 +66,4 @@ function storePage(
   }
   if (zones.size > 0) mirror.writeZones(clock.now());
   return changed;
-}
-
-/** An account without image entitlement answers with empty arrays: that is no statement about any image. */
-function lostEntitlement({ mirror }: SyncPorts, entries: readonly ProductEntry[]): boolean {
-  if (entries.length < massLoss || entries.some(({ images }) => images === null || images.length > 0)) return false;
-  return mirror.products.countImages(entries.map(({ product_id }) => product_id)) >= massLoss;
 }

@@ -10,8 +10,10 @@ export interface List<Entry> {
   readonly cadence: number;
   read(page: number): Promise<Reading<Page<Entry>>>;
   id(entry: Entry): number;
-  store(page: Page<Entry>, sent_at: number): boolean;
-  finished(end: { complete: boolean; started_at: number; rows: number }): void;
+  /** `started_at`: when this attempt of the walk began. */
+  store(page: Page<Entry>, sent_at: number, started_at: number): boolean;
+  /** `rejected`: rows that could not be used, so that nobody knows what they were. */
+  finished(end: { complete: boolean; started_at: number; rows: number; rejected: number }): void;
 }
 
 /** Paging drifts: a walk that repeats rows has missed others and is walked again, this often at most. */
@@ -48,7 +50,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
         state = stored ?? mirror.walks.begin(key, clock.now(), 1);
         return null;
       }
-      changed = list.store(page, sent_at) || changed;
+      changed = list.store(page, sent_at, before.started_at) || changed;
       mirror.walks.turn(key, before, page.entries.map(list.id));
       mirror.records.progressed(record);
       state = mirror.walks.find(key) ?? before;
@@ -91,7 +93,7 @@ function endOfList<Entry>(
   const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence };
   const settled = settleStored(ports, record, read);
   // After that: what the end of a list finds out may bring the next walk forward.
-  list.finished({ complete, started_at: state.started_at, rows: rows.attempt });
+  list.finished({ complete, started_at: state.started_at, rows: rows.attempt, rejected });
   return settled;
 }
 

@@ -23,6 +23,8 @@ export interface VirtualHouse extends AsyncDisposable {
   liveUntil(end: number): Promise<void>;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
+  /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
+  restart(): Promise<void>;
   compare(): Promise<Comparison>;
 }
 
@@ -46,7 +48,9 @@ export async function virtualHouse(
   let chored_at = start - hour;
   let step = 0;
   const chance = () => roll(99, step++);
-  const wiring = stack.use(wire(testConfig(path, sandbox.url, config), log.log, { clock, chance }));
+  const startWiring = () => wire(testConfig(path, sandbox.url, config), log.log, { clock, chance });
+  let wiring = startWiring();
+  stack.defer(() => wiring[Symbol.asyncDispose]());
 
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
     let ended = false;
@@ -68,9 +72,15 @@ export async function virtualHouse(
   return {
     clock,
     sandbox,
-    wiring,
+    get wiring() {
+      return wiring;
+    },
     log,
     drive,
+    restart: async () => {
+      await wiring[Symbol.asyncDispose]();
+      wiring = startWiring();
+    },
     runUntil: async (done) => {
       const results: PassResult[] = [];
       const never = new AbortController();

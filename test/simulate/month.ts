@@ -47,6 +47,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         seed: options.seed,
         products: options.products,
         lean: true,
+        counts: 'none',
         changes: { median_hours: 48, sigma: 1.5, until: noon + options.quiet_from * 24 * hour },
         served: (answer) => {
           const world = house?.sandbox.world;
