@@ -1,3 +1,5 @@
+import { parseExact } from './exact-json.ts';
+
 /** What the change feed tells of; a closed list (design 3.3). A product's first reads tell of `product_added` only. */
 export type ChangeKind =
   /** {title} */
@@ -36,7 +38,7 @@ const told = new Set([
 
 /** The top-level members in which two documents differ, in alphabetical order. */
 export function changedFields(before: string, after: string): string[] {
-  const [old, now] = [before, after].map((text) => JSON.parse(text) as Record<string, unknown>);
+  const [old, now] = [before, after].map((text) => parseExact(text) as Record<string, unknown>);
   const names = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
   return [...names]
     .filter((name) => !told.has(name) && JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]))

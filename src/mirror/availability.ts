@@ -31,7 +31,7 @@ export interface WindowRead {
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
-  /** Why it was read; and whether it was read before: what a first read brings is not told of in the change feed. */
+  /** Why it was read; and whether dates of its window were read before: those that a first read adds are not told of in the change feed. */
   readonly reason: DueReason;
   readonly first: 'first' | 'again';
 }
@@ -42,6 +42,8 @@ export interface AvailabilityTables {
   store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; added: number };
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+  /** Whether a date of the range, both ends included, was ever read. */
+  wasRead(of: OfProduct, from: string, to: string): boolean;
   /** The variants that the stored answers of a product speak of, over all its windows. */
   variantIds(product_id: number): Set<number>;
   /** Forgets dates before the venue's today. */
@@ -154,7 +156,8 @@ export function availabilityTables(db: Database, changes: ChangeTable): Availabi
     const { available, ...summary } = form === undefined ? soldOut : summarise(form);
     const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
     putDay.run({ ...key, ...summary, ...next, hash: digest, document_id });
-    if (read.first === 'again') tellDay(key, stored, next, read);
+    // A stored date is told of even in a first read: a product that returns has new records over old rows.
+    if (stored !== undefined || read.first === 'again') tellDay(key, stored, next, read);
     return true;
   }
 
@@ -221,6 +224,7 @@ export function availabilityTables(db: Database, changes: ChangeTable): Availabi
     confirm: ({ product_id, currency, hash: body, sent_at }) => {
       markSpans.run({ product_id, currency, hash: body, sent_at });
     },
+    wasRead: ({ product_id, currency }, from, to) => overlapping.get(product_id, currency, to, from) !== undefined,
     variantIds: (product_id) => new Set(spanVariants.all(product_id).flatMap((ids) => JSON.parse(ids) as number[])),
     prune: ({ product_id, currency }, today) => {
       pastDocuments.run(product_id, currency, today);

@@ -4,6 +4,7 @@ import { addDays } from '../domain/dates.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import { startOfDate, venueToday } from '../domain/venue.ts';
+import type { WindowRead } from '../mirror/availability.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
@@ -26,6 +27,10 @@ export async function refreshAvailability(
   const window = product === null ? null : datesOf(policy.of(product.category), product, record.part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
 
+  // A look at a product that was not on sale counts as fetched, but has read no date.
+  const again =
+    record.fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, window.from, window.to);
+  const first = again ? 'again' : 'first';
   let from = window.from;
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
@@ -49,7 +54,7 @@ export async function refreshAvailability(
     body_hash = whole && covered_to === to ? reading.hash : null;
     const last = covered_to >= window.to;
     mirror.transaction(() => {
-      changed = storeAnswer(ports, record, { from, today: window.today, product }, reading) || changed;
+      changed = storeAnswer(ports, record, { from, today: window.today, product, first }, reading) || changed;
       if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
       if (!last) return;
       const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
@@ -63,7 +68,7 @@ export async function refreshAvailability(
 function storeAnswer(
   { mirror, clock, policy }: SyncPorts,
   record: RecordFacts,
-  { from, today, product }: { from: string; today: string; product: KnownProduct },
+  { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
 ): boolean {
   const { product_id, edition: currency, part, due_reason: reason } = record;
@@ -75,18 +80,7 @@ function storeAnswer(
   const now = clock.now();
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const days = mirror.availability.store(
-    {
-      product_id,
-      currency,
-      from,
-      sent_at,
-      now,
-      hash,
-      today,
-      tiers,
-      reason,
-      first: record.fetched_at === null ? 'first' : 'again',
-    },
+    { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,
   );
   const [language] = policy.extent.languages;

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { changedFields } from '../../src/domain/change.ts';
+import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
@@ -22,10 +24,32 @@ function feed({ wiring, clock }: VirtualHouse, after = 0): Row[] {
   return rows;
 }
 
-async function filled(): Promise<VirtualHouse> {
+async function filled(prepare: (house: VirtualHouse) => void = () => {}): Promise<VirtualHouse> {
   const house = await virtualHouse({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
+  prepare(house);
   await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
   return house;
+}
+
+const date = '2026-12-05';
+
+/** A product with tickets on `date`. */
+function open({ sandbox }: VirtualHouse): SandboxProduct {
+  const question = { language: 'en', currency: 'EUR', horizon: 92 };
+  const product = sandbox.world
+    .visible()
+    .find(
+      ({ id, place }) =>
+        place.zone !== null && sandbox.state(id, question)?.days.some((day) => day.date === date && !day.sold_out),
+    );
+  if (product === undefined) throw new Error('no product is open');
+  return product;
+}
+
+function kindsOf(house: VirtualHouse, product: SandboxProduct, after: number): string[] {
+  return feed(house, after)
+    .filter(({ product_id }) => product_id === product.id)
+    .map(({ kind }) => kind);
 }
 
 describe('the change feed', () => {
@@ -55,8 +79,7 @@ describe('the change feed', () => {
     ];
     fourth.status = 'unavailable';
     fourth.reason = 'out_of_season';
-    const date = '2026-12-05';
-    const open = house.sandbox
+    const before = house.sandbox
       .state(first.id, { language: 'en', currency: 'EUR', horizon: 92 })
       ?.days.find((day) => day.date === date);
     first.sold_out.add(date);
@@ -75,7 +98,7 @@ describe('the change feed', () => {
     expect(of(third.id, 'image_withdrawn')).toMatchObject([{ image_key: other.name }]);
     expect(of(third.id, 'image_added')).toMatchObject([{ image_key: 'f'.repeat(32) }]);
     expect(of(fourth.id, 'sale_disabled')).toMatchObject([{ reason: 'out_of_season' }]);
-    if (open !== undefined && !open.sold_out)
+    if (before !== undefined && !before.sold_out)
       expect(of(first.id, 'date_sold_out')).toMatchObject([
         { old: { state: 'available' }, new: { state: 'sold_out', lowest_price: null } },
       ]);
@@ -87,7 +110,7 @@ describe('the change feed', () => {
     expect(later.filter(({ kind }) => kind === 'sale_enabled').map(({ product_id }) => product_id)).toEqual([
       fourth.id,
     ]);
-    if (open !== undefined && !open.sold_out)
+    if (before !== undefined && !before.sold_out)
       expect(
         later.filter((row) => row.kind === 'date_back' && row.product_id === first.id).map((row) => row.date),
       ).toEqual([date]);
@@ -95,6 +118,57 @@ describe('the change feed', () => {
     expect(later.some(({ kind }) => kind === 'date_added')).toBe(true);
     const all = feed(house).map(({ seq }) => seq);
     expect(all).toEqual(Array.from(all, (_, index) => index + 1));
+  });
+
+  it('of a quiet day tells of nothing but the dates that the horizon brings', async () => {
+    await using house = await filled();
+    const last = feed(house).at(-1)?.seq;
+    await house.liveUntil(house.clock.now() + 30 * hour);
+    expect(new Set(feed(house, last).map(({ kind }) => kind))).toEqual(new Set(['date_added']));
+  });
+
+  it('of a product that is first seen after the fill tells that it was added', async () => {
+    let product: SandboxProduct | undefined;
+    await using house = await filled((empty) => {
+      product = open(empty);
+      product.withdrawn = true;
+    });
+    const last = feed(house).at(-1)?.seq;
+    if (product === undefined) throw new Error('no product');
+    product.withdrawn = false;
+    await house.liveUntil(house.clock.now() + 4 * hour);
+    expect(kindsOf(house, product, last ?? 0)).toEqual(['product_added']);
+  });
+
+  it('of a product that was off sale during the fill tells that it is on sale, and not of each first date', async () => {
+    let product: SandboxProduct | undefined;
+    await using house = await filled((empty) => {
+      product = open(empty);
+      product.status = 'unavailable';
+    });
+    const last = feed(house).at(-1)?.seq;
+    if (product === undefined) throw new Error('no product');
+    product.status = 'available';
+    await house.liveUntil(house.clock.now() + 3 * hour);
+    expect(kindsOf(house, product, last ?? 0)).toEqual(['sale_enabled']);
+  });
+
+  it('of a product that returns tells what became of its dates meanwhile', async () => {
+    await using house = await filled();
+    const { products } = house.wiring.mirror;
+    const last = feed(house).at(-1)?.seq;
+    const product = open(house);
+    product.withdrawn = true;
+    product.sold_out.add(date);
+    await house.liveUntil(house.clock.now() + 3 * hour);
+    expect(products.shown(product.id)?.withdrawn_at).not.toBeNull();
+    product.withdrawn = false;
+    await house.liveUntil(house.clock.now() + 3 * hour);
+    expect(kindsOf(house, product, last ?? 0)).toEqual(['product_withdrawn', 'product_returned', 'date_sold_out']);
+  });
+
+  it('tells numbers apart that a JavaScript number cannot', () => {
+    expect(changedFields('{"a":1,"ref":9007199254740993}', '{"a":1,"ref":9007199254740992}')).toEqual(['ref']);
   });
 
   it('has no gap after a transaction that came to nothing', () => {
