@@ -126,7 +126,10 @@ export async function virtualHouse(
         const state = async (id: number) => {
           const shown = sandbox.state(id, { ...question, horizon: 92 });
           if (shown === null) throw new Error(`no product ${id}`);
-          return { ...shown, days: shown.days.filter(({ date }) => date < before) };
+          const days = shown.days.filter(({ date }) => date < before);
+          // Nor are the variants known that only such a date sells.
+          const sells = days.some(({ sold_out }) => !sold_out);
+          return { ...shown, days, availability_variants: sells ? shown.availability_variants : [] };
         };
         return await compare(db, ids, state, question);
       } finally {
