@@ -230,6 +230,26 @@ describe('sixty percent that are really gone', () => {
     expect(held(house)).toBe(false);
   });
 
+  it('go alone when three lists agree: what only the last of them lacks is held anew', async () => {
+    await using house = await filled(lean);
+    const left = withdrawMost(house);
+    await until(house, () => (house.wiring.mirror.removals.openHold()?.lists ?? 0) === 2, 5 * minute);
+    const before = house.wiring.mirror.removals.openHold()?.hold_id;
+    const hidden = new Set(
+      house.sandbox.world
+        .visible()
+        .slice(0, 8)
+        .map(({ id }) => id),
+    );
+    house.sandbox.world.hide(({ id }) => hidden.has(id));
+    await until(house, () => visible(house) === left, 5 * minute);
+    const hold = house.wiring.mirror.removals.openHold();
+    expect([hold === null, hold?.hold_id === before]).toEqual([false, false]);
+    house.sandbox.world.hide(null);
+    await until(house, () => !held(house));
+    expect(visible(house)).toBe(left);
+  });
+
   it('are held on after a restart, with the lists that have agreed so far', async () => {
     await using house = await filled(lean);
     const left = withdrawMost(house);
