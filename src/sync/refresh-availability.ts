@@ -83,14 +83,13 @@ function storeAnswer(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,
   );
+  // Past dates go first: a variant that only they spoke of is no longer listed.
+  if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const [language] = policy.extent.languages;
   const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
   const listed = mirror.availability.variantIds(product_id);
   const otherVariants = mirror.variants.store(read, reading.value.variants, listed);
-  if (part === 0) {
-    mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
-    mirror.availability.prune({ product_id, currency }, today);
-  }
+  if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
   return days.changed > 0 || otherVariants;
 }
 

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import type { AvailabilityAnswer } from '../../src/domain/availability.ts';
+import { venueToday } from '../../src/domain/venue.ts';
+import type { SyncPorts } from '../../src/sync/ports.ts';
+import { refreshAvailability } from '../../src/sync/refresh-availability.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+const never = new AbortController().signal;
+
+it('what availability adds to a variant goes with the first read after its last date', async () => {
+  await using house = await virtualHouse({ lean: true, products: 1 });
+  const { ports, mirror } = house.wiring;
+  await house.runUntil(() => mirror.filledAt() !== null);
+  const [product] = house.sandbox.world.visible();
+  const product_id = product?.id ?? 0;
+  const timezone = mirror.products.find(product_id)?.timezone ?? null;
+  const documents = () => {
+    const db = openMirrorAt(mirror.path, house.clock.now());
+    const rows = db.prepare<[], string>('SELECT document FROM variants').pluck().all();
+    db.close();
+    return rows;
+  };
+  const [variant_id] = documents().map((document) => (JSON.parse(document) as { id: number }).id);
+  const read = async (selling: 'today' | 'never') => {
+    const now = house.clock.now();
+    const { earliest: today } = venueToday(timezone, now);
+    const sells = selling === 'today';
+    const value: AvailabilityAnswer = {
+      sales_enabled: true,
+      covered_to: '2027-12-31',
+      max_tickets_per_order: null,
+      days: new Map(sells ? [[today, [5, null, [[-1, 5, [[variant_id ?? 0, 4, 900]]]]]]] : []),
+      variants: sells ? [{ variant_id: variant_id ?? 0, document: `{"id":${variant_id},"gate":"B"}` }] : [],
+      context: '{}',
+    };
+    const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
+    const own = { ...ports, upstream: { availability: answer }, progressed: () => {} } as unknown as SyncPorts;
+    for (const record of mirror.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability'))
+      if (record.part === 0) await refreshAvailability(own, record, never);
+  };
+  await read('today');
+  expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(1);
+  house.clock.set(house.clock.now() + 24 * 3_600_000);
+  await read('never');
+  expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(0);
+});
