@@ -73,8 +73,22 @@ function render(found: Explanation, now: number): string {
       headings,
       records.map((record) => row(record, now)),
     ),
+    ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now)]),
     ...failing.map(({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${failure}`),
   ].join('\n')}\n`;
+}
+
+function closuresTable(closures: Explanation['closures'], now: number): string {
+  return table(
+    ['closed by notification', 'reason', 'expected back', 'alternative', 'state'],
+    closures.map((closure) => [
+      `${duration(now - closure.notified_at)} ago`,
+      closure.reason ?? '-',
+      closure.expected_reopening ?? '-',
+      String(closure.alternative_product_id ?? '-'),
+      closure.state,
+    ]),
+  );
 }
 
 function shownAs(

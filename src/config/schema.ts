@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { changeTypes } from '../domain/notification.ts';
 import { cadence, categories } from './cadence.ts';
 import { service } from './service.ts';
 import { duration, optionalDuration, size } from './units.ts';
@@ -62,7 +63,6 @@ const lanes = section(
     });
 }, always);
 
-const changeTypes = ['checkout_disabled', 'checkout_enabled', 'product_details_update'] as const;
 const subscriptionId = 'expected letters, digits, dots and dashes, at most 100';
 const entities = 'expected mirrored, or a list of ids';
 const subscription = z

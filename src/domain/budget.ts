@@ -3,6 +3,8 @@
  * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they could be stored.
  */
 
+import { triggeredShare } from './lanes.ts';
+
 export interface Budget {
   /** Calls a second. */
   readonly rate: number;
@@ -125,6 +127,19 @@ export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: n
 /** A call starts at `now`: when the next one is due. In any second at most the rate and one burst of them start. */
 export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / budget.rate;
+}
+
+/** So many triggered calls may start at once after a rest: all of one product's. */
+const triggeredBurst = 8;
+
+/** How long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
+export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
+  return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
+}
+
+/** A triggered call starts at `now`: when the next one is due, as `dueAfter`. */
+export function triggeredDueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
+  return Math.max(due, now) + 1000 / (budget.rate * triggeredShare);
 }
 
 function credit(budget: Pick<Budget, 'rate'>, concurrency: number): number {

@@ -9,6 +9,14 @@ import type { DueReason, RecordKey } from './record.ts';
 export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
 export type Lane = (typeof lanes)[number];
 
+/**
+ * Where a call queues: in a lane, or in the part of the notification lane that whoever knows a callback address can fill.
+ * Reads that notifications ask for are never more than `triggeredShare` of the rate (reliability.md 2.3).
+ */
+export type Queue = Lane | 'triggered';
+export const queues: readonly Queue[] = [...lanes, 'triggered'];
+export const triggeredShare = 0.3;
+
 /** The share of the rate that is reserved for each lane, from 0 to 1. */
 export type LaneShares = Readonly<Record<Lane, number>>;
 
@@ -44,6 +52,8 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
   switch (reason) {
     case 'never-fetched':
       return 'fill';
+    case 'notified':
+    case 'closure-unconfirmed':
     case 'requested':
     case 'order-recheck':
     case 'image-limit':

@@ -15,6 +15,12 @@ export type Resource =
 export type DueReason =
   /** Nothing is stored of it. */
   | 'never-fetched'
+  /** A notification said that its product has changed (specification §6). */
+  | 'notified'
+  /** A notification closed its product, and no read has decided yet: the first that goes. */
+  | 'closure-unconfirmed'
+  /** Nothing could be received for longer than the service repeats itself: what it covers is read again. */
+  | 'gap-healing'
   /** Its cadence has passed. */
   | 'cadence-elapsed'
   /** Before its cadence: by its history it is likely to have changed, and that is worth a call. */
@@ -59,6 +65,8 @@ export interface RecordFacts extends RecordKey {
   /** Failures in a row. */
   readonly failures: number;
   readonly job_id: number | null;
+  /** The newest notification that no read sent after it has answered. */
+  readonly notified_at: number | null;
   /** What its visits taught of its change rate (volatility.ts); null before the second one. */
   readonly shape: number | null;
   readonly exposure: number | null;

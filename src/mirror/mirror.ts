@@ -8,6 +8,7 @@ import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
 import { type ChangeTable, changeTable } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type JobTable, jobTable } from './jobs.ts';
@@ -39,6 +40,7 @@ export interface MirrorOptions {
 export interface Mirror extends Disposable {
   readonly path: string;
   readonly products: ProductTables;
+  readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
@@ -58,6 +60,9 @@ export interface Mirror extends Disposable {
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
+  /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
+  lastDelivery(): number;
+  noteDelivery(delivery_id: number): void;
   /** Copies the write-ahead log into the file where there is much of it; returns its size in bytes afterwards. */
   checkpoint(): number;
 }
@@ -119,10 +124,14 @@ function mirrorOver(db: Database, path: string): Mirror {
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
+  const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db);
+  const closures = closureTable(db);
   return {
     path,
-    products: productTables(db, changes),
+    products: productTables(db, changes, closures),
+    closures,
     availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
@@ -142,6 +151,10 @@ function mirrorOver(db: Database, path: string): Mirror {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
     },
     filledAt: () => filledAt.get() ?? null,
+    lastDelivery: () => lastDelivery.get() ?? 0,
+    noteDelivery: (delivery_id) => {
+      noteDelivery.run(delivery_id);
+    },
     checkpoint: () => {
       if (walSizeOf(path) < 8 * megabyte) return walSizeOf(path);
       const { log = 0, checkpointed = 0 } = passive.get() ?? {};

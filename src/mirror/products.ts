@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import { changedFields } from '../domain/change.ts';
+import { judge, type Verdict } from '../domain/closure.ts';
 import { lacksMembers, mergeDocuments } from '../domain/exact-json.ts';
 import type { ProductEntry, SaleStatus } from '../domain/product.ts';
 import { type DueReason, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
-import type { ChangeTable } from './changes.ts';
+import type { ChangeTable, FoundBy } from './changes.ts';
+import type { ClosureTable, StoredClosure } from './closures.ts';
 import { imageTable } from './images.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
@@ -66,6 +68,9 @@ export interface ShownProduct {
 export interface ProductTables {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
   find(product_id: number): KnownProduct | null;
+  isVisible(product_id: number): boolean;
+  /** The closure in force takes effect: the product is off sale until reads decide. */
+  close(product_id: number, by: FoundBy): void;
   /** What people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
   /** How many images are shown of these products. */
@@ -90,7 +95,7 @@ const textColumns = [
   'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
-export function productTables(db: Database, changes: ChangeTable): ProductTables {
+export function productTables(db: Database, changes: ChangeTable, closures: ClosureTable): ProductTables {
   const productRow = db.prepare<[number], Product>('SELECT * FROM product WHERE product_id = ?');
   const textRow = db.prepare<[number, string], Text>(
     'SELECT * FROM product_text WHERE product_id = ? AND language = ?',
@@ -143,14 +148,9 @@ export function productTables(db: Database, changes: ChangeTable): ProductTables
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, detail_doubted: false };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
-    const disabled = sale_status === 'disabled';
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
-      disabled_reason: disabled ? entry.disabled_reason : null,
-      disabled_source: disabled ? 'read' : null,
-      expected_reopening: disabled ? entry.expected_reopening : null,
-      alternative_product_id: row?.alternative_product_id ?? null,
-      closure_unconfirmed: row?.closure_unconfirmed ?? 0,
+      ...offSale(entry, decideClosure(product_id, sale_status, sent_at)),
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
@@ -182,10 +182,25 @@ export function productTables(db: Database, changes: ChangeTable): ProductTables
     }
     if (row.withdrawn_at !== null)
       changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
-    if (row.sale_status === next.sale_status) return;
-    if (next.sale_status === 'enabled') changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
-    else if (row.sale_status === 'enabled')
-      changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
+    if (isOnSale(row) === isOnSale(next)) return;
+    if (isOnSale(next)) changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
+    else changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
+  }
+
+  /** What this read decides about a closure that is in force; the closure as it stands then, null where it is over. */
+  function decideClosure(product_id: number, is: SaleStatus, sent_at: number): StoredClosure | null {
+    const closure = closures.inForce(product_id);
+    if (closure === null) return null;
+    const { closure_id } = closure;
+    const note: Readonly<Record<Verdict, () => void>> = {
+      undecided: () => {},
+      confirmed: () => closures.confirmed(closure_id, sent_at),
+      'available-once': () => closures.available(closure_id, sent_at),
+      undone: () => closures.ended(closure_id, sent_at),
+      reopened: () => closures.ended(closure_id, sent_at),
+    };
+    note[judge(closure, is, sent_at)]();
+    return closures.inForce(product_id);
   }
 
   function storeTags(product_id: number, tag_ids: readonly number[]): void {
@@ -268,6 +283,17 @@ export function productTables(db: Database, changes: ChangeTable): ProductTables
       const row = known.get(product_id);
       return row === undefined ? null : { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1 };
     },
+    isVisible: (product_id) => {
+      const row = productRow.get(product_id);
+      return row !== undefined && row.withdrawn_at === null;
+    },
+    close: (product_id, by) => {
+      const row = productRow.get(product_id);
+      closures.apply(product_id);
+      if (row === undefined || !isOnSale(row)) return;
+      const { disabled_reason: reason, expected_reopening } = productRow.get(product_id) ?? row;
+      changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+    },
     shown: (product_id) => {
       const row = shown.get(product_id);
       return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
@@ -278,6 +304,31 @@ export function productTables(db: Database, changes: ChangeTable): ProductTables
     imagesVerifiedBefore: (at, limit) => verifiedBefore.all(at, limit),
     count: () => visibleCount.get() ?? 0,
   };
+}
+
+type OffSale =
+  | 'disabled_reason'
+  | 'disabled_source'
+  | 'expected_reopening'
+  | 'alternative_product_id'
+  | 'closure_unconfirmed';
+
+/** Why a product is off sale: by the read, in whose silence the notification's words stand; or by the notification alone. */
+function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Product, OffSale> {
+  const disabled = entry.sale_status === 'disabled';
+  const closed = closure !== null && closure.confirmed_at === null && closure.applied_at !== null;
+  const words = disabled || closed ? closure : null;
+  return {
+    disabled_reason: (disabled ? entry.disabled_reason : null) ?? words?.reason ?? null,
+    disabled_source: disabled ? 'read' : closed ? 'notification' : null,
+    expected_reopening: (disabled ? entry.expected_reopening : null) ?? words?.expected_reopening ?? null,
+    alternative_product_id: words?.alternative_product_id ?? null,
+    closure_unconfirmed: closed ? 1 : 0,
+  };
+}
+
+function isOnSale({ sale_status, closure_unconfirmed }: Pick<Product, 'sale_status' | 'closure_unconfirmed'>): boolean {
+  return sale_status === 'enabled' && closure_unconfirmed === 0;
 }
 
 function emptyText(product_id: number, language: string, at: number): Text {

@@ -2,6 +2,7 @@ import type { Database } from '../sqlite/database-file.ts';
 import { budgetTable } from './budget.ts';
 import { categoryTable } from './categories.ts';
 import { changeTable } from './changes.ts';
+import { closureTable } from './closures.ts';
 import { experienceTables } from './experiences.ts';
 import { openMirrorForReading } from './files.ts';
 import type { Mirror } from './mirror.ts';
@@ -11,7 +12,10 @@ import { removalTable } from './removals.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts
-  extends Pick<Mirror, 'records' | 'products' | 'categories' | 'experiences' | 'budget' | 'changes' | 'removals'> {
+  extends Pick<
+    Mirror,
+    'records' | 'products' | 'closures' | 'categories' | 'experiences' | 'budget' | 'changes' | 'removals'
+  > {
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -29,6 +33,7 @@ export interface DateNow {
 /** The same queries over a connection that cannot write: one whose function writes would throw. */
 export function mirrorFacts(db: Database): MirrorFacts {
   const changes = changeTable(db);
+  const closures = closureTable(db);
   const dateNow = db.prepare<[number, string], DateNow>(
     `SELECT v.currency, v.state, d.available, v.lowest_price, v.checked_at, v.stale
      FROM availability_days v JOIN day d USING (product_id, currency, date) WHERE v.product_id = ? AND v.date = ?`,
@@ -38,7 +43,8 @@ export function mirrorFacts(db: Database): MirrorFacts {
     changes,
     removals: removalTable(db, changes),
     records: recordTable(db),
-    products: productTables(db, changes),
+    products: productTables(db, changes, closures),
+    closures,
     categories: categoryTable(db),
     experiences: experienceTables(db),
     budget: budgetTable(db),

@@ -1,9 +1,9 @@
 import { quarantineAfter } from '../domain/backoff.ts';
-import { type Lane, laneIndex, laneOf, lanes } from '../domain/lanes.ts';
+import { type Lane, laneIndex, laneOf, lanes, type Queue } from '../domain/lanes.ts';
 import type { Due, DueReason, RecordFacts, RecordKey, Resource } from '../domain/record.ts';
 import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
-import { param, prepare, query } from './sql.ts';
+import { param, prepare, query, raw } from './sql.ts';
 
 /** A kind of record that every product has, with the instant in 1970 that puts it in its place in a first fill. */
 export interface RecordTemplate {
@@ -31,8 +31,8 @@ export interface FillState {
 export interface RecordTable {
   /** How often something was made due since the start: as long as it stays, only time makes more due. */
   generation(): number;
-  /** Those of a lane that are due at `now`, the longest due first. */
-  due(now: number, lane: Lane, limit: number): RecordFacts[];
+  /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
+  due(now: number, queue: Queue, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
   dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
   /** When the next record is due, of a job or of all; null where there is none. */
@@ -50,7 +50,7 @@ export interface RecordTable {
   dropBeyondFor(category: string | null, last_part: number): void;
   /** A request sent at `sent_at` was answered and stored. */
   fetched(
-    key: RecordKey,
+    key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>,
     read: {
       sent_at: number;
       changed: boolean;
@@ -65,6 +65,8 @@ export interface RecordTable {
   failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
+  notify(product_ids: readonly number[], at: number, now: number): number;
   setDue(key: RecordKey, due: Due): void;
   /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
   waiting(product_id: number | null): WaitingRecord[];
@@ -88,6 +90,11 @@ export interface WaitingRecord extends RecordKey {
   readonly category: string | null;
   readonly dynamic: 0 | 1;
 }
+
+/** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
+const triggeredApartMs = 60_000;
+/** A notification later than this after a read was sent did not come during it: the clock was wrong. */
+const longestReadMs = 600_000;
 
 /** A record with what people ask about it. */
 export interface RecordDetail extends RecordFacts {
@@ -122,14 +129,28 @@ export function recordTable(db: Database): RecordTable {
       'body_hash',
       'failures',
       'job_id',
+      'notified_at',
       'shape',
       'exposure',
     ]);
+  const ofLane = facts.where('lane', '=', param<number>('lane')).where('due_at', '<=', param<number>('now'));
   const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
     db,
-    facts
-      .where('lane', '=', param<number>('lane'))
-      .where('due_at', '<=', param<number>('now'))
+    ofLane.orderBy('due_at').limit(param<number>('limit')),
+  );
+  const triggered = "('notified', 'closure-unconfirmed')";
+  const othersOfLane = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
+    db,
+    ofLane
+      .where(raw<boolean>(`due_reason NOT IN ${triggered}`))
+      .orderBy('due_at')
+      .limit(param<number>('limit')),
+  );
+  const triggeredRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
+    db,
+    ofLane
+      .where(raw<boolean>(`due_reason IN ${triggered}`))
+      .orderBy(raw("due_reason = 'notified'"))
       .orderBy('due_at')
       .limit(param<number>('limit')),
   );
@@ -180,21 +201,36 @@ export function recordTable(db: Database): RecordTable {
     `DELETE FROM record WHERE (resource, edition, part) NOT IN
        (SELECT resource, edition, part FROM (SELECT ${template} FROM json_each(@templates) k))`,
   );
+  const unanswered = `(notified_at >= @sent_at AND notified_at <= @sent_at + ${longestReadMs})`;
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
-       stale_at = @stale_at, due_at = @due_at, fetched_reason = due_reason, due_reason = @due_reason, lane = @lane, failures = 0,
-       failed_at = NULL, failure = NULL, job_id = NULL, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure)
+       stale_at = @stale_at, fetched_reason = @reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL,
+       shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure),
+       -- A notification that came after the request was sent has not been answered.
+       notified_at = CASE WHEN ${unanswered} THEN notified_at END,
+       due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} ELSE @due_at END,
+       due_reason = CASE WHEN ${unanswered} THEN 'notified' ELSE @due_reason END,
+       lane = CASE WHEN ${unanswered} THEN ${laneIndex('notification')} ELSE @lane END
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
     `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
+  // Again a minute after the last read that a notification asked for, else at once; what is due anyway and as urgent stays.
+  const dueNotified = `CASE WHEN fetched_reason = 'notified' AND fetched_at BETWEEN @now - ${triggeredApartMs} AND @now
+    THEN fetched_at + ${triggeredApartMs} ELSE @now END`;
+  const stays = `(fetched_at IS NULL OR lane <= @lane AND due_at <= ${dueNotified})`;
+  const notify = db.prepare<{ ids: string; at: number; now: number; lane: number }>(
+    `UPDATE record SET notified_at = max(COALESCE(notified_at, 0), @at), due_at = CASE WHEN ${stays} THEN due_at ELSE ${dueNotified} END,
+       due_reason = CASE WHEN ${stays} THEN due_reason ELSE 'notified' END, lane = CASE WHEN ${stays} THEN lane ELSE @lane END
+     WHERE product_id IN (SELECT value FROM json_each(@ids))`,
+  );
   const bring = (products: string) =>
     db.prepare<{ kind: string; ids?: string; at: number; reason: DueReason; lane: number }>(
       `UPDATE record SET due_at = min(due_at, @at), due_reason = @reason, lane = @lane
        -- What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
-       WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR lane > @lane AND (fetched_at IS NOT NULL OR @lane <= ${laneIndex('reopening')})) AND product_id ${products} AND (resource, edition, part) =
+       WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR @reason = 'closure-unconfirmed' OR lane > @lane AND (fetched_at IS NOT NULL OR @lane <= ${laneIndex('reopening')})) AND product_id ${products} AND (resource, edition, part) =
          (json_extract(@kind, '$.resource'), json_extract(@kind, '$.edition'), json_extract(@kind, '$.part'))`,
     );
   const bringAll = bring('IS NOT NULL');
@@ -227,7 +263,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
-    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, shape, exposure,
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure,
        lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
   );
   const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
@@ -241,7 +277,11 @@ export function recordTable(db: Database): RecordTable {
   let generation = 0;
   return {
     generation: () => generation,
-    due: (now, lane, limit) => dueRows.all({ now, lane: laneIndex(lane), limit }),
+    due: (now, queue, limit) => {
+      if (queue === 'triggered') return triggeredRows.all({ now, lane: laneIndex('notification'), limit });
+      const rows = queue === 'notification' ? othersOfLane : dueRows;
+      return rows.all({ now, lane: laneIndex(queue), limit });
+    },
     dueOfJob: (now, job_id, limit) => jobRows.all({ now, limit, job_id }),
     nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get(job_id)) ?? null,
     find: (key) => oneRow.get(only(key)) ?? null,
@@ -268,7 +308,16 @@ export function recordTable(db: Database): RecordTable {
     },
     fetched: (key, { due, changed, volatility, ...read }) => {
       const { shape, exposure } = volatility ?? { shape: null, exposure: null };
-      markFetched.run({ ...only(key), ...read, ...planned(key, due), changed: changed ? 1 : 0, shape, exposure });
+      const reason = key.due_reason;
+      markFetched.run({
+        ...only(key),
+        ...read,
+        ...planned(key, due),
+        reason,
+        changed: changed ? 1 : 0,
+        shape,
+        exposure,
+      });
     },
     failed: (key, { at, text, due }) => {
       markFailed.run({ ...only(key), at, text, ...planned(key, due) });
@@ -285,6 +334,10 @@ export function recordTable(db: Database): RecordTable {
             : bringSome.run({ ...bound, ids: JSON.stringify(product_ids) }).changes;
       }
       return brought;
+    },
+    notify: (product_ids, at, now) => {
+      generation += 1;
+      return notify.run({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') }).changes;
     },
     setDue: (key, due) => {
       generation += 1;

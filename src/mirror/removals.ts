@@ -42,6 +42,8 @@ export interface RemovalTable {
   raise(alarm: { kind: Tables['alarm']['kind']; at: number; started_at: number; products: number }): 'new' | 'known';
   /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
   calmImages(started_at: number, now: number): void;
+  /** A condition holds no longer. */
+  calm(kind: Tables['alarm']['kind']): void;
   alarms(): Tables['alarm'][];
 }
 
@@ -107,6 +109,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
        AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
          AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id))`,
   );
+  const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
   const alarms = db.prepare<[], Tables['alarm']>('SELECT * FROM alarm ORDER BY kind');
 
   return {
@@ -148,6 +151,9 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
     },
     calmImages: (started_at, now) => {
       calmImages.run({ started_at, now });
+    },
+    calm: (kind) => {
+      calm.run(kind);
     },
     alarms: () => alarms.all(),
   };

@@ -20,6 +20,7 @@ export interface Tables {
     filled_at: number | null;
     language: string | null;
     currency: string | null;
+    last_delivery_id: number;
   };
   zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
   product: {
@@ -151,6 +152,20 @@ export interface Tables {
     fetched_reason: DueReason | null;
     shape: number | null;
     exposure: number | null;
+    notified_at: number | null;
+  };
+  closure: {
+    closure_id: number;
+    product_id: number;
+    delivery_id: number;
+    notified_at: number;
+    applied_at: number | null;
+    available_at: number | null;
+    confirmed_at: number | null;
+    ended_at: number | null;
+    reason: string | null;
+    expected_reopening: string | null;
+    alternative_product_id: number | null;
   };
   walk: {
     resource: Resource;
@@ -199,7 +214,12 @@ export interface Tables {
     ended_at: number | null;
     outcome: HoldOutcome | null;
   };
-  alarm: { kind: 'images-vanished'; raised_at: number; seen_at: number; products: number };
+  alarm: {
+    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed';
+    raised_at: number;
+    seen_at: number;
+    products: number;
+  };
   budget: {
     budget_id: 1;
     state: string | null;

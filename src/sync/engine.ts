@@ -1,5 +1,5 @@
 import { quarantineAfter } from '../domain/backoff.ts';
-import { type Lane, lanes } from '../domain/lanes.ts';
+import { type Queue, queues } from '../domain/lanes.ts';
 import type { RecordFacts, Resource } from '../domain/record.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { refreshAvailability } from './refresh-availability.ts';
@@ -39,9 +39,9 @@ const askAgainMs = 250;
 /** The write-ahead log is looked at after this many records. */
 const checkpointEvery = 100;
 
-/** Where due records come from: a lane, or a job. */
+/** Where due records come from: a lane, what notifications made due, or a job. */
 interface Source {
-  readonly lane: Lane;
+  readonly name: Queue;
   due(limit: number): RecordFacts[];
   queue: RecordFacts[];
   in_flight: number;
@@ -67,7 +67,7 @@ export async function pass(
   const over = Promise.withResolvers<void>();
   const sources = sourcesOf(given, job_id);
   const ports = new Map(
-    sources.map(({ lane }) => [lane, { ...given, upstream: upstream.in(lane), progressed: () => pump() }]),
+    sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
   );
   let key_refused: string | null = null;
 
@@ -120,9 +120,9 @@ export async function pass(
       });
   }
 
-  async function refresh({ lane }: Source, record: RecordFacts): Promise<void> {
-    const own = ports.get(lane);
-    if (own === undefined) throw new Error(`no ports for lane ${lane}`);
+  async function refresh({ name }: Source, record: RecordFacts): Promise<void> {
+    const own = ports.get(name);
+    if (own === undefined) throw new Error(`no ports for ${name}`);
     try {
       const result = await refreshes[record.resource](own, record, ended);
       if (result.kind === 'key-refused') {
@@ -157,14 +157,14 @@ export async function pass(
 }
 
 function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_id: number | null): Source[] {
-  const idle = { queue: [], in_flight: 0, dry: null };
+  const idle = { in_flight: 0, dry: null };
   if (job_id !== null)
-    return [{ ...idle, lane: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
-  return lanes.map((lane) => ({
+    return [{ ...idle, queue: [], name: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
+  return queues.map((name) => ({
     ...idle,
     queue: [],
-    lane,
-    due: (limit) => mirror.records.due(clock.now(), lane, limit),
+    name,
+    due: (limit) => mirror.records.due(clock.now(), name, limit),
   }));
 }
 

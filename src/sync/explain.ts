@@ -6,6 +6,7 @@ import { venueToday } from '../domain/venue.ts';
 import { changesPerDay } from '../domain/volatility.ts';
 import type { MirrorFacts } from '../mirror/reading.ts';
 import type { RecordDetail } from '../mirror/records.ts';
+import type { Tables } from '../mirror/tables.ts';
 import type { Ports } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { believed } from './settle.ts';
@@ -29,7 +30,19 @@ export interface Explanation {
   readonly weight: number;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
+  /** What notifications said of its sale, the newest first, and what reads made of it. */
+  readonly closures: readonly ExplainedClosure[];
   readonly calls_per_day: number;
+}
+
+export interface ExplainedClosure {
+  readonly notified_at: number;
+  readonly state: 'waits for its read' | 'off sale until read' | 'confirmed' | 'undone' | 'over';
+  readonly reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly alternative_product_id: number | null;
+  readonly confirmed_at: number | null;
+  readonly ended_at: number | null;
 }
 
 export interface ExplainedRecord {
@@ -62,7 +75,7 @@ export function explainProduct(
     mirror,
     clock,
     policy,
-  }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'products' | 'records'> },
+  }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures'> },
   product_id: number,
 ): Explanation | null {
   const known = mirror.products.find(product_id);
@@ -94,8 +107,17 @@ export function explainProduct(
       hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
     },
     records,
+    closures: mirror.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
+}
+
+function explainClosure(closure: Tables['closure']): ExplainedClosure {
+  const { notified_at, applied_at, confirmed_at, ended_at, reason, expected_reopening, alternative_product_id } =
+    closure;
+  const open = confirmed_at !== null ? 'confirmed' : applied_at === null ? 'waits for its read' : 'off sale until read';
+  const state = ended_at === null ? open : confirmed_at === null ? 'undone' : 'over';
+  return { notified_at, state, reason, expected_reopening, alternative_product_id, confirmed_at, ended_at };
 }
 
 function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {

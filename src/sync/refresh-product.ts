@@ -1,5 +1,6 @@
 import { reopeningLook } from '../domain/cadence.ts';
-import type { RecordFacts } from '../domain/record.ts';
+import { confirmApartMs, confirmAt } from '../domain/closure.ts';
+import type { Due, RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import { assignCategory } from './categories.ts';
@@ -39,15 +40,26 @@ export async function refreshProductDetail(
       record,
       known?.has_dynamic_pricing ? 'dynamic' : 'steady',
     );
-    const closed = stored.is === 'disabled' && language === policy.extent.languages[0];
+    const primary = language === policy.extent.languages[0];
+    const reopening =
+      primary && stored.is === 'disabled'
+        ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
+        : null;
     return settleStored(ports, record, {
       sent_at,
       changed: stored.outcome === 'added' || stored.outcome === 'changed',
       body_hash: hash,
       cadence,
-      sooner: closed ? reopeningLook(value.expected_reopening, sent_at, cadence) : null,
+      sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
     });
   });
+}
+
+/** The next look at a product whose closure no read has decided yet; null: there is none. */
+function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, sent_at: number): Due | null {
+  const closure = mirror.closures.inForce(product_id);
+  const at = closure === null ? null : confirmAt(closure);
+  return at === null ? null : { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
 }
 
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */

@@ -116,7 +116,9 @@ export function recordFailure(
   const failures = record.failures + 1;
   const again = record.product_id === 0 ? listRetryAt : retryAt;
   mirror.transaction(() => {
-    const due = { at: again(failures, chance(), now), reason: 'retry' as const };
+    // What a notification asked for is still asked for: it stays in its lane, and in its share.
+    const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
+    const due = { at: again(failures, chance(), now), reason };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
   });

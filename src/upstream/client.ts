@@ -2,7 +2,7 @@ import type { AvailabilityAnswer } from '../domain/availability.ts';
 import type { CheckoutInformation } from '../domain/checkout-information.ts';
 import { parseExact } from '../domain/exact-json.ts';
 import type { Experience } from '../domain/experience.ts';
-import { type Lane, lanes } from '../domain/lanes.ts';
+import { type Queue, queues } from '../domain/lanes.ts';
 import type { ProductEntry } from '../domain/product.ts';
 import type { Variant } from '../domain/variant.ts';
 import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
@@ -27,9 +27,9 @@ export type Reading<Value> =
   | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: number; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;
 
-/** The service: whoever calls says in which lane. */
+/** The service: whoever calls says in which lane, or that a notification asked for it. */
 export interface Upstream {
-  in(lane: Lane): Reads;
+  in(queue: Queue): Reads;
   /** Bytes of JSON received since the start, inflated: of availability, and of everything. */
   received(): { readonly availability: number; readonly all: number };
 }
@@ -93,7 +93,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
   const received = { availability: 0, all: 0 };
 
   async function read<Value>(
-    lane: Lane,
+    queue: Queue,
     path: string | null,
     query: Record<string, string | readonly string[]>,
     decode: (text: string) => Value,
@@ -108,7 +108,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
     const limits = list
       ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
       : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
-    const outcome = await limiter.run((turn) => http.get(path, query, { ...limits, signal: turn }), signal, lane);
+    const outcome = await limiter.run((turn) => http.get(path, query, { ...limits, signal: turn }), signal, queue);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
     received.all += bytes;
@@ -129,10 +129,10 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
   });
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
-  const readsIn = (lane: Lane): Reads => ({
+  const readsIn = (queue: Queue): Reads => ({
     productPage: (page, language, currency, signal) =>
       read(
-        lane,
+        queue,
         paths.products,
         { ...select, ...inBoth(language, currency), ...paged(page) },
         (text) => decodeProductPage(parseExact(text), currency),
@@ -140,7 +140,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
       ),
     experiencePage: (page, language, currency, signal) =>
       read(
-        lane,
+        queue,
         paths.experiences,
         { ...inBoth(language, currency), ...paged(page) },
         (text) => decodeExperiencePage(parseExact(text)),
@@ -148,7 +148,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
       ),
     product: ({ product_id, language, currency, known_hash, signal }) =>
       read(
-        lane,
+        queue,
         of(paths.product, product_id),
         inBoth(language, currency),
         (text) => decodeProductDetail(parseExact(text), product_id, currency),
@@ -156,7 +156,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>
       read(
-        lane,
+        queue,
         of(paths.checkout_information, product_id),
         inText(language),
         (text) => decodeCheckoutInformation(parseExact(text)),
@@ -166,14 +166,14 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         },
       ),
     variants: ({ product_id, language, known_hash, signal }) =>
-      read(lane, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
+      read(queue, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
         known_hash,
         signal,
       }),
     availability: async ({ product_id, language, from, to, currency, known_hash, signal }) => {
       const question: AvailabilityQuestion = { from, to, currency, commission };
       const reading = await read(
-        lane,
+        queue,
         of(paths.availability, product_id),
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
@@ -184,8 +184,8 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
       return reading;
     },
   });
-  const reads = new Map(lanes.map((lane) => [lane, readsIn(lane)]));
-  return { in: (lane) => reads.get(lane) ?? readsIn(lane), received: () => ({ ...received }) };
+  const reads = new Map(queues.map((queue) => [queue, readsIn(queue)]));
+  return { in: (queue) => reads.get(queue) ?? readsIn(queue), received: () => ({ ...received }) };
 }
 
 /** Sixteen digits or more in a number: beyond what a JavaScript number holds exactly. */

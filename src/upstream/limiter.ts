@@ -8,9 +8,20 @@ import {
   pauseLeft,
   resumeBudget,
   startBudget,
+  triggeredDueAfter,
+  triggeredTurnIn,
   turnIn,
 } from '../domain/budget.ts';
-import { afterTurn, type Lane, type LaneShares, lanes, nextLane, noCredit } from '../domain/lanes.ts';
+import {
+  afterTurn,
+  type Lane,
+  type LaneShares,
+  lanes,
+  nextLane,
+  noCredit,
+  type Queue,
+  queues,
+} from '../domain/lanes.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
@@ -49,7 +60,7 @@ export interface Limiter extends Disposable {
    * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
    * outcome. Rejects with the reason of an aborted signal, and with what `call` rejects with.
    */
-  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, lane: Lane): Promise<Outcome>;
+  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, queue: Queue): Promise<Outcome>;
   state(): LimiterState;
   /** What has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
@@ -78,6 +89,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       : resumeBudget(options.learned, requests_per_second);
   let credit = noCredit();
   let due = Number.NEGATIVE_INFINITY;
+  let triggeredDue = Number.NEGATIVE_INFINITY;
   let in_flight = 0;
   let calls = 0;
   let throttled_count = 0;
@@ -85,14 +97,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let silent_in_a_row = 0;
   let answered = false;
   let timer: AbortController | null = null;
+  let triggeredTimer: AbortController | null = null;
   let closed: Error | null = null;
   const recent: boolean[] = [];
   const failing: boolean[] = [];
-  const queues = byLane<Waiter[]>(() => []);
+  const waiters = Object.fromEntries(queues.map((queue) => [queue, []])) as unknown as Record<Queue, Waiter[]>;
   const started_in = byLane(() => 0);
 
   function waiting(): number {
-    return lanes.reduce((sum, lane) => sum + queues[lane].length, 0);
+    return queues.reduce((sum, queue) => sum + waiters[queue].length, 0);
   }
 
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
@@ -103,19 +116,26 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** Starts whoever may start now; where the first may not, one timer wakes it. */
   function pump(): void {
     while (timer === null && in_flight < allowed()) {
-      const lane = nextLane(credit, (each) => queues[each].length > 0);
-      if (lane === null) return;
       const now = clock.monotonic();
-      const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, steady()));
-      if (wait > 0) {
-        wakeIn(wait);
+      const quota = waiters.triggered.length === 0 ? 0 : triggeredTurnIn(budget, triggeredDue, now);
+      const mayTrigger = waiters.triggered.length > 0 && quota === 0;
+      const lane = nextLane(credit, (each) => waiters[each].length > 0 || (each === 'notification' && mayTrigger));
+      if (lane === null) {
+        if (quota > 0) triggeredTimer ??= wakeIn(quota, () => (triggeredTimer = null));
         return;
       }
+      const wait = Math.max(turnIn(budget, concurrency, due, now), pauseLeft(budget, steady()));
+      if (wait > 0) {
+        timer = wakeIn(wait, () => (timer = null));
+        return;
+      }
+      const queue = waiters[lane].length > 0 ? lane : 'triggered';
       due = dueAfter(budget, due, now);
+      if (queue === 'triggered') triggeredDue = triggeredDueAfter(budget, triggeredDue, now);
       in_flight += 1;
       credit = afterTurn(credit, shares, lane);
       started_in[lane] += 1;
-      queues[lane].shift()?.start();
+      waiters[queue].shift()?.start();
     }
   }
 
@@ -124,30 +144,31 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return budget.unreachable_since === null ? concurrency : 1;
   }
 
-  function wakeIn(ms: number): void {
+  function wakeIn(ms: number, woken: () => void): AbortController {
     const own = new AbortController();
-    timer = own;
-    const woken = () => {
-      if (timer !== own) return;
-      timer = null;
+    const wake = () => {
+      if (own.signal.aborted) return;
+      woken();
       pump();
     };
-    clock.sleep(Math.ceil(ms), own.signal).then(woken, () => undefined);
+    clock.sleep(Math.ceil(ms), own.signal).then(wake, () => undefined);
+    return own;
   }
 
-  function stopTimer(): void {
-    const own = timer;
+  function stopTimers(): void {
+    const own = [timer, triggeredTimer];
     timer = null;
-    own?.abort();
+    triggeredTimer = null;
+    for (const each of own) each?.abort();
   }
 
-  function turn(signal: AbortSignal, lane: Lane): Promise<void> {
+  function turn(signal: AbortSignal, name: Queue): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const queue = queues[lane];
+    const queue = waiters[name];
     let stays = true;
     const abort = () => {
       queue.splice(queue.indexOf(waiter), 1);
-      if (waiting() === 0) stopTimer();
+      if (waiting() === 0) stopTimers();
       reject(signal.reason);
     };
     const leave = () => {
@@ -219,10 +240,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   return {
-    run: async (call, signal, lane) => {
+    run: async (call, signal, queue) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
-      await turn(signal, lane);
+      await turn(signal, queue);
       calls += 1;
       try {
         return learn(await call(signal));
@@ -246,14 +267,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
         calls,
         throttled_count,
         refused_in_a_row,
-        lanes: byLane((lane) => ({ calls: started_in[lane], waiting: queues[lane].length })),
+        lanes: byLane((lane) => ({
+          calls: started_in[lane],
+          waiting: waiters[lane].length + (lane === 'notification' ? waiters.triggered.length : 0),
+        })),
       };
     },
     learned,
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');
-      stopTimer();
-      for (const lane of lanes) for (const waiter of queues[lane].splice(0)) waiter.reject(closed);
+      stopTimers();
+      for (const queue of queues) for (const waiter of waiters[queue].splice(0)) waiter.reject(closed);
     },
   };
 }

@@ -125,6 +125,10 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: instant,
     stale,
   },
+  alternatives: {
+    product_id: id,
+    alternative_product_id: 'integer: what the service recommends instead, itself sellable',
+  },
   changes: {
     seq: 'integer, without gaps above mirror_info.feed_floor_seq: a cursor',
     at: `${instant}, when the read that found it was sent`,
@@ -164,7 +168,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'images', 'records', 'calls_per_day',
+    'timezone', 'today', 'category', 'weight', 'images', 'records', 'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Lane, type LaneShares, lanes } from '../../src/domain/lanes.ts';
+import { type Lane, type LaneShares, lanes, type Queue } from '../../src/domain/lanes.ts';
 import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
@@ -37,7 +37,7 @@ type SetUp = ReturnType<typeof setUp>;
 function calls({ clock, limiter }: SetUp) {
   const origin = clock.monotonic();
   const started: { name: string; at: number; end: (outcome: Outcome) => void }[] = [];
-  const call = (name: string, signal = never, lane: Lane = 'near') => {
+  const call = (name: string, signal = never, queue: Queue = 'near') => {
     const run = limiter.run(
       () => {
         const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -45,7 +45,7 @@ function calls({ clock, limiter }: SetUp) {
         return promise;
       },
       signal,
-      lane,
+      queue,
     );
     // Whoever still waits when a test ends is rejected, and nobody listens.
     run.catch(() => undefined);
@@ -164,6 +164,47 @@ describe('turns', () => {
     await expect(thrown).rejects.toThrow('bug');
     await t.clock.advance(100);
     expect(names()).toEqual(['next']);
+  });
+});
+
+describe('calls that notifications ask for', () => {
+  test('take three tenths of the rate and no more, while nobody else calls', async () => {
+    const t = setUp({ requests_per_second: 20, concurrency: 64 });
+    const { started, call } = calls(t);
+    for (let each = 0; each < 200; each += 1) void call('triggered', never, 'triggered');
+    for (let second = 0; second < 300; second += 1) {
+      await t.clock.advance(100);
+      for (const { end } of started) end(answer);
+    }
+    // Thirty seconds at ten calls a second and a little more, as the rate grows; and what may come at once after a rest.
+    expect(started.length).toBeGreaterThan(0.28 * 300);
+    expect(started.length).toBeLessThanOrEqual(0.3 * 310 + 8);
+    expect(t.limiter.state().lanes.notification).toEqual({ calls: started.length, waiting: 200 - started.length });
+  });
+
+  test('do not hold up others in the notification lane, nor those of other lanes', async () => {
+    const t = setUp({ requests_per_second: 20, concurrency: 64 });
+    const { started, call, names } = calls(t);
+    for (let each = 0; each < 50; each += 1) void call('triggered', never, 'triggered');
+    await t.clock.advance(1000);
+    started.length = 0;
+    void call('requested', never, 'notification');
+    void call('weekly', never, 'weekly');
+    await t.clock.advance(200);
+    expect(names().filter((name) => name !== 'triggered')).toEqual(['requested', 'weekly']);
+  });
+
+  test('leave when they are aborted, and are rejected when the limiter closes', async () => {
+    const t = setUp({ requests_per_second: 20, concurrency: 64 });
+    const { call } = calls(t);
+    const abort = new AbortController();
+    for (let each = 0; each < 20; each += 1) void call('triggered', never, 'triggered');
+    const aborted = call('aborted', abort.signal, 'triggered');
+    const last = call('last', never, 'triggered');
+    abort.abort(new Error('stop'));
+    await expect(aborted).rejects.toThrow('stop');
+    t.limiter[Symbol.dispose]();
+    await expect(last).rejects.toThrow('the limiter is closed');
   });
 });
 

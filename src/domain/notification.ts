@@ -1,0 +1,200 @@
+/*
+ * What a delivery says (specification §2 and §6, service-facts.md section 8 for the older form). A payload carries no
+ * id, time or signature: everything in it is a hint, picked member by member, and nothing of it becomes catalogue data
+ * (design 4.5). Unknown values are data, not errors.
+ */
+
+/** The three that a subscription may ask for. */
+export const changeTypes = ['checkout_disabled', 'checkout_enabled', 'product_details_update'] as const;
+
+/** Why a product went off sale, in the service's words: each at most 500 characters, null where not said. */
+export interface Closure {
+  readonly reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly alternative_product_id: number | null;
+}
+
+/** What one delivery says of one product. */
+export interface ProductNotice {
+  readonly product_id: number;
+  /** It went off sale; null: not said. */
+  readonly closure: Closure | null;
+  readonly enabled: boolean;
+  readonly updated: boolean;
+  /** The fields that an update names: they order and explain, nothing more. */
+  readonly fields: readonly string[];
+}
+
+/** Why a delivery is kept aside for a person, and looked into. */
+export type Quarantine =
+  | 'truncated'
+  | 'not-utf8'
+  | 'not-json'
+  | 'wrong-shape'
+  | 'too-many-products'
+  | 'unknown-subscription'
+  | 'unknown-change-type';
+
+/** What can be used of a delivery, and what is wrong with the rest of it; `quarantine` null: nothing is. */
+export interface Notification {
+  readonly form: 'current' | 'legacy';
+  readonly notices: readonly ProductNotice[];
+  readonly quarantine: Quarantine | null;
+}
+
+const mostProducts = 10_000;
+const mostChanges = 100;
+const longestText = 500;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Decodes the bytes of a delivery to `subscription_id`. Never throws: what cannot be used is quarantined, and what can be
+ * used beside it still counts.
+ */
+export function decodeNotification(
+  body: Uint8Array,
+  { subscription_id, truncated }: { readonly subscription_id: string; readonly truncated: boolean },
+): Notification {
+  if (truncated) return unusable('truncated');
+  const text = utf8(body);
+  if (text === null) return unusable('not-utf8');
+  const payload = parsed(text);
+  if (payload === undefined) return unusable('not-json');
+  if (!isMembers(payload)) return unusable('wrong-shape');
+  if (payload.products === undefined && payload.product_id !== undefined) return decodeLegacy(payload);
+  if (!Array.isArray(payload.products)) return unusable('wrong-shape');
+  if (payload.products.length > mostProducts) return unusable('too-many-products');
+  if (payload.subscription_id !== undefined && payload.subscription_id !== subscription_id)
+    return unusable('unknown-subscription');
+  const decoded = payload.products.map(decodeProduct);
+  const notices = decoded.flatMap(({ notice }) => (notice === null ? [] : [notice]));
+  const quarantine = decoded.find((each) => each.quarantine !== null)?.quarantine ?? null;
+  return { form: 'current', notices: merged(notices), quarantine };
+}
+
+function decodeProduct(entry: unknown): { notice: ProductNotice | null; quarantine: Quarantine | null } {
+  const product_id = isMembers(entry) ? idOf(entry.product_id) : null;
+  if (!isMembers(entry) || product_id === null || !Array.isArray(entry.changes))
+    return { notice: null, quarantine: 'wrong-shape' };
+  const { length } = entry.changes;
+  let quarantine: Quarantine | null = length === 0 || length > mostChanges ? 'wrong-shape' : null;
+  let notice: ProductNotice = { product_id, closure: null, enabled: false, updated: false, fields: [] };
+  for (const change of entry.changes.slice(0, mostChanges)) {
+    const next = withChange(notice, change);
+    // What it is about is known all the same: the product is looked at.
+    if (next === null) quarantine ??= isMembers(change) ? 'unknown-change-type' : 'wrong-shape';
+    notice = next ?? { ...notice, updated: true };
+  }
+  return { notice, quarantine };
+}
+
+function withChange(notice: ProductNotice, change: unknown): ProductNotice | null {
+  if (!isMembers(change)) return null;
+  switch (change.change_type) {
+    case 'checkout_disabled':
+      return {
+        ...notice,
+        closure: {
+          // The guidance text of the specification calls it `reason` (§2).
+          reason: textOf(change.reason_code) ?? textOf(change.reason),
+          expected_reopening: textOf(change.expected_reopening),
+          alternative_product_id: idOf(change.recommended_alternative_product_id),
+        },
+      };
+    case 'checkout_enabled':
+      return { ...notice, enabled: true };
+    case 'product_details_update': {
+      const field = textOf(change.field_name);
+      return { ...notice, updated: true, fields: field === null ? notice.fields : [...notice.fields, field] };
+    }
+    default:
+      return null;
+  }
+}
+
+/** The older system: one product, and the direction of a `checkout` change only in the fields that come with it. */
+function decodeLegacy(payload: Members): Notification {
+  const product_id = idOf(payload.product_id);
+  const types = payload.change_types;
+  if (product_id === null || !Array.isArray(types) || types.length === 0) return unusable('wrong-shape', 'legacy');
+  const known = types
+    .slice(0, mostChanges)
+    .filter((type) => ['checkout', 'closure', 'content'].includes(type as string));
+  const closure = {
+    reason: textOf(payload.reason),
+    expected_reopening: textOf(payload.reopening_date),
+    alternative_product_id: idOf(payload.alternative_product_id),
+  };
+  const checkout = known.includes('checkout');
+  const closes = checkout && Object.values(closure).some((value) => value !== null);
+  const notice = {
+    product_id,
+    closure: closes ? closure : null,
+    enabled: checkout && !closes,
+    updated: known.length < types.length || known.some((type) => type !== 'checkout'),
+    fields: [],
+  };
+  return {
+    form: 'legacy',
+    notices: [notice],
+    quarantine: known.length === types.length ? null : 'unknown-change-type',
+  };
+}
+
+/** A product that is named several times: everything that is said of it, the last closure. */
+function merged(notices: readonly ProductNotice[]): ProductNotice[] {
+  const byProduct = new Map<number, ProductNotice>();
+  for (const notice of notices) {
+    const before = byProduct.get(notice.product_id);
+    byProduct.set(
+      notice.product_id,
+      before === undefined
+        ? notice
+        : {
+            product_id: notice.product_id,
+            closure: notice.closure ?? before.closure,
+            enabled: before.enabled || notice.enabled,
+            updated: before.updated || notice.updated,
+            fields: [...before.fields, ...notice.fields].slice(0, mostChanges),
+          },
+    );
+  }
+  return [...byProduct.values()];
+}
+
+function unusable(quarantine: Quarantine, form: Notification['form'] = 'current'): Notification {
+  return { form, notices: [], quarantine };
+}
+
+function utf8(body: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return null;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Ids come as integers, and elsewhere in the service as digits. */
+function idOf(value: unknown): number | null {
+  const id = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : null;
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.slice(0, longestText).toWellFormed().trim();
+  return text === '' ? null : text;
+}

@@ -1,0 +1,188 @@
+import { setImmediate } from 'node:timers/promises';
+import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../domain/closure.ts';
+import { decodeNotification, type Notification, type ProductNotice } from '../domain/notification.ts';
+import type { DueReason } from '../domain/record.ts';
+import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import type { Ports } from './ports.ts';
+
+/** A delivery as the inbox has it. */
+export interface StoredDelivery {
+  readonly delivery_id: number;
+  readonly received_at: number;
+  readonly subscription_id: string;
+  readonly truncated: boolean;
+  readonly body: Uint8Array;
+  readonly state: 'waiting' | 'applied' | 'superseded' | 'quarantined';
+}
+
+/** Where deliveries come from. */
+export interface DeliverySource {
+  /** Those above a number, ascending. */
+  after(delivery_id: number, limit: number): StoredDelivery[];
+  settle(
+    delivery_id: number,
+    state: Exclude<StoredDelivery['state'], 'waiting'>,
+    reason: string | null,
+    now: number,
+  ): void;
+}
+
+/** What applying came to. */
+export interface Applied {
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+}
+
+type ApplyPorts = Omit<Ports, 'upstream'>;
+
+/** So many deliveries are looked at together, and so many products of one are stored in one transaction. */
+const batch = 20;
+const slice = 200;
+/** What nobody can make sense of brings the list forward, but not again within this. */
+const lookEveryMs = 3_600_000;
+
+/**
+ * Turns stored deliveries into effects, in their order (reliability.md 2.3). Idempotent: the number of a delivery is noted
+ * in the transaction of its last effect, so that a kill repeats it and never skips one.
+ */
+export async function applyDeliveries(
+  ports: ApplyPorts,
+  deliveries: DeliverySource,
+  signal: AbortSignal,
+): Promise<Applied> {
+  const { mirror, clock, log } = ports;
+  const counts = { applied: 0, superseded: 0, quarantined: 0 };
+  while (!signal.aborted) {
+    const found = deliveries.after(mirror.lastDelivery(), batch);
+    if (found.length === 0) break;
+    const decoded = found.map((delivery) => ({ delivery, notification: decodeNotification(delivery.body, delivery) }));
+    const superseded = supersededAmong(decoded.map(({ notification }) => notification));
+    for (const [index, { delivery, notification }] of decoded.entries()) {
+      const { quarantine } = notification;
+      const state = quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
+      await applyOne(ports, delivery, state === 'superseded' ? { ...notification, notices: [] } : notification);
+      deliveries.settle(delivery.delivery_id, state, quarantine, clock.now());
+      counts[state] += 1;
+    }
+  }
+  if (counts.quarantined > 0) log.warn({ ...counts }, 'deliveries that make no sense are kept aside');
+  return counts;
+}
+
+async function applyOne(ports: ApplyPorts, delivery: StoredDelivery, notification: Notification): Promise<void> {
+  const { mirror } = ports;
+  const { notices, quarantine } = notification;
+  let unknown = 0;
+  let from = 0;
+  for (; notices.length - from > slice; from += slice) {
+    unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice)));
+    await setImmediate();
+  }
+  mirror.transaction(() => {
+    unknown += applyNotices(ports, delivery, notices.slice(from));
+    if (unknown > 0 || quarantine !== null) lookAround(ports);
+    mirror.noteDelivery(delivery.delivery_id);
+  });
+}
+
+/** Returns how many of the products are not in the mirror. */
+function applyNotices(ports: ApplyPorts, delivery: StoredDelivery, notices: readonly ProductNotice[]): number {
+  const { mirror, clock, policy } = ports;
+  const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
+  for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
+  const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
+  const closed = idsOf(known.filter(({ closure }) => closure !== null));
+  if (closed.length > 0) confirm(ports, closed);
+  if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
+  if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
+  return notices.length - known.length;
+}
+
+/** A known product goes off sale at once, unless too many did without a read that says so. */
+function close(
+  { mirror, clock, policy, log }: ApplyPorts,
+  { delivery_id, received_at }: StoredDelivery,
+  { product_id, closure, enabled }: ProductNotice,
+): void {
+  if (closure === null) return;
+  const now = clock.now();
+  const inForce = mirror.closures.inForce(product_id);
+  const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
+  const applies = already || mayApply(mirror.closures.unconfirmed(now), mirror.products.count(), policy.removals);
+  mirror.closures.put({
+    product_id,
+    delivery_id,
+    notified_at: received_at,
+    applied_at: applies ? now : null,
+    // Said to be both: nobody knows which came last, and the first read tells.
+    available_at: enabled ? received_at - confirmApartMs : null,
+    ...closure,
+  });
+  if (applies) {
+    mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
+    return;
+  }
+  const { held } = mirror.closures.counts();
+  const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
+  if (mirror.removals.raise(alarm) === 'new')
+    log.error({ held }, 'too many products are said to be closed: the rest waits for its reads');
+}
+
+/** The read that decides about a closure goes first; where the profile has no single-product read, it is the list. */
+function confirm(ports: ApplyPorts, product_ids: number[]): void {
+  const { mirror, policy, clock } = ports;
+  const { extent } = policy;
+  const kinds = productKinds(extent).filter(
+    ({ resource, edition }) => resource === 'product_detail' && edition === extent.languages[0],
+  );
+  if (kinds.length > 0) mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'closure-unconfirmed');
+  else walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+}
+
+/** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
+function lookAround(ports: ApplyPorts): void {
+  walkWithin(ports, lookEveryMs, 'suspicion');
+}
+
+function walkWithin({ mirror, policy, clock }: ApplyPorts, apart: number, reason: DueReason): void {
+  const { primary } = walkKinds(policy.extent);
+  const now = clock.now();
+  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
+  const at = walked > now ? now : Math.max(now, walked + apart);
+  mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, at, reason);
+}
+
+/** Those of which later ones say everything that they say, of each of their products: the last one is enough. */
+function supersededAmong(notifications: readonly Notification[]): Set<number> {
+  const superseded = new Set<number>();
+  const said = new Map<number, 'closed' | 'changed'>();
+  for (const [index, { notices, quarantine }] of [...notifications.entries()].reverse()) {
+    const isSaid = ({ product_id, closure }: ProductNotice) =>
+      closure === null ? said.has(product_id) : said.get(product_id) === 'closed';
+    if (quarantine === null && notices.length > 0 && notices.every(isSaid)) superseded.add(index);
+    for (const { product_id, closure } of notices)
+      if (closure !== null) said.set(product_id, 'closed');
+      else if (!said.has(product_id)) said.set(product_id, 'changed');
+  }
+  return superseded;
+}
+
+/** Raises or ends the alarms about closures: too many at once, and hints that no read confirms. */
+export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
+  const now = clock.now();
+  const misuse = isMisuse(mirror.closures.decided(100));
+  mirror.transaction(() => {
+    if (mirror.closures.counts().held === 0) mirror.removals.calm('closures-held');
+    if (!misuse) {
+      mirror.removals.calm('hints-not-confirmed');
+      return;
+    }
+    const alarm = { kind: 'hints-not-confirmed', at: now, started_at: now, products: 100 } as const;
+    if (mirror.removals.raise(alarm) === 'new')
+      log.error(
+        {},
+        'most closures that were announced are not confirmed: the callback address may be known to others; rotate it',
+      );
+  });
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeNotification, type Notification, type ProductNotice } from '../../src/domain/notification.ts';
+
+const delivery = { subscription_id: 'norland', truncated: false };
+const decode = (payload: unknown): Notification =>
+  decodeNotification(Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)), delivery);
+const of = (...changes: unknown[]) => ({ subscription_id: 'norland', products: [{ product_id: 7, changes }] });
+const notice = (what: Partial<ProductNotice>): ProductNotice => ({
+  product_id: 7,
+  closure: null,
+  enabled: false,
+  updated: false,
+  fields: [],
+  ...what,
+});
+
+describe('a delivery', () => {
+  const closed = { reason: 'out_of_season', expected_reopening: 'more_than_month', alternative_product_id: 9 };
+  const disabled = {
+    change_type: 'checkout_disabled',
+    reason_code: 'out_of_season',
+    expected_reopening: 'more_than_month',
+    recommended_alternative_product_id: 9,
+  };
+  const update = (field_name: string) => ({ change_type: 'product_details_update', field_name, old_value: 1 });
+  it.each<[string, unknown, ProductNotice[]]>([
+    ['closes a product', of(disabled), [notice({ closure: closed })]],
+    [
+      'names the reason either way',
+      of({ ...disabled, reason_code: undefined, reason: 'out_of_season' }),
+      [notice({ closure: closed })],
+    ],
+    [
+      'closes without words',
+      of({ change_type: 'checkout_disabled' }),
+      [notice({ closure: { reason: null, expected_reopening: null, alternative_product_id: null } })],
+    ],
+    ['opens a product', of({ change_type: 'checkout_enabled' }), [notice({ enabled: true })]],
+    [
+      'updates fields',
+      of(update('description'), update('tags')),
+      [notice({ updated: true, fields: ['description', 'tags'] })],
+    ],
+    [
+      'says both directions',
+      of({ change_type: 'checkout_enabled' }, disabled),
+      [notice({ closure: closed, enabled: true })],
+    ],
+    [
+      'names a product twice',
+      { products: [...of(disabled).products, ...of(update('title')).products] },
+      [notice({ closure: closed, updated: true, fields: ['title'] })],
+    ],
+    ['has an id in digits', { products: [{ product_id: '7', changes: [update('x')] }] }, [notice({ updated: true, fields: ['x'] })]],
+    [
+      'is of the older system, and closes',
+      { product_id: 7, change_types: ['checkout'], reason: 'out_of_season', reopening_date: 'more_than_month', alternative_product_id: 9 },
+      [notice({ closure: closed })],
+    ],
+    [
+      'is of the older system, and opens',
+      { product_id: 7, change_types: ['checkout'], reason: null, reopening_date: null, alternative_product_id: null },
+      [notice({ enabled: true })],
+    ],
+    [
+      'is of the older system, and is about closing days and texts',
+      { product_id: 7, change_types: ['closure', 'content'] },
+      [notice({ updated: true })],
+    ],
+  ])('that %s is understood', (_, payload, notices) => {
+    expect(decode(payload)).toMatchObject({ notices, quarantine: null });
+  }); // biome-ignore format: a table
+
+  it.each<[string, unknown, string]>([
+    ['nothing', '', 'not-json'],
+    ['half a body', '{"products":[', 'not-json'],
+    ['a number', '7', 'wrong-shape'],
+    ['an array', '[]', 'wrong-shape'],
+    ['no products', '{}', 'wrong-shape'],
+    ['products that are none', { products: {} }, 'wrong-shape'],
+    ['an id beyond 2^53', '{"products":[{"product_id":9007199254740993,"changes":[{"change_type":"checkout_enabled"}]}]}', 'wrong-shape'],
+    ['a fraction as id', { products: [{ product_id: 7.5, changes: [{ change_type: 'checkout_enabled' }] }] }, 'wrong-shape'],
+    ['infinity as id', '{"products":[{"product_id":1e400,"changes":[]}]}', 'wrong-shape'],
+    ['no changes', of(), 'wrong-shape'],
+    ['a change that is none', of(7), 'wrong-shape'],
+    ['an unknown change type', of({ change_type: 'moved' }), 'unknown-change-type'],
+    ['an older unknown change type', { product_id: 7, change_types: ['moved'] }, 'unknown-change-type'],
+    ["somebody else's subscription", { ...of(), subscription_id: 'other' }, 'unknown-subscription'],
+    ['ten thousand and one products', { products: Array.from({ length: 10_001 }, () => 0) }, 'too-many-products'],
+  ])('with %s is kept aside', (_, payload, quarantine) => {
+    expect(decode(payload).quarantine).toBe(quarantine);
+  }); // biome-ignore format: a table
+
+  it('that was cut, or is no UTF-8, is kept aside', () => {
+    expect(decodeNotification(Buffer.from('{}'), { ...delivery, truncated: true }).quarantine).toBe('truncated');
+    expect(decodeNotification(Buffer.from([0x7b, 0xff, 0x7d]), delivery).quarantine).toBe('not-utf8');
+  });
+
+  it('of which a part is unknown still says the rest', () => {
+    const { notices, quarantine } = decode({
+      products: [7, { product_id: 8, changes: [{ change_type: 'moved' }, { change_type: 'checkout_disabled' }] }],
+    });
+    expect(quarantine).toBe('wrong-shape');
+    expect(notices).toMatchObject([{ product_id: 8, updated: true, closure: { reason: null } }]);
+  });
+
+  it('has its texts cut, and made well-formed', () => {
+    const [first] = decode(of({ change_type: 'checkout_disabled', reason: `${'x'.repeat(499)}\ud83d\ude00` })).notices;
+    expect(first?.closure?.reason).toBe(`${'x'.repeat(499)}\ufffd`);
+  });
+
+  it('nested 200,000 levels deep, or with members that mean something to JavaScript, does no harm', () => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+    expect(decode(`{"products":${deep}}`).quarantine).toBe('wrong-shape');
+    expect(decode(`{"__proto__":{"products":[]},"products":[],"x":${deep}}`)).toMatchObject({ notices: [] });
+    expect(decode('{"products":[{"__proto__":{"product_id":7},"changes":[]}]}').quarantine).toBe('wrong-shape');
+    expect(({} as { products?: unknown }).products).toBeUndefined();
+  });
+});
+
+it('of whatever bytes, a delivery is decoded without a throw and names safe ids only', () => {
+  const anything = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc
+      .record({
+        subscription_id: fc.oneof(fc.constant('norland'), fc.anything()),
+        products: fc.array(
+          fc.record({
+            product_id: fc.oneof(fc.integer(), fc.double(), fc.string(), fc.anything()),
+            changes: fc.oneof(
+              fc.anything(),
+              fc.array(fc.record({ change_type: fc.constantFrom('checkout_disabled', 'checkout_enabled', 'x'), reason: fc.anything() })),
+            ),
+          }),
+        ),
+      })
+      .map((value) => Buffer.from(JSON.stringify(value) ?? '')),
+  ); // biome-ignore format: a shape
+  fc.assert(
+    fc.property(anything, (body) => {
+      for (const { product_id, fields } of decodeNotification(body, delivery).notices) {
+        expect(Number.isSafeInteger(product_id) && product_id > 0).toBe(true);
+        expect(fields.length).toBeLessThanOrEqual(100);
+      }
+    }),
+    { numRuns: 20_000 },
+  );
+});

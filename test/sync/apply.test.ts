@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { applyDeliveries, mindClosures } from '../../src/sync/apply.ts';
+import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const never = new AbortController().signal;
+
+interface Notified extends AsyncDisposable {
+  readonly house: VirtualHouse;
+  readonly inbox: DeliveryList;
+  readonly ids: number[];
+  apply(): ReturnType<typeof applyDeliveries>;
+  /** Receives, applies and lets time pass. */
+  post(payload: unknown, ms?: number): Promise<void>;
+  live(ms: number): Promise<void>;
+  query<Row>(sql: string): Row[];
+  product(product_id: number): Record<string, unknown> | undefined;
+  sandboxed(product_id: number): { status: string };
+}
+
+async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promise<Notified> {
+  const house = await virtualHouse({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  await house.liveUntil(house.clock.now() + 2 * minute);
+  const inbox = deliveryList(house.clock);
+  const apply = () => applyDeliveries(house.wiring.ports, inbox, never);
+  const live = (ms: number) => house.liveUntil(house.clock.now() + ms);
+  const query = <Row>(sql: string) => {
+    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    const rows = db.prepare<[], Row>(sql).all();
+    db.close();
+    return rows;
+  };
+  return {
+    house,
+    inbox,
+    ids: house.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
+    apply,
+    post: async (payload, ms = 0) => {
+      inbox.post(payload);
+      await apply();
+      if (ms > 0) await live(ms);
+    },
+    live,
+    query,
+    product: (product_id) =>
+      query<Record<string, unknown>>(
+        `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
+         FROM products WHERE product_id = ${product_id}`,
+      )[0],
+    sandboxed: (product_id) => {
+      const product = house.sandbox.world.find(product_id);
+      if (product === null) throw new Error(`no product ${product_id}`);
+      return product as { status: string };
+    },
+    [Symbol.asyncDispose]: () => house[Symbol.asyncDispose](),
+  };
+}
+
+const words = { reason_code: 'out_of_season', expected_reopening: 'more_than_month' };
+
+describe('a notification that a product is closed', () => {
+  it('takes it off sale at once, with its words, and a read confirms it', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = test.ids;
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, disabled({ ...words, recommended_alternative_product_id: other })));
+    const closed = {
+      sellable: 0,
+      disabled_reason: 'out_of_season',
+      expected_reopening: 'more_than_month',
+      alternative_product_id: other,
+    };
+    expect(test.product(id)).toEqual({ ...closed, sale_status: 'enabled', disabled_source: 'notification' });
+    expect(test.query('SELECT * FROM alternatives')).toEqual([]);
+    await test.live(minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled', disabled_source: 'read' });
+    expect(test.query('SELECT * FROM alternatives')).toEqual([{ product_id: id, alternative_product_id: other }]);
+    expect(test.query(`SELECT kind FROM changes WHERE kind LIKE 'sale%'`)).toEqual([{ kind: 'sale_disabled' }]);
+    expect(test.inbox.states()).toEqual(['applied']);
+  });
+
+  it('that is not true is undone by two reads a minute apart, and not by one', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    await test.post(notificationOf(id, disabled(words)), 30_000);
+    expect(test.product(id)).toMatchObject({ sellable: 0, disabled_reason: 'out_of_season' });
+    await test.live(2 * minute);
+    expect(test.product(id)).toEqual({
+      sale_status: 'enabled',
+      sellable: 1,
+      disabled_reason: null,
+      disabled_source: null,
+      expected_reopening: null,
+      alternative_product_id: null,
+    });
+    expect(test.query(`SELECT kind FROM changes WHERE kind LIKE 'sale%'`)).toEqual([
+      { kind: 'sale_disabled' },
+      { kind: 'sale_enabled' },
+    ]);
+  });
+
+  it('and open, in one delivery, leaves it off sale until one read tells', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    test.inbox.post(notificationOf(id, enabled, disabled(words)));
+    await test.apply();
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    await test.live(minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+  });
+
+  it('is relisted by the read after the notification that it is open', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, disabled(words)), 2 * minute);
+    test.sandboxed(id).status = 'available';
+    await test.post(notificationOf(id, enabled));
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    await test.live(minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1, sale_status: 'enabled', disabled_reason: null });
+  });
+
+  it('is known to be closed after a restart, and its reads go on', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    await test.post(notificationOf(id, disabled(words)));
+    await test.house.restart();
+    expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
+    expect(await test.apply()).toEqual({ applied: 0, superseded: 0, quarantined: 0 });
+    await test.live(3 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+  });
+});
+
+describe('the alternative of a closed product', () => {
+  it('is the one recommended in its place where it is itself closed, and never the product itself', async () => {
+    await using test = await filled();
+    const [a = 0, b = 0, c = 0] = test.ids;
+    for (const id of [a, b]) test.sandboxed(id).status = 'unavailable';
+    const to = (id: number) => disabled({ recommended_alternative_product_id: id });
+    await test.post(notificationOf(a, to(b)));
+    await test.post(notificationOf(b, to(c)), minute);
+    const alternatives = () => test.query('SELECT * FROM alternatives ORDER BY product_id');
+    const both = [a, b].sort((x, y) => x - y).map((id) => ({ product_id: id, alternative_product_id: c }));
+    expect(alternatives()).toEqual(both);
+    await test.post(notificationOf(b, to(a)), minute);
+    expect(alternatives()).toEqual([]);
+    test.sandboxed(a).status = 'available';
+    await test.post(notificationOf(a, enabled), minute);
+    expect(alternatives()).toEqual([{ product_id: b, alternative_product_id: a }]);
+  });
+});
+
+describe('a mass of closures', () => {
+  it('beyond a tenth of the products waits for its reads, with an alarm that ends with them', async () => {
+    await using test = await filled({ products: 60 });
+    const [first = 0, ...others] = test.ids.slice(0, 40);
+    test.sandboxed(others[30] ?? 0).status = 'unavailable';
+    const products = [first, ...others].map((product_id) => ({ product_id, changes: [disabled(words)] }));
+    await test.post({ products });
+    const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
+    const before = test.house.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
+    expect(off() - before).toBe(6);
+    expect(test.house.wiring.mirror.removals.alarms()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
+    await test.live(10 * minute);
+    expect(off() - before).toBe(1);
+    mindClosures(test.house.wiring.ports);
+    expect(test.house.wiring.mirror.removals.alarms()).toEqual([]);
+  });
+
+  it('that most reads contradict is taken for misuse of the address', async () => {
+    await using test = await filled({ products: 120 });
+    const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
+    await test.post({ products }, 20 * minute);
+    mindClosures(test.house.wiring.ports);
+    expect(test.house.wiring.mirror.removals.alarms()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
+  });
+});
+
+describe('a notification of changed details', () => {
+  it('has the whole product read, and what came during a fetch is read again', async () => {
+    const asked: string[] = [];
+    let during: (() => void) | null = null;
+    await using test = await filled({
+      served: ({ path }) => {
+        asked.push(path);
+        if (/\/products\/\d+$/.test(path)) during?.();
+      },
+    });
+    const [id = 0] = test.ids;
+    asked.length = 0;
+    during = () => {
+      test.inbox.post(notificationOf(id, updated()));
+      during = null;
+    };
+    await test.post(notificationOf(id, updated('tags')), 1000);
+    expect(asked.filter((path) => path.includes(`/products/${id}`)).sort()).toEqual(
+      [
+        '',
+        '/availability',
+        '/availability',
+        '/availability',
+        '/checkout_information',
+        '/product-variants',
+      ].map((part) => `/v2/products/${id}${part}`),
+    ); // biome-ignore format: a list
+    await test.apply();
+    await test.live(3 * minute);
+    expect(asked.filter((path) => path === `/v2/products/${id}`)).toHaveLength(2);
+    expect(test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
+      [],
+    );
+  });
+
+  it('comes a hundred times a minute, and the product is read once a minute', async () => {
+    const asked: string[] = [];
+    await using test = await filled({ served: ({ path }) => asked.push(path) });
+    const [id = 0] = test.ids;
+    asked.length = 0;
+    for (let second = 0; second < 300; second += 3) await test.post(notificationOf(id, updated()), 3000);
+    await test.live(2 * minute);
+    expect(asked.filter((path) => path === `/v2/products/${id}`).length).toBeLessThanOrEqual(7);
+  });
+
+  it('is superseded by a later one that waits beside it', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = test.ids;
+    test.inbox.post(notificationOf(id, disabled(words)));
+    test.inbox.post(notificationOf(other, updated()));
+    test.inbox.post(notificationOf(id, updated()));
+    test.inbox.post(notificationOf(other, disabled()));
+    expect(await test.apply()).toEqual({ applied: 3, superseded: 1, quarantined: 0 });
+    expect(test.inbox.states()).toEqual(['applied', 'superseded', 'applied', 'applied']);
+    expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
+  });
+});
+
+describe('a delivery that makes no sense', () => {
+  it('is kept aside, and brings one look at the list an hour', async () => {
+    const asked: string[] = [];
+    await using test = await filled({ served: ({ path }) => asked.push(path) });
+    await test.live(hour);
+    asked.length = 0;
+    for (const body of ['{', '[]', JSON.stringify(notificationOf(1, updated())), '7'])
+      await test.post(body, 5 * minute);
+    expect(test.inbox.states()).toEqual(['quarantined', 'quarantined', 'applied', 'quarantined']);
+    expect(asked.filter((path) => path === '/v2/products')).toHaveLength(1);
+  });
+});
+
+describe('a flood of forged deliveries', () => {
+  it('costs at most three tenths of the calls, and nobody else is late', async () => {
+    await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });
+    const started = () => test.house.wiring.limiter.state().calls;
+    for (let post = 0; post < 500; post += 1) {
+      const id = test.ids[post % 50] ?? 0;
+      test.inbox.post(notificationOf(id, updated(), disabled(words)));
+      test.inbox.post(notificationOf(10_000_000 + post, updated()));
+    }
+    const [calls, at] = [started(), test.house.clock.now()];
+    await test.apply();
+    for (let each = 0; each < 3; each += 1) {
+      await test.live(minute);
+      const seconds = (test.house.clock.now() - at) / 1000;
+      const allowed = 0.3 * test.house.wiring.limiter.state().rate * seconds;
+      expect(started() - calls).toBeLessThan(allowed + 8);
+    }
+    expect(started() - calls).toBeGreaterThan(150);
+    await test.live(10 * minute);
+    expect(
+      test.query("SELECT product_id FROM products WHERE disabled_source IS NOT NULL AND sale_status <> 'disabled'"),
+    ).toEqual([]);
+    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+  });
+});
