@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { SandboxProduct } from './catalogue.ts';
+import { delivery } from './delivery.ts';
 import { type Held, holding } from './holding.ts';
 import type { ProductChange } from './mutations.ts';
 import {
@@ -10,11 +11,10 @@ import {
   notificationBody,
   type ReasonName,
 } from './notification-body.ts';
-import { postJson } from './post.ts';
 import type { Subscription, Subscriptions } from './subscriptions.ts';
 
 export interface NotifierOptions {
-  /** How long the changes of a product are held, from the first on. */
+  /** How long the changes of a product are held, from the first on; 0: until the caller has ended its turn. */
   readonly hold_ms?: number;
   /** What one POST carries: all that is ripe for a subscription, or each product by itself. */
   readonly batch?: 'what is ripe' | 'one product';
@@ -68,42 +68,29 @@ export function notifier(
   }: NotifierOptions,
 ): Notifier {
   const held = holding(hold_ms);
-  const stop = new AbortController();
-  const work = new Set<Promise<unknown>>();
-  /** The first attempts for one subscription go one behind the other. */
-  const lines = new Map<string, Promise<unknown>>();
+  const deliveries = delivery(clock, callback_timeout_ms);
   let troubles: Troubles = { ...peaceful, ...initial };
-  let inFlight = 0;
-  let waking = false;
 
-  /** Work goes on by itself until the end; what the end interrupts is no fault. */
-  function begin(task: () => Promise<unknown>): void {
-    const running = task()
-      .catch((error: unknown) => {
-        if (!stop.signal.aborted) throw error;
-      })
-      .finally(() => work.delete(running));
-    work.add(running);
-  }
-
-  async function wakeWhenRipe(): Promise<void> {
-    for (let at = held.nextAt(); at !== null; at = held.nextAt()) {
-      await clock.sleep(Math.max(0, at - clock.monotonic()), stop.signal);
+  /** One sleeper for all that is held: it wakes for the next product that is ripe. */
+  function wakeWhenRipe(): void {
+    const at = held.nextAt();
+    if (at === null) return;
+    deliveries.after(Math.max(0, at - clock.monotonic()), () => {
       announce(held.ripe(clock.monotonic()));
-    }
-    waking = false;
+      wakeWhenRipe();
+    });
   }
 
   function announce(ripe: readonly Held[]): void {
     for (const subscription of subscriptions.all()) {
       const own = ripe.flatMap((each) => concerning(subscription, each) ?? []);
       const parcels = batch === 'one product' ? own.map((each) => [each]) : own.length === 0 ? [] : [own];
-      for (const parcel of parcels) send(subscription, parcel);
+      for (const parcel of parcels) notify(subscription, parcel);
     }
     if (legacy_callback_url === null) return;
     for (const { product, changes } of ripe) {
       const types = legacyTypes([...changes.values()].map(({ change }) => change));
-      begin(() => sendLegacy(product, types, legacy_callback_url));
+      deliveries.after(0, async () => void (await sendLegacy(product, types, legacy_callback_url)));
     }
   }
 
@@ -116,94 +103,46 @@ export function notifier(
     return own.length === 0 ? null : { product, changes: own };
   }
 
-  function send(subscription: Subscription, parcel: readonly Announced[]): void {
+  function notify(subscription: Subscription, announced: readonly Announced[]): void {
     if (!isSending(subscription)) return;
     if (subscription.sending === 'none' || happens(troubles.lost)) {
       subscription.counts.lost += 1;
       return;
     }
-    const body = notificationBody(subscription.subscription_id, parcel, reason_name);
-    const later = happens(troubles.reordered) ? chance() * 3 * hold_ms : null;
+    const body = notificationBody(subscription.subscription_id, announced, reason_name);
+    const later = happens(troubles.reordered) ? chance() * 3 * hold_ms : 0;
     const copies = happens(troubles.duplicated) ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       subscription.counts.pending += 1;
-      if (later === null) line(subscription, body);
-      else begin(() => clock.sleep(later, stop.signal).then(() => line(subscription, body)));
+      deliveries.after(later, () => deliver(subscription, body));
     }
   }
 
-  /** Behind what is being sent to the same subscription. */
-  function line(subscription: Subscription, body: string): void {
-    const { subscription_id } = subscription;
-    inFlight += 1;
-    const before = lines.get(subscription_id) ?? Promise.resolve();
-    const first = before
-      .then(() => attempt(subscription, body))
-      .finally(() => {
-        inFlight -= 1;
-        if (lines.get(subscription_id) === first) lines.delete(subscription_id);
-      });
-    lines.set(subscription_id, first);
-    // A degraded one is still sent to, but each notification only once.
+  /** A notification that is given up degrades its subscription. A degraded one is still sent to, but each only once. */
+  async function deliver(subscription: Subscription, body: string): Promise<void> {
+    const { counts, subscription_id } = subscription;
     const waits = subscriptions.status(subscription) === 'active' ? retry_ms : [];
-    begin(() => first.then((done) => retry(subscription, body, { done, waits })));
-  }
-
-  /** Tries again after each wait; then it is given up, and the subscription degraded. */
-  async function retry(
-    subscription: Subscription,
-    body: string,
-    { done: first, waits }: { done: boolean; waits: readonly number[] },
-  ): Promise<void> {
-    let done = first;
-    for (const wait of waits) {
-      if (done) break;
-      await clock.sleep(wait, stop.signal);
-      done = await counted(() => attempt(subscription, body));
-    }
-    subscription.counts.pending -= 1;
-    subscription.counts[done ? 'delivered' : 'failed'] += 1;
+    const done = await deliveries.send(`subscription ${subscription_id}`, {
+      body,
+      waits,
+      // The one that the subscription has by now.
+      target: () => {
+        if (!isSending(subscription)) return null;
+        counts.attempts += 1;
+        return subscription.request.callback_url;
+      },
+    });
+    counts.pending -= 1;
+    counts[done ? 'delivered' : 'failed'] += 1;
     if (!done) subscriptions.degrade(subscription);
   }
 
-  /** To the address that the subscription has by now. */
-  async function attempt(subscription: Subscription, body: string): Promise<boolean> {
-    if (!isSending(subscription)) return false;
-    subscription.counts.attempts += 1;
-    return post(subscription.request.callback_url, body);
-  }
-
-  /** Only 200 counts. */
-  async function post(url: string, body: string): Promise<boolean> {
-    using deadline = clock.deadline(callback_timeout_ms, stop.signal);
-    try {
-      return (await postJson(url, body, deadline.signal)) === 200;
-    } catch {
-      stop.signal.throwIfAborted();
-      return false;
-    }
-  }
-
-  async function counted<Result>(task: () => Promise<Result>): Promise<Result> {
-    inFlight += 1;
-    try {
-      return await task();
-    } finally {
-      inFlight -= 1;
-    }
-  }
-
-  async function sendLegacy(
+  function sendLegacy(
     product: SandboxProduct,
     change_types: readonly LegacyChangeType[],
     url: string,
   ): Promise<boolean> {
-    const body = legacyBody(product, change_types);
-    for (const wait of [0, ...retry_ms]) {
-      if (wait > 0) await clock.sleep(wait, stop.signal);
-      if (await counted(() => post(url, body))) return true;
-    }
-    return false;
+    return deliveries.send('legacy', { body: legacyBody(product, change_types), waits: retry_ms, target: () => url });
   }
 
   function isSending(subscription: Subscription): boolean {
@@ -219,21 +158,17 @@ export function notifier(
     changed: (product, change) => {
       // Without anybody to tell, nothing is held.
       if (subscriptions.all().length === 0 && legacy_callback_url === null) return;
+      const asleep = held.nextAt() === null;
       held.add(product, change, clock.monotonic());
-      if (waking) return;
-      waking = true;
-      begin(wakeWhenRipe);
+      if (asleep) wakeWhenRipe();
     },
     lastChange: () => held.last(),
     held: (subscription) => held.all().filter((each) => concerning(subscription, each) !== null).length,
-    inFlight: () => inFlight,
+    inFlight: () => deliveries.inFlight(),
     setTroubles: (to) => {
       troubles = { ...troubles, ...to };
     },
     sendLegacy,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('the sandbox has ended'));
-      await Promise.allSettled(work);
-    },
+    [Symbol.asyncDispose]: () => deliveries[Symbol.asyncDispose](),
   };
 }

@@ -63,8 +63,9 @@ function changeProduct(world: World, product_id: number, deed: string | undefine
   if (product === null) return refuse(404, `there is no product ${product_id}`);
   const refused = mutate(world, product_id, deed, body);
   if (refused !== null) return refused;
-  const { id, status, reason, reopen, alternative, edits } = product;
-  return json({ product_id: id, sale_status: status, reason, expected_reopening: reopen, alternative, edits });
+  if (deed === 'edit') return json({ product_id, field: body.field, value: body.value });
+  const { status, reason, reopen, alternative } = product;
+  return json({ product_id, sale_status: status, reason, expected_reopening: reopen, alternative });
 }
 
 function mutate(world: Mutations, product_id: number, deed: string | undefined, body: Body): Answer | null {

@@ -131,7 +131,7 @@ describe('what a person may do with it', () => {
     });
     expect(await post(`${product}/enable`)).toMatchObject({ json: { sale_status: 'available', alternative: null } });
     expect(await post(`${product}/edit`, { field: 'usage', value: 'Show it.' })).toMatchObject({
-      json: { edits: { usage: 'Show it.' } },
+      json: { product_id: id, field: 'usage', value: 'Show it.' },
     });
     for (const [path, body, status] of [
       ['products/1/disable', {}, 404],
