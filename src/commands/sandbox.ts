@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
+import { parseDuration } from '../config/units.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { readCatalogue } from '../sandbox/catalogue-file.ts';
+import { editableFields } from '../sandbox/edits.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { aborted } from './aborted.ts';
 import type { Io } from './io.ts';
@@ -17,12 +21,34 @@ interface Options {
   readonly drift: number;
   readonly faults: number;
   readonly live?: boolean;
+  readonly hold?: number;
+  readonly signingKey?: string;
+  readonly legacy?: string;
 }
+
+const notes = `
+Examples:
+  catalogued sandbox --products 500
+  catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
+  catalogued sandbox --hold 10s --signing-key partner.pub.pem     # notifications soon, subscriptions signed
+
+Its own endpoints, no part of the service:
+  GET  /sandbox/state?product_id=…         what it shows, to compare with
+  GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions
+  POST /sandbox/products/ID/disable        {"reason": "out_of_season", "expected_reopening": "within_month", "alternative": ID}
+  POST /sandbox/products/ID/enable
+  POST /sandbox/products/ID/edit           {"field": "description", "value": "…"}
+  POST /sandbox/subscriptions/ID/sending   {"sending": "none"}: says active and sends nothing; "all": sends again
+
+What can be edited: ${editableFields.join(', ')}.
+Subscriptions: PUT and GET /v2/product-change-notification/ID, POST …/ID/reactivate. Deliveries that are not answered
+with 200 are tried again after 20, 40, 80, 160 and 320 seconds; then the subscription is degraded (each notification
+is sent once more, and no oftener), and after thirty days cancelled.`;
 
 export function sandboxCommand(io: Io): Command {
   return new Command('sandbox')
     .description(
-      'The simulated service alone: every read endpoint over HTTP, always the same catalogue for the same seed.',
+      'The simulated service alone: every read endpoint and change notifications over HTTP, always the same catalogue for the same seed.',
     )
     .option('--products <count>', 'how many products', whole, 7500)
     .option('--seed <number>', 'another seed, another catalogue', whole, 7)
@@ -37,11 +63,15 @@ export function sandboxCommand(io: Io): Command {
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
     .option('--live', 'days sell out as they near (default: a date stays as it is)')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  catalogued sandbox --products 500\n  catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day\n\nIts own endpoints: /sandbox/state?product_id=… (what it shows, to compare with), /sandbox/calls, /sandbox/products',
+    .option('--hold <duration>', 'how long changes of a product are held before they are announced (default: 5m)', held)
+    .option(
+      '--signing-key <file>',
+      'the public key that subscriptions are signed with: PEM, or the ssh-rsa line (default: plain JSON is taken)',
     )
-    .action(async ({ catalogue, throttle, faults, key, live, ...options }: Options) => {
+    .option('--legacy <url>', 'where notifications of the older system go to (default: nowhere)')
+    .addHelpText('after', notes)
+    .action(async (given: Options) => {
+      const { catalogue, throttle, faults, key, live, hold, signingKey, legacy, ...options } = given;
       const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
       await using sandbox = await startSandbox({
         ...options,
@@ -51,6 +81,9 @@ export function sandboxCommand(io: Io): Command {
         throttle: throttle === undefined ? null : { per_second: throttle },
         fault_share: faults,
         live: live ?? false,
+        ...(hold === undefined ? {} : { hold_ms: hold }),
+        signing_public_key: signingKey === undefined ? null : readKey(signingKey),
+        legacy_callback_url: legacy ?? null,
       });
       const [first] = sandbox.world.visible();
       io.stdout.write(
@@ -58,7 +91,8 @@ export function sandboxCommand(io: Io): Command {
           `Point catalogued at it:  service: { base_url: "${sandbox.url}"${key === undefined ? ', profile: { authorization: { header: null } }' : ''} }\n` +
           `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
           `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +
-          `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n`,
+          `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n` +
+          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n`,
       );
       await aborted(io.signal);
     });
@@ -67,6 +101,24 @@ export function sandboxCommand(io: Io): Command {
 function whole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('expected a whole number.');
   return Number(text);
+}
+
+function held(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null) throw new InvalidArgumentError('expected a duration like 10s or 5m.');
+  return ms;
+}
+
+function readKey(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CataloguedError('sandbox-signing-key', `there is no signing key at ${path}`, {
+      exitCode: exitCodes.data,
+      hint: 'name a file with a public key: PEM, or the ssh-rsa line',
+      cause,
+    });
+  }
 }
 
 function share(text: string): number {

@@ -1,7 +1,9 @@
 import type { CalendarDay, CalendarOffer } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
+import { editedMembers } from './edits.ts';
 import { convert, printAmount } from './money.ts';
 import { roll } from './random.ts';
+import { translate } from './translate.ts';
 
 /*
  * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
@@ -10,11 +12,6 @@ import { roll } from './random.ts';
 
 const imageHost = 'https://images.sandbox.invalid/images/content';
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
-
-/** A text in a language: English as it stands, every other marked, so that a mix-up shows. */
-export function translate(text: string, language: string): string {
-  return language === 'en' ? text : `${text} [${language}]`;
-}
 
 /** A list entry: without a description. */
 export function productEntry(product: SandboxProduct, language: string, currency: string): string {
@@ -87,6 +84,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     skip_line: null,
     // What nobody documents: a mirror has to keep it all the same.
     ...(id % 7 === 0 ? { sandbox_note: { nobody: 'documents this', id } } : {}),
+    ...editedMembers(product, 'product', language),
   };
   const amount = printAmount(convert(price, currency), currency);
   return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(price, 'EUR')}}`;
@@ -97,7 +95,8 @@ function printImage({ name, credit, alt_text }: SandboxProduct['images'][number]
   return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
 }
 
-export function checkoutInformation({ id, slots, dynamic, title }: SandboxProduct, language: string): string {
+export function checkoutInformation(product: SandboxProduct, language: string): string {
+  const { id, slots, dynamic, title } = product;
   return JSON.stringify({
     success: true,
     has_timeslots: slots > 0,
@@ -106,6 +105,7 @@ export function checkoutInformation({ id, slots, dynamic, title }: SandboxProduc
       must_know: id % 5 === 0 ? null : translate('Bring a photo ID.', language),
       good_to_know: id % 4 === 0 ? null : translate(`Lockers are free at ${title.split(':')[0]}.`, language),
       usage: translate('Show the ticket on your phone at the gate.', language),
+      ...editedMembers(product, 'checkout_information', language),
     },
     starting_point: null,
   });

@@ -25,22 +25,26 @@ export interface SandboxProduct {
   readonly city_id: number;
   readonly country_id: number;
   readonly experience_ids: readonly number[];
-  readonly tag_ids: readonly number[];
+  tag_ids: readonly number[];
   images: SandboxImage[];
   price: number;
   readonly dynamic: boolean;
   /** Slots a day; 0: the whole day. */
   readonly slots: number;
-  readonly variants: readonly SandboxVariant[];
+  variants: readonly SandboxVariant[];
   readonly closed_weekday: number | null;
   readonly rating: { average: number; total: number } | null;
   status: 'available' | 'unavailable';
   reason: string | null;
   reopen: string | null;
+  /** Recommended while it is not on sale: only a notification says so, no read does. */
+  alternative: number | null;
   withdrawn: boolean;
   readonly sold_out: Set<string>;
+  /** Members of the product and of its checkout information that were edited (edits.ts), in English; null: none was. */
+  edits: Readonly<Record<string, unknown>> | null;
   /** A recorded answer, served as it was recorded. */
-  readonly recorded: Readonly<Record<string, unknown>> | null;
+  recorded: Readonly<Record<string, unknown>> | null;
 }
 
 /** What a real catalogue says of a product; the rest is generated around it. */
@@ -162,8 +166,10 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     reopen: entry.available
       ? null
       : pick(['within_7_days', 'within_2_weeks', 'within_month', 'more_than_month'], chance('reopen')),
+    alternative: null,
     withdrawn: false,
     sold_out: new Set(),
+    edits: null,
   };
 }
 

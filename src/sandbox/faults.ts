@@ -13,6 +13,10 @@ export interface FaultRule {
   readonly kind: FaultKind;
   /** A regular expression over path and query; none: every request. */
   readonly path?: string;
+  /** None: any. */
+  readonly method?: 'GET' | 'PUT' | 'POST';
+  /** Whether a PUT or POST takes effect although its answer is spoilt; unless it is given, all but `status` do. */
+  readonly effect?: 'taken' | 'none';
   /** Skips this many matching requests first. */
   readonly after?: number;
   /** Hits this many, then never again. */
@@ -29,7 +33,7 @@ export interface FaultScript {
   add(rule: FaultRule): void;
   clear(): void;
   /** The fault for a request, or null. */
-  next(url: string): FaultRule | null;
+  next(method: string, url: string): FaultRule | null;
 }
 
 /** What a share of all answers is hit by, where no rule says otherwise. */
@@ -55,9 +59,10 @@ export function faultScript(share: () => number, chance: () => number): FaultScr
     clear: () => {
       rules = [];
     },
-    next: (url) => {
+    next: (asked, url) => {
       for (const each of rules) {
-        const { path, after = 0, times = Number.POSITIVE_INFINITY } = each.rule;
+        const { path, method = asked, after = 0, times = Number.POSITIVE_INFINITY } = each.rule;
+        if (method !== asked) continue;
         if (path !== undefined && !new RegExp(path).test(url)) continue;
         each.met += 1;
         if (each.met > after && each.met <= after + times) return each.rule;
@@ -67,11 +72,16 @@ export function faultScript(share: () => number, chance: () => number): FaultScr
   };
 }
 
+/** Whether a request does what it asks for although it is answered with a fault. */
+export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken' }: FaultRule): boolean {
+  return effect === 'taken';
+}
+
 /** Sends a spoilt answer in the place of `body`. Resolves when it is out, or when the client has gone. */
 export async function spoil(
   response: ServerResponse,
   fault: FaultRule,
-  body: string,
+  { status, body }: { status: number; body: string },
   { clock, gone, waits }: { clock: Clock; gone: AbortSignal; waits: (wait: Promise<void>) => Promise<void> },
 ): Promise<void> {
   const json = { 'content-type': 'application/json', ...fault.headers };
@@ -88,13 +98,13 @@ export async function spoil(
       );
     case 'delay':
       await waits(clock.sleep(fault.ms ?? 1000, gone));
-      return send(200, json, body);
+      return send(status, json, body);
     case 'hang':
       await waits(clock.sleep(fault.ms ?? 3_600_000, gone));
       return void response.destroy();
     case 'drip': {
       const bytes = Buffer.from(body);
-      response.writeHead(200, { ...json, 'content-length': String(bytes.length) });
+      response.writeHead(status, { ...json, 'content-length': String(bytes.length) });
       for (const byte of bytes) {
         response.write(Buffer.of(byte));
         await waits(clock.sleep(fault.ms ?? 300, gone));
@@ -106,7 +116,7 @@ export async function spoil(
     case 'truncate':
     case 'truncate-valid': {
       const bytes = Buffer.from(fault.kind === 'truncate' ? body : `${body}${' '.repeat(4096)}`);
-      response.writeHead(200, { ...json, 'content-length': String(bytes.length) });
+      response.writeHead(status, { ...json, 'content-length': String(bytes.length) });
       response.write(bytes.subarray(0, fault.kind === 'truncate' ? bytes.length >> 1 : bytes.length - 4096), () =>
         response.destroy(),
       );
@@ -123,9 +133,9 @@ export async function spoil(
     case 'redirect':
       return send(302, { location: 'http://127.0.0.1:9/elsewhere', ...fault.headers }, '');
     case 'bom':
-      return send(200, json, `\ufeff${body}`);
+      return send(status, json, `\ufeff${body}`);
     case 'wrong-type':
-      return send(200, { ...json, 'content-type': 'text/plain' }, body);
+      return send(status, { ...json, 'content-type': 'text/plain' }, body);
     case 'success-false':
       return send(200, json, '{"success":false,"error_code":"server_error","message":"Try again later."}');
     case 'missing-array':

@@ -5,11 +5,11 @@ import {
   productDetail,
   productEntry,
   productVariants,
-  translate,
 } from './answers.ts';
 import { dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { isCurrency } from './money.ts';
+import { translate } from './translate.ts';
 import type { World } from './world.ts';
 
 /** An answer of the service before anything goes wrong with it. */
@@ -87,12 +87,14 @@ function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
     numbers('exclude_city_id'),
   ];
   const text = query.get('query')?.toLowerCase() ?? '';
-  return ({ city_id, country_id, tag_ids, title }) =>
+  return ({ city_id, country_id, tag_ids, title, edits }) =>
     (cities.length === 0 || cities.includes(city_id)) &&
     (countries.length === 0 || countries.includes(country_id)) &&
     (tags.length === 0 || tags.some((tag) => tag_ids.includes(tag))) &&
     !without.includes(city_id) &&
-    title.toLowerCase().includes(text);
+    String(edits?.title ?? title)
+      .toLowerCase()
+      .includes(text);
 }
 
 function experiences(

@@ -6,14 +6,27 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type SandboxProduct } from './catalogue.ts';
 import { type ChangeRates, calendarChanges } from './changes.ts';
-import { type FaultRule, type FaultScript, faultScript, spoil } from './faults.ts';
-import { sequence } from './random.ts';
+import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
+import { readPublicKey } from './jwt.ts';
+import type { LegacyChangeType } from './notification-body.ts';
+import { type NotifierOptions, notifier, type Troubles } from './notifier.ts';
+import { ownAnswer } from './own-endpoints.ts';
+import { roll, sequence } from './random.ts';
+import { readBody } from './read-body.ts';
 import { error, type RouteOptions, route } from './routes.ts';
 import { type ProductState, productState, type StateQuestion } from './state.ts';
+import {
+  type Decision,
+  type EndpointOptions,
+  isSubscriptionPath,
+  subscriptionEndpoints,
+} from './subscription-endpoints.ts';
+import { type SubscriptionSnapshot, snapshots } from './subscription-snapshot.ts';
+import { subscriptions as keepSubscriptions, type LifeOptions } from './subscriptions.ts';
 import { type Throttle, type ThrottleOptions, throttle } from './throttle.ts';
 import { createWorld, type World } from './world.ts';
 
-export interface SandboxOptions {
+export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOptions {
   readonly clock: Clock;
   readonly seed: number;
   /** How many products are generated, where there is no catalogue. */
@@ -24,6 +37,8 @@ export interface SandboxOptions {
   /** Null: any key is accepted, or none. */
   readonly key?: string | null;
   readonly throttle?: ThrottleOptions | null;
+  /** What signs the management of subscriptions: PEM or the ssh-rsa line. Null, as it is by default: plain JSON is taken. */
+  readonly signing_public_key?: string | null;
   /** How likely the order of the list shifts before a page beyond the first. */
   readonly drift?: number;
   readonly faults?: readonly FaultRule[];
@@ -60,7 +75,10 @@ export interface Sandbox extends AsyncDisposable {
   readonly faults: FaultScript;
   /** Calls that came although an earlier answer had told to wait. */
   violations(): number;
-  /** Requests under way, and how many of them only wait on the clock. */
+  /**
+   * Requests and deliveries under way, and how many of them only wait on the clock. What is held, and what waits for
+   * another attempt, is not under way: it sleeps on the clock, and goes on when somebody moves it.
+   */
   inFlight(): number;
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
@@ -68,6 +86,16 @@ export interface Sandbox extends AsyncDisposable {
   setFaultShare(share: number): void;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
+  /** What it knows of each subscription. */
+  subscriptions(): SubscriptionSnapshot[];
+  /** A subscription that goes on saying active, and of which nothing arrives any more; or sends again. */
+  setSending(subscription_id: string, sending: 'all' | 'none'): void;
+  setTroubles(troubles: Partial<Troubles>): void;
+  /**
+   * Sends in the words of the older system, at once, to `legacy_callback_url` or another address. Resolves when it is
+   * answered with 200 (true) or given up.
+   */
+  sendLegacy(product_id: number, change_types: readonly LegacyChangeType[], callback_url?: string): Promise<boolean>;
   products(): readonly SandboxProduct[];
   state(product_id: number, question: StateQuestion): ProductState | null;
 }
@@ -86,7 +114,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     live: options.live ?? false,
     lean: options.lean ?? false,
     changes,
+    announce: (product, change) => notifications.changed(product, change),
   });
+  const sold = options.sold === undefined ? null : new Set(options.sold);
+  const sells = ({ id }: SandboxProduct) => sold?.has(id) ?? roll(seed, id, 'sold') < 0.2;
+  const subscriptions = keepSubscriptions(clock, sells, options);
+  const notifications = notifier({ clock, chance: sequence(seed + 1), subscriptions }, options);
+  const key = options.signing_public_key == null ? null : readPublicKey(options.signing_public_key);
+  const changeCount = () => notifications.lastChange();
+  const managing = subscriptionEndpoints({ subscriptions, key, clock, changes: changeCount }, options);
   const chance = sequence(seed);
   const calls = callLog(options.counts ?? 'every request');
   let fault_share = options.fault_share ?? 0;
@@ -119,8 +155,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const url = new URL(request.url ?? '/', 'http://sandbox');
     response.sendDate = false;
     response.setHeader('date', new Date(clock.now()).toUTCString());
-    if (url.pathname.startsWith('/sandbox/')) return own(url, response);
-    const note = (status: number) => calls.note({ path: url.pathname, query: url.search, status });
+    if (url.pathname.startsWith('/sandbox/')) {
+      const body = request.method === 'POST' ? await readBody(request) : null;
+      const { status, body: text } = ownAnswer(owned, url, body);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(text);
+      return;
+    }
+    const { method = 'GET' } = request;
+    const path = method === 'GET' ? url.pathname : `${method} ${url.pathname}`;
+    const note = (status: number) => calls.note({ path, query: url.search, status });
     const refused = limit?.admit() ?? null;
     if (refused !== null) {
       note(refused.status);
@@ -136,50 +180,47 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       );
       return;
     }
-    const answer =
-      request.method === 'GET' ? route(world, url, routing) : error(405, 'method_not_allowed', 'Only GET here.');
-    const fault = answer.status === 200 ? faults.next(`${url.pathname}${url.search}`) : null;
+    const { answer, take } = await decide(request, method, url);
+    const fault = answer.status < 300 ? faults.next(method, `${url.pathname}${url.search}`) : null;
+    if (fault === null || takesEffect(fault)) take?.();
     if (fault !== null) {
       note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
       const gone = new AbortController();
       response.on('close', () => gone.abort(new Error('the client has gone')));
-      await spoil(response, fault, answer.body, { clock, gone: gone.signal, waits });
+      await spoil(response, fault, answer, { clock, gone: gone.signal, waits });
       return;
     }
     note(answer.status);
-    if (answer.status === 200)
+    if (answer.status === 200 && !isSubscriptionPath(url.pathname))
       options.served?.({ at: clock.now(), path: url.pathname, query: url.searchParams, body: answer.body });
     const zip = !options.lean && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     respond(response, answer.status, answer.body, zip ? 'gzip' : 'plain');
   }
 
-  function own(url: URL, response: ServerResponse): void {
-    const query = url.searchParams;
-    const question = {
-      language: query.get('language') ?? 'en',
-      currency: query.get('currency') ?? 'EUR',
-      horizon: Number(query.get('horizon') ?? 92),
-    };
-    if (url.pathname === '/sandbox/calls') {
-      const repeated = Object.fromEntries([...calls.repeated()].slice(0, 100));
-      response.end(JSON.stringify({ ...calls.counts(), repeated, violations: limit?.violations() ?? 0 }));
-    } else if (url.pathname === '/sandbox/state' && query.has('product_id')) {
-      const product = world.find(Number(query.get('product_id')));
-      response.statusCode = product === null ? 404 : 200;
-      response.end(product === null ? '' : JSON.stringify(productState(world, product, question)));
-    } else if (url.pathname === '/sandbox/products') {
-      response.end(
-        JSON.stringify(
-          world
-            .visible()
-            .map(({ id }) => id)
-            .sort((a, b) => a - b),
-        ),
-      );
-    } else {
-      response.statusCode = 404;
-      response.end();
+  async function decide(request: IncomingMessage, method: string, url: URL): Promise<Decision> {
+    if (isSubscriptionPath(url.pathname)) {
+      const body = method === 'GET' ? '' : await readBody(request);
+      return managing.decide(method, url.pathname, body);
     }
+    const read = method === 'GET' ? route(world, url, routing) : error(405, 'method_not_allowed', 'Only GET here.');
+    return { answer: read, take: null };
+  }
+
+  const owned = {
+    world,
+    subscriptions: () => snapshots(subscriptions, notifications),
+    setSending,
+    calls: () => ({
+      ...calls.counts(),
+      repeated: Object.fromEntries([...calls.repeated()].slice(0, 100)),
+      violations: limit?.violations() ?? 0,
+    }),
+  };
+
+  function setSending(subscription_id: string, sending: 'all' | 'none'): void {
+    const subscription = subscriptions.find(subscription_id);
+    if (subscription === null) throw new Error(`the sandbox has no subscription ${subscription_id}`);
+    subscription.sending = sending;
   }
 
   const server = createServer((request, response) => {
@@ -199,7 +240,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     calls,
     faults,
     violations: () => limit?.violations() ?? 0,
-    inFlight: () => inFlight,
+    inFlight: () => inFlight + notifications.inFlight(),
     sleeping: () => sleeping,
     setThrottle: (to) => {
       limit = to === null ? null : throttle(to, clock);
@@ -217,12 +258,24 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       server.closeAllConnections();
       await closed;
     },
+    subscriptions: owned.subscriptions,
+    setSending,
+    setTroubles: notifications.setTroubles,
+    sendLegacy: (product_id, change_types, callback_url = options.legacy_callback_url ?? undefined) => {
+      const product = world.find(product_id);
+      if (product === null || callback_url === undefined)
+        throw new Error(
+          product === null ? `the sandbox has no product ${product_id}` : 'there is no address to send to',
+        );
+      return notifications.sendLegacy(product, change_types, callback_url);
+    },
     products: () => products,
     state: (product_id, question) => {
       const product = world.find(product_id);
       return product === null ? null : productState(world, product, question);
     },
     [Symbol.asyncDispose]: async () => {
+      await notifications[Symbol.asyncDispose]();
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -16,6 +16,8 @@ export interface ProductState {
   readonly product_id: number;
   readonly visible: boolean;
   readonly sale_status: string;
+  /** What was announced with the closure that lasts: no read shows it. */
+  readonly recommended_alternative_product_id: number | null;
   readonly today: string;
   readonly timezone: string | null;
   readonly from_price: number;
@@ -47,6 +49,7 @@ export function productState(world: World, product: SandboxProduct, question: St
     product_id: product.id,
     visible: !product.withdrawn,
     sale_status: product.status,
+    recommended_alternative_product_id: product.alternative,
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),

@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts';
 import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';
+import { type Announce, type Mutations, mutations } from './mutations.ts';
 
 /** The simulated service's truth: what is offered, in which order, and when. */
-export interface World {
+export interface World extends Mutations {
   readonly clock: Clock;
   find(id: number): SandboxProduct | null;
   /** What the list shows, in its order. */
@@ -32,7 +33,13 @@ function dateOf(at: number): string {
 export function createWorld(
   products: readonly SandboxProduct[],
   clock: Clock,
-  { seed, live, lean, changes }: { seed: number; live: boolean; lean: boolean; changes: CalendarChanges | null },
+  {
+    seed,
+    live,
+    lean,
+    changes,
+    announce,
+  }: { seed: number; live: boolean; lean: boolean; changes: CalendarChanges | null; announce: Announce },
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
@@ -66,6 +73,7 @@ export function createWorld(
   }
 
   return {
+    ...mutations((id) => byId.get(id) ?? null, announce),
     clock,
     find: (id) => byId.get(id) ?? null,
     visible: () => order.filter((product) => !product.withdrawn && !(hidden?.(product) ?? false)),

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/state.ts';
 import { type Expected, expectedRows, type Row, readAtColumns } from './expected.ts';
+import { comparableRows } from './off-sale.ts';
 
 /** What the comparison found: the first differing rows, and how much was compared. */
 export interface Comparison {
@@ -51,11 +52,13 @@ export async function compare(
     (view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const,
   );
   for (const product_id of product_ids) {
-    const expected = expectedRows(await stateOf(product_id), question);
+    const state = await stateOf(product_id);
+    const expected = expectedRows(state, question);
     for (const [view, select] of views) {
       const wanted = expected[view] ?? [];
       comparison.rows[view] = (comparison.rows[view] ?? 0) + wanted.length;
-      compareView(view, select.all(product_id), wanted, question.now, differ);
+      const found = comparableRows(view, select.all(product_id), state);
+      compareView(view, found, wanted, question.now, differ);
     }
     comparison.products += 1;
   }

@@ -1,0 +1,119 @@
+import type { Edit } from './edits.ts';
+import { refuseEdit } from './edits.ts';
+import type { Closure, Mutations } from './mutations.ts';
+import type { Answer } from './routes.ts';
+import { productState } from './state.ts';
+import type { SubscriptionSnapshot } from './subscription-snapshot.ts';
+import type { World } from './world.ts';
+
+/** What the endpoints under /sandbox/ show and do: for people and tests, no part of the service. */
+export interface Owned {
+  readonly world: World;
+  calls(): object;
+  subscriptions(): SubscriptionSnapshot[];
+  setSending(subscription_id: string, sending: 'all' | 'none'): void;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** `body`: what was posted; null: it is a GET. */
+export function ownAnswer(owned: Owned, url: URL, body: string | null): Answer {
+  return body === null ? look(owned, url) : change(owned, url.pathname, body);
+}
+
+function look({ world, calls, subscriptions }: Owned, { pathname, searchParams: query }: URL): Answer {
+  switch (pathname) {
+    case '/sandbox/calls':
+      return json(calls());
+    case '/sandbox/products':
+      return json(
+        world
+          .visible()
+          .map(({ id }) => id)
+          .sort((a, b) => a - b),
+      );
+    case '/sandbox/subscriptions':
+      return json(subscriptions());
+    case '/sandbox/state': {
+      const product = world.find(Number(query.get('product_id')));
+      if (product === null) return refuse(404, 'there is no such product');
+      const question = {
+        language: query.get('language') ?? 'en',
+        currency: query.get('currency') ?? 'EUR',
+        horizon: Number(query.get('horizon') ?? 92),
+      };
+      return json(productState(world, product, question));
+    }
+    default:
+      return refuse(404, 'there is nothing here');
+  }
+}
+
+function change(owned: Owned, path: string, text: string): Answer {
+  const body = membersOf(text);
+  if (body === null) return refuse(400, 'the body must be a JSON object, or empty');
+  const [, resource, name = '', deed] = /^\/sandbox\/(products|subscriptions)\/([^/]+)\/(\w+)$/.exec(path) ?? [];
+  if (resource === 'products') return changeProduct(owned.world, Number(name), deed, body);
+  if (resource === 'subscriptions' && deed === 'sending') return changeSending(owned, decodeURIComponent(name), body);
+  return refuse(404, 'there is nothing here');
+}
+
+function changeProduct(world: World, product_id: number, deed: string | undefined, body: Body): Answer {
+  const product = world.find(product_id);
+  if (product === null) return refuse(404, `there is no product ${product_id}`);
+  const refused = mutate(world, product_id, deed, body);
+  if (refused !== null) return refused;
+  if (deed === 'edit') return json({ product_id, field: body.field, value: body.value });
+  const { status, reason, reopen, alternative } = product;
+  return json({ product_id, sale_status: status, reason, expected_reopening: reopen, alternative });
+}
+
+function mutate(world: Mutations, product_id: number, deed: string | undefined, body: Body): Answer | null {
+  switch (deed) {
+    case 'disable': {
+      const { reason = null, expected_reopening = null, alternative = null } = body;
+      const texts = [reason, expected_reopening].every((each) => each === null || typeof each === 'string');
+      if (!texts || (alternative !== null && !Number.isSafeInteger(alternative)))
+        return refuse(400, 'reason and expected_reopening are texts, alternative is a product id');
+      world.disable(product_id, body as Closure);
+      return null;
+    }
+    case 'enable':
+      world.enable(product_id);
+      return null;
+    case 'edit': {
+      const { field, value } = body;
+      const refused = refuseEdit({ field, value });
+      if (refused !== null) return refuse(400, refused);
+      world.edit(product_id, { field, value } as Edit);
+      return null;
+    }
+    default:
+      return refuse(404, 'what can happen to a product: disable, enable, edit');
+  }
+}
+
+function changeSending({ subscriptions, setSending }: Owned, subscription_id: string, { sending }: Body): Answer {
+  const known = () => subscriptions().find((each) => each.subscription_id === subscription_id);
+  if (known() === undefined) return refuse(404, `there is no subscription ${subscription_id}`);
+  if (sending !== 'all' && sending !== 'none') return refuse(400, 'sending: all or none');
+  setSending(subscription_id, sending);
+  return json(known() ?? null);
+}
+
+function membersOf(text: string): Body | null {
+  try {
+    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Body) : null;
+  } catch {
+    return null;
+  }
+}
+
+function json(value: object | null): Answer {
+  return { status: 200, body: JSON.stringify(value) };
+}
+
+function refuse(status: number, message: string): Answer {
+  return { status, body: JSON.stringify({ message }) };
+}

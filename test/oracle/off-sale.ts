@@ -1,0 +1,28 @@
+import type { ProductState } from '../../src/sandbox/state.ts';
+import type { Row } from './expected.ts';
+
+/** What only availability says of a variant: it stays until a read of a product that is on sale says otherwise. */
+const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pricing'];
+
+/**
+ * The rows that can be compared. Of a product that is not on sale the service shows no dates, and a mirror keeps those
+ * it has read before, whatever they were: each must say `not_on_sale` (design 3.3), and nothing more is known of them.
+ */
+export function comparableRows(view: string, rows: Row[], { sale_status }: ProductState): Row[] {
+  if (sale_status === 'available') return rows;
+  switch (view) {
+    case 'availability_days':
+      return rows.filter(({ state }) => state !== 'not_on_sale');
+    case 'availability_slots':
+      return [];
+    case 'variants':
+      return rows.filter(({ source }) => source === 'variants').map((row) => ({ ...row, document: plain(row) }));
+    default:
+      return rows;
+  }
+}
+
+function plain({ document }: Row): string {
+  const members = Object.entries(JSON.parse(String(document)) as Row);
+  return JSON.stringify(Object.fromEntries(members.filter(([name]) => !fromAvailability.includes(name))));
+}

@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { runCli, startCli } from '../fakes/run-cli.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+it('a person subscribes, edits a product over HTTP, and the address hears of it', async () => {
+  using directory = temporaryDirectory();
+  const { promise: heard, resolve: hear } = Promise.withResolvers<string>();
+  const callback = createServer(async (request, response) => {
+    hear(Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString());
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(callback, 'listening');
+  const { port } = callback.address() as AddressInfo;
+  const args = ['sandbox', '--products', '5', '--port', '0', '--hold', '1ms'];
+  const running = startCli(args, { cwd: directory.path });
+  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.said('disable\n')) ?? [];
+  const post = (path: string, method: string, body: object) =>
+    fetch(`${url}${path}`, { method, body: JSON.stringify(body) }).then((response) => response.status);
+  const [id] = (await (await fetch(`${url}/sandbox/products`)).json()) as number[];
+  const request = {
+    subscription_type: 'product_ids',
+    entity_ids: [id],
+    change_types: ['product_details_update'],
+    callback_url: `http://127.0.0.1:${port}/`,
+  };
+  expect(await post('/v2/product-change-notification/mine', 'PUT', request)).toBe(201);
+  expect(await post(`/sandbox/products/${id}/edit`, 'POST', { field: 'title', value: 'Other' })).toBe(200);
+  expect(JSON.parse(await heard)).toMatchObject({
+    subscription_id: 'mine',
+    products: [{ product_id: id, changes: [{ field_name: 'title', new_value: 'Other' }] }],
+  });
+  running.child.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+  callback.close();
+});
+
+it.each([
+  [['--signing-key', 'none.pem'], 65, 'there is no signing key at none.pem'],
+  [['--signing-key', '/dev/null'], 65, 'the signing key is not an RSA key'],
+  [['--hold', 'soon'], 64, 'expected a duration like 10s or 5m'],
+])('%j is refused', async (args, code, says) => {
+  using directory = temporaryDirectory();
+  const ran = await runCli(['sandbox', '--products', '2', '--port', '0', ...args], { cwd: directory.path });
+  expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) });
+});
