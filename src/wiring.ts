@@ -50,7 +50,7 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
-    const inbox = stack.use(openInbox(inbox_path, path));
+    const inbox = stack.use(openInbox(inbox_path, path, { master: secrets.receiver_secret, now: clock.now() }));
     stack.defer(() => inbox.stopped(path, clock.now()));
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;

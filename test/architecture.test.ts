@@ -28,7 +28,7 @@ const allowed: Record<string, readonly string[]> = {
   sqlite: ['errors.ts'],
   upstream: ['domain', 'clock.ts', 'errors.ts'],
   mirror: ['domain', 'sqlite', 'errors.ts'],
-  inbox: ['domain', 'sqlite', 'errors.ts'],
+  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'listen-address.ts', 'log.ts'],
   sync: ['domain', 'upstream', 'mirror', 'clock.ts', 'errors.ts', 'log.ts'],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
@@ -41,7 +41,7 @@ const doors: Record<string, RegExp> = {
   undici: /^upstream\/http\.ts$/,
   croner: /^schedule\.ts$/,
   pino: /^log\.ts$/,
-  fastify: /^admin\/server\.ts$/,
+  fastify: /^(admin\/server|inbox\/receiver)\.ts$/,
   commander: /^(main|commands\/.*)\.ts$/,
   zod: /^config(\.ts|\/.*)$/,
   yaml: /^config(\.ts|\/.*)$/,

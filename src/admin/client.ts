@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { adminAddress } from './address.ts';
+import { listenAddress } from '../listen-address.ts';
 
 /** A running daemon, as a command talks to it. */
 export interface AdminClient {
@@ -18,7 +18,7 @@ export class AdminRefusal extends Error {
 }
 
 export function adminClient(listen: string, token: { reveal(): string } | null): AdminClient {
-  const address = adminAddress(listen);
+  const address = listenAddress(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
   return {
     call: <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {

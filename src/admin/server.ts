@@ -2,11 +2,11 @@ import { timingSafeEqual } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
-import { adminAddress } from './address.ts';
 
 export interface AdminOptions {
   readonly listen: string;
@@ -69,7 +69,7 @@ const removalsBody = {
 /** The local interface of a running daemon (design 3.4): health, status, and resyncs that a person asks for. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const app = fastify({ logger: false, bodyLimit: 1024 * 1024 });
-  const address = adminAddress(options.listen);
+  const address = listenAddress(options.listen);
   const local = 'socket' in address;
   if (!local && options.token === null) {
     throw new CataloguedError('admin-token', `admin.listen is ${options.listen}, and there is no admin token`, {

@@ -1,0 +1,46 @@
+import type { CallbackAddresses } from './addresses.ts';
+import { callerOf, isAllowed, type Networks } from './allowlist.ts';
+
+/** What a request shows before its body is read. */
+export interface RequestFacts {
+  readonly method: string;
+  /** As in the request line. */
+  readonly target: string;
+  /** The socket's other end. */
+  readonly peer: string;
+  /** Each X-Forwarded-For header, in order. */
+  readonly forwarded: readonly string[];
+}
+
+export interface AdmissionRules {
+  /** The path of public_url, without a slash at its end. */
+  readonly path_prefix: string;
+  readonly allow: Networks;
+  readonly trusted: Networks;
+  readonly addresses: Pick<CallbackAddresses, 'recognise'>;
+}
+
+/** `dropped`: the address was valid once, and its grace is over. Somebody has kept it: an alarm. */
+export type RefusalReason = 'path' | 'method' | 'address' | 'token' | 'dropped';
+
+export type Admission =
+  | { readonly admitted: true; readonly subscription_id: string; readonly epoch: number; readonly caller: string }
+  | { readonly admitted: false; readonly reason: RefusalReason; readonly caller: string };
+
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** Whether a request may deliver, and to which subscription. Every question is asked of every request. */
+export function admit(facts: RequestFacts, rules: AdmissionRules, now: number): Admission {
+  const cut = facts.target.lastIndexOf('/');
+  const token = facts.target.slice(cut + 1);
+  const found = rules.addresses.recognise(token, now);
+  const known = callerOf(facts.peer, facts.forwarded, rules.trusted);
+  const caller = known ?? facts.peer;
+  const refuse = (reason: RefusalReason) => ({ admitted: false, reason, caller }) as const;
+  if (facts.target.slice(0, Math.max(0, cut)) !== rules.path_prefix || !tokenPattern.test(token)) return refuse('path');
+  if (facts.method !== 'POST') return refuse('method');
+  if (!isAllowed(known, rules.allow)) return refuse('address');
+  if (found === null) return refuse('token');
+  if (found.standing === 'dropped') return refuse('dropped');
+  return { admitted: true, subscription_id: found.subscription_id, epoch: found.epoch, caller };
+}

@@ -1,0 +1,88 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses and networks, ready to be asked; made of what the configuration lists. */
+export interface Networks {
+  /** Whether anything is listed. */
+  readonly empty: boolean;
+  has(address: string): boolean;
+}
+
+/** `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`; IPv4 in IPv6 counts as IPv4. */
+export function networksOf(list: readonly string[]): Networks {
+  const networks = new BlockList();
+  for (const each of list) {
+    const [ip = '', bits] = each.split('/');
+    const address = canonical(ip);
+    if (address === null) throw new Error(`${each} is no address or network`);
+    const version = isIP(address);
+    const prefix = bits === undefined ? (version === 4 ? 32 : 128) : Number(bits) - (isMapped(ip, address) ? 96 : 0);
+    networks.addSubnet(address, Math.max(0, prefix), version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return {
+    empty: list.length === 0,
+    has: (address) => networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6'),
+  };
+}
+
+/** Of a listener on a unix socket: only who may open it connects, so what it forwards is believed. */
+export const unixPeer = 'unix';
+
+/**
+ * Who really calls: the peer, or where that is a trusted proxy the first entry of X-Forwarded-For from the right that
+ * is none. Null: an entry on the way is no address, so nobody can tell. `forwarded` has one entry a header, in order.
+ */
+export function callerOf(peer: string, forwarded: readonly string[], trusted: Networks): string | null {
+  let caller = peer === unixPeer ? peer : canonical(peer);
+  for (const entry of forwarded.flatMap((header) => header.split(',')).reverse()) {
+    if (caller === null || (caller !== unixPeer && !trusted.has(caller))) return caller;
+    caller = canonical(withoutPort(entry.trim()));
+  }
+  return caller;
+}
+
+/** An empty list allows everybody; otherwise a caller that nobody can tell is not allowed. */
+export function isAllowed(caller: string | null, allow: Networks): boolean {
+  return allow.empty || (caller !== null && caller !== unixPeer && allow.has(caller));
+}
+
+/**
+ * Behind a proxy that ends TLS and is not trusted, every caller looks like the proxy: the list would refuse all or
+ * allow all. Null: no such problem, as far as the configuration shows.
+ */
+export function couldOnlyMatchProxy(receiver: {
+  readonly listen: string;
+  readonly public_url: string | null;
+  readonly allow: readonly string[];
+  readonly trusted_proxies: readonly string[];
+}): { readonly message: string; readonly hint: string } | null {
+  const { listen, public_url, allow, trusted_proxies } = receiver;
+  const behindProxy = public_url?.startsWith('https:') === true && !listen.startsWith('unix:');
+  if (allow.length === 0 || trusted_proxies.length > 0 || !behindProxy) return null;
+  return {
+    message: `receiver.allow could only ever match the proxy: public_url is https, ${listen} is not, and no proxy is trusted`,
+    hint: "name the proxy's address in receiver.trusted_proxies, or start with --force",
+  };
+}
+
+/** One spelling an address: IPv4 out of IPv6, no zone, IPv6 compressed. Null: no address. */
+function canonical(text: string): string | null {
+  const address = text.replace(/%[\w.-]+$/, '');
+  const version = isIP(address);
+  if (version === 0) return null;
+  if (version === 4) return text === address ? address : null;
+  const compressed = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(compressed);
+  if (mapped === null) return compressed;
+  const [high, low] = [Number.parseInt(mapped[1] ?? '', 16), Number.parseInt(mapped[2] ?? '', 16)];
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+function isMapped(text: string, address: string): boolean {
+  return isIP(text) === 6 && isIP(address) === 4;
+}
+
+/** `192.0.2.1:4711` and `[2001:db8::1]:4711` without their ports; a bare IPv6 address has none. */
+function withoutPort(entry: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/.exec(entry) ?? [];
+  return bracketed ?? plain ?? entry;
+}

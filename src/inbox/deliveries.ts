@@ -1,0 +1,233 @@
+import { hash } from 'node:crypto';
+import type { Database } from '../sqlite/database-file.ts';
+import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
+
+/** What came to a callback address. Instants are epoch milliseconds. */
+export interface Received {
+  readonly received_at: number;
+  readonly subscription_id: string;
+  readonly epoch: number;
+  /** The caller's address, behind the proxies that are believed. */
+  readonly peer: string;
+  readonly content_type: string | null;
+  /** Bytes that came: more than `body` has where it is truncated. */
+  readonly length: number;
+  readonly truncated: boolean;
+  readonly body: Buffer;
+}
+
+export type DeliveryState = 'waiting' | 'applied' | 'superseded' | 'quarantined';
+
+export interface Delivery extends Received {
+  /** Ascending in the order of arrival, and never used again. */
+  readonly delivery_id: number;
+  /** Of `body`, in hex. */
+  readonly sha256: string;
+  readonly state: DeliveryState;
+  /** Why it was settled so; null while it waits. */
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  /** The delivery that this one repeats because a person asked for it. */
+  readonly replay_of: number | null;
+}
+
+export type ListedDelivery = Omit<Delivery, 'body'>;
+
+export interface DeliveryFilter {
+  readonly since: number | null;
+  readonly state: DeliveryState | null;
+  readonly limit: number;
+}
+
+/** Received = waiting + applied + superseded + quarantined, for ever; a replay counts as received again. */
+export interface DeliveryCounts {
+  readonly received: number;
+  readonly waiting: number;
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+}
+
+/** What may be asked of a file that a daemon is writing. */
+export interface DeliveryReader {
+  counts(): DeliveryCounts;
+  /** Newest first. */
+  list(filter: DeliveryFilter): ListedDelivery[];
+  find(delivery_id: number): Delivery | null;
+  /** How many `replay` would repeat. */
+  replayable(since: number): number;
+  /** The arrival of each subscription's newest delivery: outlives the delivery. */
+  lastBySubscription(): Map<string, number>;
+}
+
+/**
+ * Deliveries, durable. What writes throws what SQLite throws, after a rollback; after a failed fsync it throws a
+ * `SyncFailed`, and nothing is written any more.
+ */
+export interface Deliveries extends DeliveryReader {
+  /** All of them in one durable commit, or none. */
+  store(received: readonly Received[]): void;
+  /** The waiting ones above a number, ascending: what is to be applied. */
+  after(delivery_id: number, limit: number): Delivery[];
+  /** Ends the waiting of one delivery; one that is settled already stays as it is. */
+  settle(delivery_id: number, state: Exclude<DeliveryState, 'waiting'>, reason: string | null, now: number): void;
+  /** Several writes in one commit. */
+  transaction<Result>(work: () => Result): Result;
+  /** Lets copies of what was received since then wait once more, in order, under new numbers; returns how many. */
+  replay(since: number, now: number): number;
+  /** Forgets what was settled before; what waits never leaves. Returns how many. */
+  prune(before: number): number;
+  /** Goes on above this number, where the mirror has applied more than this file knows of. */
+  goOnAbove(delivery_id: number): void;
+  /** Notes that a delivery could be received at this instant. */
+  heartbeat(now: number): void;
+  /** The last instant noted before this start: the gap begins there. */
+  heartbeats(): { readonly last: number | null };
+}
+
+/** What is kept in quarantine at most, give or take 64 deliveries: beyond it the oldest go first. */
+export interface QuarantineLimits {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const quarantineLimits: QuarantineLimits = { rows: 10_000, bytes: 64 * 1024 * 1024 };
+/** Adding up what is kept takes a millisecond: not for each that comes. */
+const trimEvery = 64;
+
+type Row = Omit<Delivery, 'truncated'> & { truncated: 0 | 1 };
+type ListedRow = Omit<Row, 'body'>;
+
+const listed = `delivery_id, received_at, subscription_id, epoch, peer, content_type, length, truncated, sha256, state,
+  reason, settled_at, replay_of`;
+// A copy stands for its original, and what waits is applied anyway.
+const isReplayable = `received_at >= @since AND replay_of IS NULL AND state <> 'waiting'`;
+
+export function deliveryReader(db: Database): DeliveryReader {
+  const counts = db.prepare<[], DeliveryCounts>(
+    `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'delivery'), 0) - skipped_numbers AS received,
+       (SELECT count(*) FROM delivery WHERE state = 'waiting') AS waiting, applied, superseded, quarantined FROM inbox`,
+  );
+  const list = db.prepare<DeliveryFilter, ListedRow>(
+    `SELECT ${listed} FROM delivery WHERE (@since IS NULL OR received_at >= @since) AND (@state IS NULL OR state = @state)
+     ORDER BY delivery_id DESC LIMIT @limit`,
+  );
+  const find = db.prepare<[number], Row>(`SELECT ${listed}, body FROM delivery WHERE delivery_id = ?`);
+  const replayable = db
+    .prepare<{ since: number }, number>(`SELECT count(*) FROM delivery WHERE ${isReplayable}`)
+    .pluck();
+  const last = db.prepare<[], { subscription_id: string; received_at: number }>('SELECT * FROM last_delivery');
+  return {
+    counts: () => counts.get() ?? { received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 },
+    list: (filter) => list.all(filter).map((row) => ({ ...row, truncated: row.truncated === 1 })),
+    find: (delivery_id) => {
+      const row = find.get(delivery_id);
+      return row === undefined ? null : delivery(row);
+    },
+    replayable: (since) => replayable.get({ since }) ?? 0,
+    lastBySubscription: () =>
+      new Map(last.all().map(({ subscription_id, received_at }) => [subscription_id, received_at])),
+  };
+}
+
+/** The deliveries in a file that this process writes. */
+export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantineLimits): Deliveries {
+  const insert = db.prepare(
+    `INSERT INTO delivery (received_at, subscription_id, epoch, peer, content_type, length, truncated, sha256, body)
+     VALUES (@received_at, @subscription_id, @epoch, @peer, @content_type, @length, @truncated, @sha256, @body)`,
+  );
+  // The last to come counts, not the latest instant: a clock that once stood in 2038 is not remembered.
+  const noteLast = db.prepare<[string, number]>(
+    'INSERT INTO last_delivery VALUES (?, ?) ON CONFLICT DO UPDATE SET received_at = excluded.received_at',
+  );
+  const after = db.prepare<[number, number], Row>(
+    `SELECT ${listed}, body FROM delivery WHERE state = 'waiting' AND delivery_id > ? ORDER BY delivery_id LIMIT ?`,
+  );
+  const settle = db.prepare<Pick<Row, 'delivery_id' | 'state' | 'reason' | 'settled_at'>>(
+    `UPDATE delivery SET state = @state, reason = @reason, settled_at = @settled_at
+     WHERE delivery_id = @delivery_id AND state = 'waiting'`,
+  );
+  const count = {
+    applied: db.prepare('UPDATE inbox SET applied = applied + 1'),
+    superseded: db.prepare('UPDATE inbox SET superseded = superseded + 1'),
+    quarantined: db.prepare<[], number>('UPDATE inbox SET quarantined = quarantined + 1 RETURNING quarantined').pluck(),
+  };
+  const trim = db.prepare<QuarantineLimits>(
+    `DELETE FROM delivery WHERE delivery_id IN (
+       SELECT delivery_id FROM (
+         SELECT delivery_id, row_number() OVER newest AS row, sum(length(body)) OVER newest AS bytes
+         FROM delivery INDEXED BY delivery_quarantined WHERE state = 'quarantined'
+         WINDOW newest AS (ORDER BY delivery_id DESC ROWS UNBOUNDED PRECEDING))
+       WHERE row > @rows OR bytes > @bytes)`,
+  );
+  const copy = db.prepare<{ since: number; now: number }>(
+    `INSERT INTO delivery (received_at, subscription_id, epoch, peer, content_type, length, truncated, sha256, replay_of, body)
+     SELECT @now, subscription_id, epoch, peer, content_type, length, truncated, sha256, delivery_id, body
+     FROM delivery WHERE ${isReplayable} ORDER BY delivery_id`,
+  );
+  const prune = db.prepare<[number]>('DELETE FROM delivery WHERE settled_at < ?');
+  const lastNumber = db.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'delivery'`).pluck();
+  const beginNumbers = db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('delivery', 0)`);
+  const skipTo = db.prepare<[number]>(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'delivery'`);
+  const noteSkipped = db.prepare<[number]>('UPDATE inbox SET skipped_numbers = skipped_numbers + ?');
+  const heartbeat = db.prepare<[number]>('UPDATE inbox SET heartbeat_at = ?');
+  const lastHeartbeat = db.prepare<[], number | null>('SELECT heartbeat_at FROM inbox').pluck().get() ?? null;
+  let broken: SyncFailed | null = null;
+
+  /** One durable commit; rolled back on any error. */
+  function commit<Result>(work: () => Result): Result {
+    if (broken !== null) throw broken;
+    try {
+      return db.transaction(work).immediate();
+    } catch (error) {
+      const cause = orSyncFailed(db.name, error);
+      if (cause instanceof SyncFailed) broken = cause;
+      throw cause;
+    }
+  }
+
+  function countQuarantined(): void {
+    const ever = count.quarantined.get() ?? 0;
+    if (ever % Math.min(limits.rows, trimEvery) === 0) trim.run(limits);
+  }
+
+  return {
+    ...deliveryReader(db),
+    store: (received) =>
+      commit(() => {
+        const last = new Map<string, number>();
+        for (const each of received) {
+          insert.run({ ...each, truncated: each.truncated ? 1 : 0, sha256: hash('sha256', each.body) });
+          last.set(each.subscription_id, each.received_at);
+        }
+        for (const [subscription_id, received_at] of last) noteLast.run(subscription_id, received_at);
+      }),
+    after: (delivery_id, limit) => after.all(delivery_id, limit).map(delivery),
+    settle: (delivery_id, state, reason, now) =>
+      commit(() => {
+        if (settle.run({ delivery_id, state, reason, settled_at: now }).changes === 0) return;
+        if (state === 'quarantined') countQuarantined();
+        else count[state].run();
+      }),
+    transaction: commit,
+    replay: (since, now) => commit(() => copy.run({ since, now }).changes),
+    prune: (before) => commit(() => prune.run(before).changes),
+    goOnAbove: (delivery_id) =>
+      commit(() => {
+        const last = lastNumber.get();
+        if (last === undefined) beginNumbers.run();
+        if (delivery_id <= (last ?? 0)) return;
+        skipTo.run(delivery_id);
+        noteSkipped.run(delivery_id - (last ?? 0));
+      }),
+    heartbeat: (now) =>
+      commit(() => {
+        heartbeat.run(now);
+      }),
+    heartbeats: () => ({ last: lastHeartbeat }),
+  };
+}
+
+function delivery(row: Row): Delivery {
+  return { ...row, truncated: row.truncated === 1 };
+}

@@ -1,0 +1,35 @@
+import type { Logger } from '../log.ts';
+import type { RefusalReason } from './admission.ts';
+
+const everyMs = 60_000;
+/** Peers that are told apart; a flood from more addresses is counted together. */
+const peersAtMost = 1000;
+
+/** Says of refused requests one line a peer and minute, with the number since the last; never what was asked for. */
+export function refusalLog(
+  log: Logger,
+  monotonic: () => number,
+): (refused: { reason: RefusalReason; peer: string }) => void {
+  const peers = new Map<string, { said_at: number; unsaid: number }>();
+  return ({ reason, peer }) => {
+    const now = monotonic();
+    // In the order of their last line: the first is the oldest.
+    for (const [name, { said_at }] of peers) {
+      if (peers.size < peersAtMost || now - said_at < everyMs) break;
+      peers.delete(name);
+    }
+    // The use of a dropped address is an alarm, and must not hide among other refusals.
+    const own = reason === 'dropped' ? `dropped ${peer}` : peer;
+    const key = peers.has(own) || peers.size < peersAtMost ? own : 'others';
+    const seen = peers.get(key);
+    if (seen !== undefined && now - seen.said_at < everyMs) {
+      seen.unsaid += 1;
+      return;
+    }
+    peers.delete(key);
+    peers.set(key, { said_at: now, unsaid: 0 });
+    const fields = { route: 'callback', peer: key === 'others' ? key : peer, reason, refused: 1 + (seen?.unsaid ?? 0) };
+    if (reason === 'dropped') log.warn(fields, 'a callback address was used whose time is over');
+    else log.info(fields, 'requests refused');
+  };
+}

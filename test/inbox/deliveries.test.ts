@@ -1,0 +1,240 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { type Deliveries, deliveriesIn, type Received } from '../../src/inbox/deliveries.ts';
+import { inboxFile, openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { master, testInbox } from './test-receiver.ts';
+
+function received(text: string, more: Partial<Received> = {}): Received {
+  const body = Buffer.from(text);
+  return {
+    received_at: 1000,
+    subscription_id: 'norland',
+    epoch: 1,
+    peer: '192.0.2.1',
+    content_type: null,
+    length: body.length,
+    truncated: false,
+    body,
+    ...more,
+  };
+}
+
+const bodies = (deliveries: Deliveries, after = 0) => deliveries.after(after, 100).map(({ body }) => body.toString());
+const sum = ({ waiting, applied, superseded, quarantined }: ReturnType<Deliveries['counts']>) =>
+  waiting + applied + superseded + quarantined;
+
+describe('deliveries', () => {
+  it('wait in the order of arrival until they are settled, and are settled once', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    deliveries.store([received('a'), received('b')]);
+    deliveries.store([received('c')]);
+    expect(deliveries.after(0, 2).map(({ delivery_id }) => delivery_id)).toEqual([1, 2]);
+    expect(bodies(deliveries, 1)).toEqual(['b', 'c']);
+    deliveries.settle(1, 'applied', 'two records due', 2000);
+    deliveries.settle(1, 'quarantined', 'too late', 3000);
+    deliveries.transaction(() => {
+      deliveries.settle(2, 'superseded', null, 2000);
+      deliveries.settle(99, 'applied', null, 2000);
+    });
+    expect(bodies(deliveries)).toEqual(['c']);
+    expect(deliveries.find(1)).toMatchObject({ state: 'applied', reason: 'two records due', settled_at: 2000 });
+    expect(deliveries.find(3)).toMatchObject({
+      state: 'waiting',
+      reason: null,
+      settled_at: null,
+      sha256: hash('sha256', 'c'),
+    });
+    expect(deliveries.find(99)).toBeNull();
+    expect(deliveries.counts()).toEqual({ received: 3, waiting: 1, applied: 1, superseded: 1, quarantined: 0 });
+  });
+
+  it('are all stored or none', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    const broken = { ...received('b'), peer: null as unknown as string };
+    expect(() => deliveries.store([received('a'), broken])).toThrow('NOT NULL');
+    expect(deliveries.counts().received).toBe(0);
+    deliveries.store([received('c')]);
+    expect(deliveries.after(0, 9)).toMatchObject([{ delivery_id: 1 }]);
+  });
+
+  it('are counted for ever: received = waiting + applied + superseded + quarantined, also when they are gone', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    const states = ['applied', 'superseded', 'quarantined'] as const;
+    for (let round = 0; round < 50; round += 1) {
+      deliveries.store(Array.from({ length: 1 + (round % 4) }, () => received(`${round}`, { received_at: round })));
+      for (const { delivery_id } of deliveries.after(0, 1 + (round % 3)))
+        deliveries.settle(delivery_id, states[(delivery_id * 7) % 3] ?? 'applied', null, round);
+      if (round % 10 === 9) deliveries.prune(round - 2);
+      if (round === 25) deliveries.replay(24, round);
+      if (round === 30) deliveries.goOnAbove(1000);
+      const counts = deliveries.counts();
+      expect(sum(counts), JSON.stringify(counts)).toBe(counts.received);
+    }
+    deliveries.prune(1e9);
+    const counts = deliveries.counts();
+    expect(counts.received).toBeGreaterThan(120);
+    expect(sum(counts)).toBe(counts.received);
+    expect(deliveries.list({ since: null, state: 'applied', limit: 100 })).toEqual([]);
+    expect(deliveries.list({ since: null, state: 'waiting', limit: 100 })).toHaveLength(counts.waiting);
+  });
+
+  it('never get a number twice, also when the last ones are gone or the mirror knows of higher ones', () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'inbox.db');
+    const last = (): number => {
+      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      const { deliveries } = inbox;
+      deliveries.store([received('x')]);
+      const [stored] = deliveries.after(0, 1);
+      if (stored === undefined) throw new Error('nothing waits');
+      deliveries.settle(stored.delivery_id, 'applied', null, 1);
+      deliveries.prune(2);
+      return stored.delivery_id;
+    };
+    expect([last(), last()]).toEqual([1, 2]);
+    {
+      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      inbox.deliveries.goOnAbove(41);
+      inbox.deliveries.goOnAbove(7);
+    }
+    expect(last()).toBe(42);
+    using fresh = testInbox();
+    fresh.inbox.deliveries.goOnAbove(500);
+    fresh.inbox.deliveries.store([received('x')]);
+    expect(fresh.inbox.deliveries.after(0, 1)).toMatchObject([{ delivery_id: 501 }]);
+    expect(fresh.inbox.deliveries.counts().received).toBe(1);
+  });
+
+  it('stay while they wait, however old; settled ones leave', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    deliveries.store([received('old, waiting'), received('old, settled'), received('young, settled')]);
+    deliveries.settle(2, 'applied', null, 10);
+    deliveries.settle(3, 'quarantined', 'not JSON', 20);
+    expect(deliveries.prune(20)).toBe(1);
+    expect(deliveries.list({ since: null, state: null, limit: 9 }).map(({ delivery_id }) => delivery_id)).toEqual([
+      3, 1,
+    ]);
+  });
+
+  it('in quarantine are bounded, by number and by size: the oldest go first, and what waits stays', () => {
+    using directory = temporaryDirectory();
+    const db = openForWriting(join(directory.path, 'inbox.db'), inboxFile);
+    db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
+    const deliveries = deliveriesIn(db, { rows: 10, bytes: 300 });
+    const quarantined = () => deliveries.list({ since: null, state: 'quarantined', limit: 1000 });
+    const quarantine = (size: number, count: number) => {
+      for (let n = 0; n < count; n += 1) {
+        deliveries.store([received('x'.repeat(size))]);
+        const [waiting] = deliveries.after(1, 1);
+        deliveries.settle(waiting?.delivery_id ?? 0, 'quarantined', 'not JSON', 1);
+      }
+    };
+    deliveries.store([received('waits for ever'.repeat(100))]);
+    quarantine(1, 100);
+    expect(quarantined().length).toBeLessThan(20);
+    expect(quarantined()[0]).toMatchObject({ delivery_id: 101 });
+    quarantine(100, 20);
+    expect(quarantined().length).toBeLessThanOrEqual(3);
+    expect(bodies(deliveries)).toHaveLength(1);
+    expect(deliveries.counts()).toMatchObject({ received: 121, waiting: 1, quarantined: 120 });
+    db.close();
+  });
+
+  it('wait once more as copies, in order and under new numbers', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    for (const [text, received_at] of [
+      ['a', 10],
+      ['b', 20],
+      ['c', 30],
+      ['d', 40],
+    ] as const)
+      deliveries.store([received(text, { received_at })]);
+    for (const [delivery_id, state] of [
+      [1, 'applied'],
+      [2, 'quarantined'],
+      [3, 'superseded'],
+    ] as const)
+      deliveries.settle(delivery_id, state, null, 50);
+    expect(deliveries.replayable(20)).toBe(2);
+    expect(deliveries.replay(20, 60)).toBe(2);
+    expect(bodies(deliveries)).toEqual(['d', 'b', 'c']);
+    expect(deliveries.find(5)).toMatchObject({ received_at: 60, replay_of: 2, state: 'waiting' });
+    // A copy stands for its original: the same again repeats the originals, not the copies.
+    for (const delivery_id of [4, 5, 6]) deliveries.settle(delivery_id, 'applied', null, 70);
+    expect(deliveries.replay(20, 80)).toBe(3);
+    expect(bodies(deliveries)).toEqual(['b', 'c', 'd']);
+    expect(deliveries.lastBySubscription()).toEqual(new Map([['norland', 40]]));
+  });
+
+  it('say when each subscription was last heard of, also when they are gone', () => {
+    using test = testInbox();
+    const { deliveries } = test.inbox;
+    const far = Date.UTC(2038, 0, 1);
+    deliveries.store([
+      received('a', { received_at: far }),
+      received('b', { subscription_id: 'other', received_at: 5 }),
+    ]);
+    deliveries.store([received('c', { received_at: 7 })]);
+    for (const delivery_id of [1, 2, 3]) deliveries.settle(delivery_id, 'applied', null, 8);
+    deliveries.prune(9);
+    expect(deliveries.lastBySubscription()).toEqual(
+      new Map([
+        ['norland', 7],
+        ['other', 5],
+      ]),
+    );
+  });
+
+  it('could be received until the last heartbeat before this start', () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'inbox.db');
+    const open = () => openInbox(path, 'no-mirror', { master, now: 0 });
+    {
+      using inbox = open();
+      expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
+      inbox.deliveries.heartbeat(1000);
+      inbox.deliveries.heartbeat(2000);
+      expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
+    }
+    using inbox = open();
+    inbox.deliveries.heartbeat(9000);
+    expect(inbox.deliveries.heartbeats()).toEqual({ last: 2000 });
+  });
+
+  it('are read by others while they are written', () => {
+    using test = testInbox();
+    test.inbox.deliveries.store([received('a'), received('b', { received_at: 2000, truncated: true })]);
+    using reader = openInboxForReading(test.path);
+    expect(reader.list({ since: 1500, state: null, limit: 10 })).toMatchObject([{ delivery_id: 2, truncated: true }]);
+    test.inbox.deliveries.store([received('c')]);
+    expect(reader.counts().received).toBe(3);
+    expect(reader.list({ since: null, state: null, limit: 2 }).map(({ delivery_id }) => delivery_id)).toEqual([3, 2]);
+  });
+});
+
+it('an inbox of the first version keeps its pair and its clean end', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'inbox.db');
+  using first = temporaryDirectory();
+  const older = join(first.path, 'inbox.db');
+  openInbox(older, 'no-mirror', { master: null, now: 0, newPairId: () => 'kept' })[Symbol.dispose]();
+  const made = new Database(older, { readonly: true });
+  const sql = made.prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'inbox'`).pluck().get() ?? '';
+  made.close();
+  const db = new Database(path);
+  db.exec(`${sql.split(', applied')[0]}) STRICT; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
+    INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
+  db.close();
+  using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+  expect(inbox).toMatchObject({ pair_id: 'kept', clean: true });
+  expect(inbox.deliveries.counts()).toEqual({ received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 });
+});
