@@ -5,6 +5,7 @@ import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
+import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
 import { liveStatus } from './status.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
@@ -22,6 +23,8 @@ export interface Daemon extends AsyncDisposable {
   readonly wiring: Wiring;
   /** Where the admin interface listens, as a person would type it. */
   readonly admin: string;
+  /** Where deliveries are taken; null: no master secret is configured. */
+  readonly receiver: string | null;
   /** Does what is due now; the schedule calls it every second. */
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
@@ -31,11 +34,15 @@ export interface Daemon extends AsyncDisposable {
 /** After the service refused the key, the next try: a minute, doubling up to an hour. */
 const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
 
-/** Starts everything: the files first, then the admin interface, then the schedule. */
-export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: Overrides = {}): Promise<Daemon> {
+/** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
+export async function startDaemon(
+  loaded: LoadedConfig,
+  log: Logger,
+  overrides: Overrides & { readonly allowList?: 'check' | 'force' } = {},
+): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, limiter, ports, workers, config } = wiring;
+  const { mirror, inbox, limiter, ports, workers, config } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -68,16 +75,39 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     }
   }
 
+  const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
+    clock: ports.clock,
+    log,
+    signal: stopping.signal,
+    rule: overrides.allowList ?? 'check',
+    applied: (counts) => {
+      if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
+    },
+    broken: broken.reject,
+  });
+  if (receiving !== null) stack.use(receiving);
+  // What an earlier process received and did not apply.
+  await receiving?.apply();
+
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
   const facts = mirrorFacts(reader);
+  const inboxStatus = () => ({
+    ...inbox.deliveries.counts(),
+    last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
+    receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
+  });
   const admin: Admin = stack.use(
     await startAdmin({
       listen: config.admin.listen,
       token: loaded.secrets.admin_token,
       log,
-      status: () => ({ ...readStatus(reader, quarantineAfter), daemon: liveStatus(limiter, key.refused) }),
+      status: () => ({
+        ...readStatus(reader, quarantineAfter),
+        daemon: liveStatus(limiter, key.refused),
+        inbox: inboxStatus(),
+      }),
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
@@ -92,11 +122,19 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     }),
   );
   stack.use(every('second', tick));
-  stack.use(every('minute', () => guarded(() => runChores(ports, stopping.signal))));
+  stack.use(
+    every('minute', () =>
+      guarded(async () => {
+        await receiving?.mind();
+        await runChores(ports, stopping.signal);
+      }),
+    ),
+  );
   stack.use(
     every('hour', () =>
       guarded(async () => {
         mirror.transaction(() => mirror.changes.prune(ports.clock.now() - config.retention.changes));
+        inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);
       }),
     ),
@@ -106,6 +144,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   return {
     wiring,
     admin: admin.address,
+    receiver: receiving?.receiver.address ?? null,
     tick,
     broken: broken.promise,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),

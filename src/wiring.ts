@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
-import { openInbox } from './inbox/inbox.ts';
+import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
 import { type Mirror, openMirror } from './mirror/mirror.ts';
 import { policyOf } from './policy.ts';
@@ -26,6 +26,7 @@ export interface Overrides {
 export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
+  readonly inbox: Inbox;
   readonly limiter: Limiter;
   readonly ports: Ports;
   /** How many records are worked on at a time. */
@@ -65,6 +66,7 @@ export function wire(
         clean: inbox.clean,
       }),
     );
+    inbox.deliveries.goOnAbove(mirror.lastDelivery());
     const { budget, service } = config;
     const profile = service.profile;
     const limiter = stack.use(
@@ -103,6 +105,7 @@ export function wire(
     return {
       config,
       mirror,
+      inbox,
       limiter,
       ports,
       workers: budget.concurrency,

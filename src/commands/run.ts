@@ -10,19 +10,21 @@ export function runCommand(io: Io): Command {
     .description(
       'Keeps the mirror true until it is stopped: fills it, then refreshes what is due. The log is JSON on standard output.',
     )
+    .option('--force', 'start although the allow-list of the receiver could only ever match the proxy before it')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
     )
-    .action(async (_: object, command: Command) => {
+    .action(async ({ force }: { force?: boolean }, command: Command) => {
       const loaded = loadConfig({
         file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
         env: io.env,
       });
       const log = createLog(loaded.config.log.level, io.stdout);
       for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
-      await using daemon = await startDaemon(loaded, log);
-      log.info({ mirror: loaded.config.mirror.path, admin: daemon.admin }, 'daemon started');
+      await using daemon = await startDaemon(loaded, log, { allowList: force ? 'force' : 'check' });
+      const { admin, receiver } = daemon;
+      log.info({ mirror: loaded.config.mirror.path, admin, receiver }, 'daemon started');
       await Promise.race([aborted(io.signal), daemon.broken]);
       log.info('daemon stopping');
     });

@@ -12,27 +12,19 @@ export interface StoredDelivery {
   readonly subscription_id: string;
   readonly truncated: boolean;
   readonly body: Uint8Array;
-  readonly state: 'waiting' | 'applied' | 'superseded' | 'quarantined';
 }
+
+type Outcome = 'applied' | 'superseded' | 'quarantined';
 
 /** Where deliveries come from. */
 export interface DeliverySource {
-  /** Those above a number, ascending. */
+  /** The waiting ones above a number, ascending. */
   after(delivery_id: number, limit: number): StoredDelivery[];
-  settle(
-    delivery_id: number,
-    state: Exclude<StoredDelivery['state'], 'waiting'>,
-    reason: string | null,
-    now: number,
-  ): void;
+  settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
 }
 
-/** What applying came to. */
-export interface Applied {
-  readonly applied: number;
-  readonly superseded: number;
-  readonly quarantined: number;
-}
+/** How many deliveries ended so. */
+export type Applied = Readonly<Record<Outcome, number>>;
 
 type ApplyPorts = Omit<Ports, 'upstream'>;
 
@@ -54,14 +46,17 @@ export async function applyDeliveries(
   const { mirror, clock, log } = ports;
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
   while (!signal.aborted) {
-    const found = deliveries.after(mirror.lastDelivery(), batch);
+    const found = deliveries.after(0, batch);
     if (found.length === 0) break;
+    const applied = mirror.lastDelivery();
     const decoded = found.map((delivery) => ({ delivery, notification: decodeNotification(delivery.body, delivery) }));
     const superseded = supersededAmong(decoded.map(({ notification }) => notification));
     for (const [index, { delivery, notification }] of decoded.entries()) {
       const { quarantine } = notification;
       const state = quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
-      await applyOne(ports, delivery, state === 'superseded' ? { ...notification, notices: [] } : notification);
+      // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
+      if (delivery.delivery_id > applied)
+        await applyOne(ports, delivery, state === 'superseded' ? { ...notification, notices: [] } : notification);
       deliveries.settle(delivery.delivery_id, state, quarantine, clock.now());
       counts[state] += 1;
     }

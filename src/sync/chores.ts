@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { futureToleranceMs } from '../domain/record.ts';
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
@@ -21,6 +22,7 @@ const slice = 200;
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
   mindClock(ports);
+  mindClosures(ports);
   pressImages(ports);
   await findPrice(ports, signal);
 }

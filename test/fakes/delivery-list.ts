@@ -8,7 +8,7 @@ export interface DeliveryList extends DeliverySource {
 }
 
 export function deliveryList(clock: Clock, subscription_id = 'all'): DeliveryList {
-  const stored: { -readonly [Key in keyof StoredDelivery]: StoredDelivery[Key] }[] = [];
+  const stored: (StoredDelivery & { state: string })[] = [];
   return {
     post: (payload) => {
       const body = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
@@ -17,7 +17,8 @@ export function deliveryList(clock: Clock, subscription_id = 'all'): DeliveryLis
       return delivery_id;
     },
     states: () => stored.map(({ state }) => state),
-    after: (delivery_id, limit) => stored.filter((each) => each.delivery_id > delivery_id).slice(0, limit),
+    after: (delivery_id, limit) =>
+      stored.filter((each) => each.state === 'waiting' && each.delivery_id > delivery_id).slice(0, limit),
     settle: (delivery_id, state) => {
       const found = stored[delivery_id - 1];
       if (found !== undefined) found.state = state;

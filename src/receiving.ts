@@ -1,0 +1,93 @@
+import type { Clock } from './clock.ts';
+import { CataloguedError, exitCodes } from './errors.ts';
+import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
+import { type Receiver, startReceiver } from './inbox/receiver.ts';
+import type { Logger } from './log.ts';
+import { SyncFailed } from './sqlite/failed-sync.ts';
+import { type Applied, applyDeliveries } from './sync/apply.ts';
+import type { Wiring } from './wiring.ts';
+
+/** The receiver of a daemon, and what makes effects of what it stored. Disposing takes no more and ends what is under way. */
+export interface Receiving extends AsyncDisposable {
+  readonly receiver: Receiver;
+  /** Applies what waits; calls that come meanwhile are one more round. */
+  apply(): Promise<void>;
+  /** Once a minute: notes that deliveries can be received, and tries again what could not be applied. */
+  mind(): Promise<void>;
+}
+
+export interface ReceivingOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** `force` starts where the allow-list could only ever match the proxy. */
+  readonly rule: 'check' | 'force';
+  applied(counts: Applied): void;
+  broken(error: unknown): void;
+}
+
+/** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
+export async function startReceiving(
+  { config, inbox, ports }: Wiring,
+  secret: unknown,
+  { clock, log, signal, rule, applied, broken }: ReceivingOptions,
+): Promise<Receiving | null> {
+  if (secret === null) return null;
+  const { listen, public_url, allow, trusted_proxies } = config.receiver;
+  const problem = couldOnlyMatchProxy(config.receiver);
+  if (problem !== null && rule === 'check')
+    throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
+  let running: Promise<void> | null = null;
+  let again = false;
+
+  async function work(): Promise<void> {
+    do {
+      again = false;
+      applied(await applyDeliveries(ports, inbox.deliveries, signal));
+    } while (again && !signal.aborted);
+  }
+
+  function apply(): Promise<void> {
+    again = true;
+    running ??= work()
+      .catch((error: unknown) => {
+        // They wait in the inbox until there is room; what cannot be kept at all ends the daemon.
+        if ((error as { code?: unknown }).code === 'SQLITE_FULL') log.error({ err: error }, 'no room to apply deliveries');
+        else broken(error);
+      })
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  }
+
+  const receiver = await startReceiver({
+    listen,
+    path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
+    allow,
+    trusted_proxies,
+    addresses: inbox.addresses,
+    deliveries: inbox.deliveries,
+    clock,
+    log,
+    received: () => void apply(),
+  });
+  receiver.broken.catch(broken);
+  return {
+    receiver,
+    apply,
+    mind: async () => {
+      try {
+        inbox.deliveries.heartbeat(clock.now());
+      } catch (error) {
+        if (error instanceof SyncFailed) throw error;
+        log.error({ err: error }, 'the inbox cannot be written');
+      }
+      await apply();
+    },
+    async [Symbol.asyncDispose]() {
+      await receiver[Symbol.asyncDispose]();
+      await running;
+    },
+  };
+}
