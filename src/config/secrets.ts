@@ -191,7 +191,11 @@ function checked(text: string, what: string, lines: Source['lines']): Secret {
     throw malformed(`${what}: it is malformed, expected one line of printable characters without spaces`, hint);
   if (lines === 'several') {
     const key = readSigningKey(value);
-    if ('problem' in key) throw malformed(`${what}: ${key.problem}`, 'openssl genrsa 3072 makes one');
+    if ('problem' in key)
+      throw malformed(
+        `${what}: ${key.problem}`,
+        'make one with openssl genrsa -out signing.pem 3072, and give the service its public key',
+      );
   }
   return createSecret(value);
 }

@@ -32,21 +32,40 @@ export interface WantedSubscription {
   readonly change_types: readonly ChangeType[];
 }
 
-/** What the service is known to have of one. Null: not said. */
+/** What the service is known to have of one. Null: neither has it said so, nor were we the last who told it. */
 export interface HeldSubscription {
   readonly type: string | null;
   readonly entity_ids: readonly number[] | null;
   readonly change_types: readonly string[] | null;
   readonly status: string | null;
-  /** Whose address it calls; null: not said. */
+  /** Whose address it calls. */
   readonly address: AddressStanding | null;
 }
+
+/** Whose callback address the service calls: ours of some epoch, ours under another public address, or nobody's we know. */
+export type AddressOwner = 'ours' | 'moved' | 'foreign';
+
+/** Conditions of subscriptions that a person should know of. */
+export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | 'subscription-failing';
 
 /**
  * A callback address, judged by its token: our newest, one of ours that is still accepted or no more, our newest under
  * another public address, or nobody's we know.
  */
 export type AddressStanding = 'current' | 'grace' | 'dropped' | 'moved' | 'foreign';
+
+/** How the address that the service calls stands now. `epochs`: all of this subscription that are stored. */
+export function standingOf(
+  { address, epoch }: { readonly address: AddressOwner | null; readonly epoch: number | null },
+  epochs: readonly EpochState[],
+  now: number,
+): AddressStanding | null {
+  if (address !== 'ours') return address;
+  const own = epochs.find((each) => each.epoch === epoch);
+  if (own === undefined) return 'dropped';
+  if (own.epoch === newestOf(epochs)?.epoch) return 'current';
+  return own.until === null || own.until > now ? 'grace' : 'dropped';
+}
 
 /** The parts that a subscription had before, in the order of their numbers. */
 export interface Part {
@@ -124,9 +143,9 @@ function numberOf(name: string, id: string): number {
 
 /** What differs, in words and one phrase a field; empty where nothing does. Of an address nothing is said but whose it is. */
 export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
-  if (held === null) return ['not there'];
+  if (held === null || held.status === 'missing') return ['not there'];
   return [
-    ...(held.type === null || held.type === wanted.type ? [] : [`type: ${held.type} instead of ${wanted.type}`]),
+    ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
     ...entityDifferences(wanted.entity_ids, held.entity_ids),
     ...changeTypeDifferences(wanted.change_types, held.change_types),
     ...addressDifferences(held.address),
@@ -142,7 +161,7 @@ export function needsPut(wanted: WantedSubscription, held: HeldSubscription | nu
 function entityDifferences(wanted: readonly number[] | null, held: readonly number[] | null): string[] {
   // A service that echoes an empty list, or none, for products_i_sell says the same.
   if (wanted === null) return held === null || held.length === 0 ? [] : [`entity_ids: ${held.length} instead of none`];
-  if (held === null) return [];
+  if (held === null) return ['entity_ids: not known'];
   const [here, there] = [new Set(wanted), new Set(held)];
   const more = wanted.filter((id) => !there.has(id)).length;
   const less = [...there].filter((id) => !here.has(id)).length;
@@ -151,7 +170,7 @@ function entityDifferences(wanted: readonly number[] | null, held: readonly numb
 }
 
 function changeTypeDifferences(wanted: readonly ChangeType[], held: readonly string[] | null): string[] {
-  if (held === null) return [];
+  if (held === null) return ['change_types: not known'];
   const [here, there] = [inOrder(wanted), [...new Set(held)]];
   return here.length === there.length && here.every((type) => there.includes(type))
     ? []
@@ -167,7 +186,7 @@ const addressWords: Readonly<Record<AddressStanding, string | null>> = {
 };
 
 function addressDifferences(address: AddressStanding | null): string[] {
-  const words = address === null ? null : addressWords[address];
+  const words = address === null ? 'not known' : addressWords[address];
   return words === null ? [] : [`callback_url: ${words}`];
 }
 
@@ -228,6 +247,15 @@ export interface EpochState {
   readonly begun_at: number;
   /** When the service was known to have it; null: not yet. */
   readonly announced_at: number | null;
+  /** How long it is still accepted; null: without end. */
+  readonly until: number | null;
+}
+
+export function newestOf<Epoch extends Pick<EpochState, 'epoch'>>(epochs: readonly Epoch[]): Epoch | null {
+  return epochs.reduce<Epoch | null>(
+    (newest, each) => (newest === null || each.epoch > newest.epoch ? each : newest),
+    null,
+  );
 }
 
 /** The next step of a rotation: `put` tells the service of `epoch`, which is accepted already. */
@@ -242,13 +270,60 @@ export type RotationStep =
  * and dropped by time alone.
  */
 export function rotationStep(epochs: readonly EpochState[], rotate_every: number, now: number): RotationStep {
-  const newest = epochs.toSorted((a, b) => b.epoch - a.epoch)[0];
-  if (newest === undefined) return { step: 'begin' };
+  const newest = newestOf(epochs);
+  if (newest === null) return { step: 'begin' };
   if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };
   // An instant that has not come yet counts as absent: a machine that once lived in 2038 rotates again.
   if (newest.announced_at > now + futureToleranceMs) return { step: 'begin' };
   const until = newest.announced_at + rotate_every;
   return until <= now ? { step: 'begin' } : { step: 'rest', until };
+}
+
+export interface StepFacts extends RepairFacts {
+  /** The last PUT that was accepted, and whether it said what is wanted now. */
+  readonly put_at: number | null;
+  readonly put: 'same' | 'other';
+  /** When a PUT was last sent against an address that is not ours. */
+  readonly wrested_at: number | null;
+  /** The master secret has changed, so that our own old addresses look like somebody else's. */
+  readonly master: 'same' | 'changed';
+}
+
+/** What the daemon does next about one subscription, and why. */
+export type SubscriptionStep =
+  | { readonly step: 'nothing' }
+  | { readonly step: 'put'; readonly reason: 'differs' | 'missing' | 'cancelled' | 'rotation' | 'taken' }
+  | { readonly step: 'rotate' }
+  /** The service calls the newest address already. */
+  | { readonly step: 'announced' }
+  | { readonly step: 'repair'; readonly action: 'reactivate' | 'put' };
+
+const dayMs = 24 * 3_600_000;
+
+/** The next step; a PUT that differs in nothing from one that was accepted within a day is not repeated, whatever a read says. */
+export function subscriptionStep(
+  wanted: WantedSubscription,
+  held: HeldSubscription | null,
+  epochs: readonly EpochState[],
+  facts: StepFacts,
+  { rotate_every, now }: { readonly rotate_every: number; readonly now: number },
+): SubscriptionStep {
+  const { not_before, put_at, wrested_at } = facts;
+  const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
+  if (not_before !== null && not_before > now && not_before - now < longestPauseMs) return { step: 'nothing' };
+  // Two programs that both overwrite it would do so for ever: one PUT a day, and an alarm.
+  if (held?.address === 'foreign' && facts.master === 'same')
+    return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
+  const repair = repairOf(held?.status ?? null, facts, now);
+  if (repair.action === 'recreate')
+    return { step: 'put', reason: held?.status === 'missing' ? 'missing' : 'cancelled' };
+  const rotation = rotationStep(epochs, rotate_every, now);
+  if (rotation.step === 'put' && held?.address !== 'current') return { step: 'put', reason: 'rotation' };
+  if (needsPut(wanted, held) && !(facts.put === 'same' && within(put_at, dayMs)))
+    return { step: 'put', reason: 'differs' };
+  if (repair.action === 'reactivate' || repair.action === 'put') return { step: 'repair', action: repair.action };
+  if (rotation.step === 'put') return { step: 'announced' };
+  return rotation.step === 'begin' && held !== null ? { step: 'rotate' } : { step: 'nothing' };
 }
 
 /** Change types in the order of the specification, each once. */

@@ -1,0 +1,1 @@
+-- A number that is kept free.
