@@ -52,7 +52,8 @@ export async function startReceiving(
     running ??= work()
       .catch((error: unknown) => {
         // They wait in the inbox until there is room; what cannot be kept at all ends the daemon.
-        if ((error as { code?: unknown }).code === 'SQLITE_FULL') log.error({ err: error }, 'no room to apply deliveries');
+        if ((error as { code?: unknown }).code === 'SQLITE_FULL')
+          log.error({ err: error }, 'no room to apply deliveries');
         else broken(error);
       })
       .finally(() => {

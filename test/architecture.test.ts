@@ -38,6 +38,7 @@ const allowed: Record<string, readonly string[]> = {
 const doors: Record<string, RegExp> = {
   'better-sqlite3': /^sqlite\/|^mirror\/sql\.ts$/,
   kysely: /^mirror\/sql\.ts$/,
+  jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/http\.ts$/,
   croner: /^schedule\.ts$/,
   pino: /^log\.ts$/,

@@ -77,6 +77,20 @@ const subscription = z
         .union([z.literal('mirrored'), ids().min(1, { error: entities })], { error: entities })
         .optional()
         .describe('Of whom: every product or experience in the mirror, or these. None with products_i_sell.'),
+      categories: z
+        .array(plainText(), { error: 'expected a list of names of categories' })
+        .min(1, { error: 'expected at least one category' })
+        .refine(areDistinct, { error: 'expected each category once' })
+        .optional()
+        .describe('With entities: mirrored, only what these categories hold.'),
+      city_ids: ids()
+        .min(1, { error: 'expected at least one id' })
+        .optional()
+        .describe('Only what is in these cities.'),
+      country_ids: ids()
+        .min(1, { error: 'expected at least one id' })
+        .optional()
+        .describe('Only what is in these countries.'),
       change_types: z
         .array(oneOf(changeTypes), { error: 'expected a list of change types' })
         .min(1, { error: `expected at least one of ${changeTypes.join(', ')}` })
@@ -85,13 +99,16 @@ const subscription = z
     },
     { error: 'expected keys and values' },
   )
-  .superRefine(({ type, entities }, context) => {
-    const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['entities'], message });
+  .superRefine(({ type, entities, ...subscription }, context) => {
+    const refuse = (message: string, key = 'entities') => context.addIssue({ code: 'custom', path: [key], message });
     // Specification §2: required for two of the types, not to be provided for the third.
     if (type === 'products_i_sell' && entities !== undefined)
       refuse('is not for products_i_sell, where the service keeps the list; expected none');
     if ((type === 'product_ids' || type === 'experience_ids') && entities === undefined)
       refuse(`is required with ${type}; expected mirrored, or a list of ids`);
+    for (const key of ['categories', 'city_ids', 'country_ids'] as const)
+      if (subscription[key] !== undefined && entities !== 'mirrored')
+        refuse('narrows what is mirrored; expected it with entities: mirrored only', key);
   }, always);
 
 const subscriptions = z
@@ -101,108 +118,123 @@ const subscriptions = z
 
 const publicUrl = 'expected the public address of the receiver, like https://hooks.example.com/catalogued';
 
-export const configSchema = z.strictObject(
-  {
-    service: service.describe('The remote API.'),
-    signing: section({
-      key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
-      algorithm: oneOf(['RS256']).default('RS256'),
-      body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
-      claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
-    }).describe('How subscription requests are signed.'),
-    mirror: mirror.describe('Where the files are.'),
-    cadence: cadence.describe('How often each thing is read again.'),
-    scheduling: oneOf(['adaptive', 'fixed'])
-      .default('adaptive')
-      .describe('Whether calls go where they are likely to find a change.'),
-    categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
-    budget: section({
-      requests_per_second: z
-        .number({ error: 'expected a number of calls a second' })
-        .positive({ error: 'expected more than 0 calls a second' })
-        .max(100_000, { error: 'expected at most 100000 calls a second' })
-        .default(10)
-        .describe('The ceiling; the rate below it is learned.'),
-      concurrency: whole(4, 1, 64).describe('Calls in flight at a time.'),
-      extra_calls: z
-        .number({ error: 'expected a share from 0 to 10' })
-        .min(0, { error: 'expected a share from 0 to 10' })
-        .max(10, { error: 'expected a share from 0 to 10' })
-        .default(0.1)
-        .describe(
-          'Availability reads beyond what its cadences need, as a share of them; adaptive scheduling places them.',
-        ),
-      lanes: lanes.describe('Shares of the rate that are reserved.'),
-    }).describe('How much may be asked of the service.'),
-    receiver: section({
-      listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
-      public_url: z
-        .url({ protocol: /^https?$/, hostname: /./, error: publicUrl })
-        .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${publicUrl}` })
-        .nullable()
-        .default(null)
-        .describe('Where the service reaches it.'),
-      secret_file: optionalFile().describe('The master secret of the callback addresses.'),
-      allow: networks().describe('Addresses and networks that may call; empty: all.'),
-      trusted_proxies: networks().describe('Whose X-Forwarded-For is believed.'),
-      rotate_every: duration('30d', { min: '1d', max: '365d' }).describe('When the callback address changes.'),
-      grace: duration('7d', { min: '1h', max: '90d' }).describe('How long the old one is still accepted.'),
-    }).describe('Takes the notifications.'),
-    subscriptions: subscriptions.describe('What the service should notify.'),
-    admin: section({
-      listen: address('unix:./data/state/admin.sock').describe('unix:PATH or HOST:PORT.'),
-      token_file: optionalFile().describe('Needed outside a unix socket.'),
-    }).describe('The local interface of the daemon.'),
-    images: section({
-      files: flag(false).describe('Whether the image files are fetched too.'),
-      directory: text('./data/images').describe('Where they are kept.'),
-      sizes: z
-        .array(oneOf(['small', 'medium', 'large', 'extra_large']), { error: 'expected a list of sizes' })
-        .min(1, { error: 'expected at least one size' })
-        .refine(areDistinct, { error: 'expected each size once' })
-        .default(['large'])
-        .describe('Which of the four sizes are fetched.'),
-      hosts: z
-        .array(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), {
-          error: 'expected a list of hosts',
-        })
-        .default([])
-        .describe("Where they may come from; empty: the hosts in the service's answers."),
-      max_bytes: size('20MiB').describe('A larger file is refused.'),
-      disk: size('10GiB').describe('How much they may take together.'),
-    }).describe('Copies of the image files.'),
-    removals: section({
-      hold_share: share(0.1).describe('Of all products.'),
-      hold_count: whole(5, 0, 1_000_000).describe('Products; the larger of the two counts.'),
-    }).describe('More products missing at once than this are held back.'),
-    retention: section({
-      changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
-      deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
-    }).describe('Withdrawn products are kept.'),
-    backup: section({
-      every: duration('24h', { min: '1h', max: '28d' }),
-      directory: text('./data/backup'),
-      keep: whole(7, 1, 365).describe('How many copies.'),
-    }).describe('Verified copies of the mirror.'),
-    snapshot: section({
-      every: optionalDuration({ min: '1m', max: '28d' }),
-      path: plainText().nullable().default(null),
-    })
-      .superRefine((value, context) => {
-        if (typeof value.every === 'number' && value.path === null)
+export const configSchema = z
+  .strictObject(
+    {
+      service: service.describe('The remote API.'),
+      signing: section({
+        key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
+        algorithm: oneOf(['RS256']).default('RS256'),
+        body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
+        claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
+      }).describe('How subscription requests are signed.'),
+      mirror: mirror.describe('Where the files are.'),
+      cadence: cadence.describe('How often each thing is read again.'),
+      scheduling: oneOf(['adaptive', 'fixed'])
+        .default('adaptive')
+        .describe('Whether calls go where they are likely to find a change.'),
+      categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
+      budget: section({
+        requests_per_second: z
+          .number({ error: 'expected a number of calls a second' })
+          .positive({ error: 'expected more than 0 calls a second' })
+          .max(100_000, { error: 'expected at most 100000 calls a second' })
+          .default(10)
+          .describe('The ceiling; the rate below it is learned.'),
+        concurrency: whole(4, 1, 64).describe('Calls in flight at a time.'),
+        extra_calls: z
+          .number({ error: 'expected a share from 0 to 10' })
+          .min(0, { error: 'expected a share from 0 to 10' })
+          .max(10, { error: 'expected a share from 0 to 10' })
+          .default(0.1)
+          .describe(
+            'Availability reads beyond what its cadences need, as a share of them; adaptive scheduling places them.',
+          ),
+        lanes: lanes.describe('Shares of the rate that are reserved.'),
+      }).describe('How much may be asked of the service.'),
+      receiver: section({
+        listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
+        public_url: z
+          .url({ protocol: /^https?$/, hostname: /./, error: publicUrl })
+          .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${publicUrl}` })
+          .nullable()
+          .default(null)
+          .describe('Where the service reaches it.'),
+        secret_file: optionalFile().describe('The master secret of the callback addresses.'),
+        allow: networks().describe('Addresses and networks that may call; empty: all.'),
+        trusted_proxies: networks().describe('Whose X-Forwarded-For is believed.'),
+        rotate_every: duration('30d', { min: '1d', max: '365d' }).describe('When the callback address changes.'),
+        grace: duration('7d', { min: '1h', max: '90d' }).describe('How long the old one is still accepted.'),
+      }).describe('Takes the notifications.'),
+      subscriptions: subscriptions.describe('What the service should notify.'),
+      admin: section({
+        listen: address('unix:./data/state/admin.sock').describe('unix:PATH or HOST:PORT.'),
+        token_file: optionalFile().describe('Needed outside a unix socket.'),
+      }).describe('The local interface of the daemon.'),
+      images: section({
+        files: flag(false).describe('Whether the image files are fetched too.'),
+        directory: text('./data/images').describe('Where they are kept.'),
+        sizes: z
+          .array(oneOf(['small', 'medium', 'large', 'extra_large']), { error: 'expected a list of sizes' })
+          .min(1, { error: 'expected at least one size' })
+          .refine(areDistinct, { error: 'expected each size once' })
+          .default(['large'])
+          .describe('Which of the four sizes are fetched.'),
+        hosts: z
+          .array(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), {
+            error: 'expected a list of hosts',
+          })
+          .default([])
+          .describe("Where they may come from; empty: the hosts in the service's answers."),
+        max_bytes: size('20MiB').describe('A larger file is refused.'),
+        disk: size('10GiB').describe('How much they may take together.'),
+      }).describe('Copies of the image files.'),
+      removals: section({
+        hold_share: share(0.1).describe('Of all products.'),
+        hold_count: whole(5, 0, 1_000_000).describe('Products; the larger of the two counts.'),
+      }).describe('More products missing at once than this are held back.'),
+      retention: section({
+        changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
+        deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
+      }).describe('Withdrawn products are kept.'),
+      backup: section({
+        every: duration('24h', { min: '1h', max: '28d' }),
+        directory: text('./data/backup'),
+        keep: whole(7, 1, 365).describe('How many copies.'),
+      }).describe('Verified copies of the mirror.'),
+      snapshot: section({
+        every: optionalDuration({ min: '1m', max: '28d' }),
+        path: plainText().nullable().default(null),
+      })
+        .superRefine((value, context) => {
+          if (typeof value.every === 'number' && value.path === null)
+            context.addIssue({
+              code: 'custom',
+              path: ['path'],
+              message: 'is required with snapshot.every; expected the path of a file',
+            });
+        }, always)
+        .describe('A copy for readers on other hosts.'),
+      log: section({
+        level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+      }).describe('What is written to standard output.'),
+    },
+    { error: 'expected keys and values' },
+  )
+  .superRefine(({ categories, subscriptions }, context) => {
+    if (!Array.isArray(categories) || !Array.isArray(subscriptions)) return;
+    const names = new Set(categories.map((category) => category?.name));
+    for (const [index, subscription] of subscriptions.entries()) {
+      const named: unknown = subscription?.categories;
+      for (const [at, name] of (Array.isArray(named) ? named : []).entries())
+        if (!names.has(name))
           context.addIssue({
             code: 'custom',
-            path: ['path'],
-            message: 'is required with snapshot.every; expected the path of a file',
+            path: ['subscriptions', index, 'categories', at],
+            message: 'is no category; expected the name of one in categories',
           });
-      }, always)
-      .describe('A copy for readers on other hosts.'),
-    log: section({
-      level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    }).describe('What is written to standard output.'),
-  },
-  { error: 'expected keys and values' },
-);
+    }
+  }, always);
 
 /** The configuration: keys as in the file, durations in milliseconds, sizes in bytes. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>;

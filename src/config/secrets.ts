@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
+import { readSigningKey } from '../domain/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Config } from './schema.ts';
 
@@ -188,8 +189,14 @@ function checked(text: string, what: string, lines: Source['lines']): Secret {
   if (value === '') throw malformed(`${what}: it is empty`, hint);
   if (lines === 'one' && !/^[\x21-\x7e]+$/.test(value))
     throw malformed(`${what}: it is malformed, expected one line of printable characters without spaces`, hint);
-  if (lines === 'several' && /[^\x20-\x7e\r\n]/.test(value))
-    throw malformed(`${what}: it is malformed, expected a PEM`, hint);
+  if (lines === 'several') {
+    const key = readSigningKey(value);
+    if ('problem' in key)
+      throw malformed(
+        `${what}: ${key.problem}`,
+        'make one with openssl genrsa -out signing.pem 3072, and give the service its public key',
+      );
+  }
   return createSecret(value);
 }
 

@@ -66,6 +66,9 @@ const profile = section({
   parameters: section(parameters).describe('What the query parameters are called.'),
   page_size: whole(100, 1, 100).describe('Rows asked for on a list page.'),
   days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),
+  entities_per_subscription: whole(1000, 1, 100_000).describe(
+    'A longer list is split into several subscriptions; the limit is not known.',
+  ),
   throttle_statuses: statuses([429, 503]).describe('Answers that mean "less, please".'),
   burst_statuses: statuses([403]).describe(
     "Throttling when several come together, a record's own failure when single.",

@@ -16,6 +16,7 @@ import { type ProductTables, productTables } from './products.ts';
 import { type Promised, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
 import { type RemovalTable, removalTable } from './removals.ts';
+import { type SubscriptionTable, subscriptionTable } from './subscriptions.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { type WalkTable, walkTable } from './walks.ts';
 import { writeZones } from './zones.ts';
@@ -53,6 +54,7 @@ export interface Mirror extends Disposable {
   readonly changes: ChangeTable;
   readonly removals: RemovalTable;
   readonly categories: CategoryTable;
+  readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
@@ -144,6 +146,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     changes,
     removals: removalTable(db, changes),
     categories: categoryTable(db),
+    subscriptions: subscriptionTable(db),
     transaction: (work) => db.transaction(work).immediate(),
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
     writeZones: (now) => writeZones(db, now),

@@ -9,12 +9,21 @@ import type { Mirror } from './mirror.ts';
 import { productTables } from './products.ts';
 import { recordTable } from './records.ts';
 import { removalTable } from './removals.ts';
+import { subscriptionTable } from './subscriptions.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts
   extends Pick<
     Mirror,
-    'records' | 'products' | 'closures' | 'categories' | 'experiences' | 'budget' | 'changes' | 'removals'
+    | 'records'
+    | 'products'
+    | 'closures'
+    | 'categories'
+    | 'experiences'
+    | 'budget'
+    | 'changes'
+    | 'removals'
+    | 'subscriptions'
   > {
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
@@ -48,6 +57,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     categories: categoryTable(db),
     experiences: experienceTables(db),
     budget: budgetTable(db),
+    subscriptions: subscriptionTable(db),
   };
 }
 

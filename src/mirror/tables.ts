@@ -2,6 +2,7 @@ import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { SaleStatus } from '../domain/product.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
+import type { AddressOwner, SubscriptionAlarm, SubscriptionType } from '../domain/subscription.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
@@ -215,11 +216,36 @@ export interface Tables {
     outcome: HoldOutcome | null;
   };
   alarm: {
-    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed';
+    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed' | SubscriptionAlarm;
     raised_at: number;
     seen_at: number;
     products: number;
   };
+  subscription: {
+    subscription_id: string;
+    declared_id: string | null;
+    type: SubscriptionType;
+    held_type: string | null;
+    status: string | null;
+    status_at: number | null;
+    change_types: string | null;
+    entity_ids: string | null;
+    address: AddressOwner | null;
+    epoch: number | null;
+    differences: string;
+    checked_at: number | null;
+    put_at: number | null;
+    put_hash: string | null;
+    wrested_at: number | null;
+    tried_at: number | null;
+    failures: number;
+    failure: string | null;
+    not_before: number | null;
+    last_delivery_at: number | null;
+    announced: number;
+    announceable: number;
+  };
+  subscription_product: { subscription_id: string; product_id: number };
   budget: {
     budget_id: 1;
     state: string | null;

@@ -21,6 +21,8 @@ export interface HttpOptions {
   /** Statuses that mean "less, please" (service profile). */
   readonly throttle_statuses: readonly number[];
   readonly clock: Clock;
+  /** Told with each answer by how many milliseconds the service's clock is ahead of ours. */
+  readonly heard?: (offset_ms: number) => void;
 }
 
 export interface GetOptions {
@@ -31,12 +33,23 @@ export interface GetOptions {
   readonly signal: AbortSignal;
 }
 
+export interface SendOptions extends GetOptions {
+  readonly method: 'PUT' | 'POST';
+  /** Null: none. */
+  readonly body: { readonly type: string; readonly text: string } | null;
+}
+
 export interface Http extends AsyncDisposable {
   /**
    * One GET of an absolute path, tried once. Rejects only with the reason of an aborted `signal`, and for a path that
    * is none. Messages carry neither the key nor an address nor the query.
    */
   get(path: string, query: Readonly<Record<string, string | readonly string[]>>, options: GetOptions): Promise<Outcome>;
+  /**
+   * One PUT or POST, tried once, by the same rules; but 201 and 204 are answers too, and what they say is not
+   * specified: of an answer that is no JSON the text is empty.
+   */
+  send(path: string, options: SendOptions): Promise<Outcome>;
 }
 
 /** A body longer than this cannot be used; ends the transfer. */
@@ -69,9 +82,9 @@ export function createHttp(options: HttpOptions): Http {
       : { [authorization.header]: `${authorization.scheme} ${key.reveal()}`.trim() }),
   };
 
-  async function get(
+  async function call(
     path: string,
-    query: Readonly<Record<string, string | readonly string[]>>,
+    request: { method: 'GET' | SendOptions['method']; headers: Record<string, string>; body?: string },
     { deadline_ms, max_bytes, signal }: GetOptions,
   ): Promise<Outcome> {
     signal.throwIfAborted();
@@ -80,21 +93,17 @@ export function createHttp(options: HttpOptions): Http {
     const sent_at = clock.now();
     let answering = false;
     try {
-      const response = await pool.request({
-        method: 'GET',
-        path: withQuery(path, query),
-        headers,
-        signal: deadline.signal,
-      });
+      const response = await pool.request({ path, ...request, signal: deadline.signal });
       answering = true;
       const { statusCode: status, body } = response;
-      const verdict = judgeHead(response, options);
+      hear(response, options);
+      const verdict = judgeHead(response, request.method, options);
       if (verdict !== null) {
         await spend(body, deadline.signal);
         signal.throwIfAborted();
-        return verdict;
+        return verdict === 'done' ? read(Buffer.alloc(0), sent_at) : verdict;
       }
-      if (status !== 200) return refused(status, await refusal(response), key);
+      if (status >= 400) return refused(status, await refusal(response), key);
       const raw = await collect(body, max_bytes);
       return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sent_at);
     } catch (error) {
@@ -103,11 +112,28 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
 
-  return { get, [Symbol.asyncDispose]: () => pool.destroy() };
+  return {
+    get: (path, query, limits) => call(withQuery(path, query), { method: 'GET', headers }, limits),
+    send: (path, { method, body, ...limits }) =>
+      body === null
+        ? call(path, { method, headers }, limits)
+        : call(path, { method, headers: { ...headers, 'content-type': body.type }, body: body.text }, limits),
+    [Symbol.asyncDispose]: () => pool.destroy(),
+  };
 }
 
-/** What the status and the headers decide by themselves; null where the body has a say. */
-function judgeHead(response: Dispatcher.ResponseData, { throttle_statuses, clock }: HttpOptions): Outcome | null {
+function hear(response: Dispatcher.ResponseData, { heard, clock }: HttpOptions): void {
+  const date = Date.parse(header(response, 'date') ?? '');
+  // The header has whole seconds: half of one is the best guess.
+  if (Number.isFinite(date)) heard?.(date + 500 - clock.now());
+}
+
+/** What the status and the headers decide by themselves; null where the body has a say, `done` where it has none. */
+function judgeHead(
+  response: Dispatcher.ResponseData,
+  method: 'GET' | SendOptions['method'],
+  { throttle_statuses, clock }: HttpOptions,
+): Outcome | 'done' | null {
   const status = response.statusCode;
   if (throttle_statuses.includes(status)) {
     const now = clock.now();
@@ -117,9 +143,12 @@ function judgeHead(response: Dispatcher.ResponseData, { throttle_statuses, clock
   if (status >= 400 && status < 500) return null;
   if (status >= 300 && status < 400)
     return failed('redirect', `the service redirects (${status}); redirects are not followed`);
-  if (status !== 200) return failed(`status-${status}`, `the service answered ${status}`);
+  const sent = method !== 'GET';
+  if (status !== 200 && !(sent && (status === 201 || status === 204)))
+    return failed(`status-${status}`, `the service answered ${status}`);
   const type = header(response, 'content-type')?.trim() ?? '';
   if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
+  if (sent) return 'done';
   return failed('not-json-type', `the answer is of type ${line(type, 80) || 'none'}`);
 }
 
@@ -174,7 +203,7 @@ function decode(body: Buffer): string | null {
 
 /** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
 function refused(status: number, text: string, key: HttpOptions['key']): Outcome {
-  let members: { error_code?: unknown; error?: unknown; message?: unknown } = {};
+  let members: { error_code?: unknown; error?: unknown; message?: unknown; field_errors?: unknown } = {};
   try {
     members = (JSON.parse(text) as typeof members | null) ?? {};
   } catch {
@@ -186,8 +215,17 @@ function refused(status: number, text: string, key: HttpOptions['key']): Outcome
     kind: 'refused',
     status,
     code: typeof code === 'string' ? line(withoutSecrets(code, key), 80) : `status-${status}`,
-    message: line(withoutSecrets(message, key), 300),
+    message: line(withoutSecrets(message + fieldErrors(members.field_errors), key), 300),
   };
+}
+
+/** `validation_error` says of each field what is wrong with it. */
+function fieldErrors(errors: unknown): string {
+  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) return '';
+  const fields = Object.entries(errors)
+    .slice(0, 10)
+    .map(([field, error]) => `${field}: ${typeof error === 'string' ? error : 'refused'}`);
+  return fields.length === 0 ? '' : ` (${fields.join('; ')})`;
 }
 
 /** The service may repeat what was sent to it. */

@@ -221,6 +221,21 @@ describe('one mistake is one line', () => {
       'did you mean subscriptions[].change_types?',
     ],
     [
+      'ids narrowed to a city',
+      configText('subscriptions: [{ id: a, type: product_ids, entities: [1], city_ids: [2] }]'),
+      'subscriptions[0].city_ids: narrows what is mirrored; expected it with entities: mirrored only',
+    ],
+    [
+      'sales narrowed to a country',
+      configText('subscriptions: [{ id: a, type: products_i_sell, country_ids: [7] }]'),
+      'subscriptions[0].country_ids: narrows what is mirrored',
+    ],
+    [
+      'a category that there is none of',
+      configText('subscriptions: [{ id: a, type: product_ids, entities: mirrored, categories: [top] }]'),
+      'subscriptions[0].categories[0]: "top" is no category; expected the name of one in categories',
+    ],
+    [
       'a network of 33 bits',
       configText('receiver: { allow: [192.0.2.0/33] }'),
       'receiver.allow[0]: found "192.0.2.0/33"; expected an IP address',

@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createSecret } from '../../src/config/secrets.ts';
 import { loadConfig } from '../../src/config.ts';
+import { ecPem, publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { refusalOf } from './check.ts';
 
 const key = 'k3y-0123456789';
@@ -142,9 +143,29 @@ test('everything that is wrong with the secrets is told at once', () => {
 
 test('a signing key may have several lines', () => {
   using at = house(write(key), '');
-  const pem = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----';
+  const pem = rsaPem('pkcs8');
   const { secrets } = loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } });
-  expect(secrets.signing_key?.reveal()).toBe(pem);
+  expect(secrets.signing_key?.reveal()).toBe(pem.trim());
+});
+
+describe('a signing key that cannot sign is refused in one line', () => {
+  const cases: [title: string, pem: string, expected: string][] = [
+    ['no PEM', 'hunter2', 'it is no PEM; expected an RSA private key'],
+    ['a PEM of nothing', '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----', 'it cannot be read'],
+    ['a public key', publicPem(), 'it is public'],
+    ['of an elliptic curve', ecPem(), 'it is of type ec; expected an RSA private key'],
+    ['too short', rsaPem('pkcs1', 1024), 'it has 1024 bits; expected an RSA key of at least 2048'],
+    ['with a passphrase', rsaPem('encrypted'), 'it is encrypted'],
+  ];
+  test.each(cases)('%s', (_, pem, expected) => {
+    using at = house(write(key), '');
+    const refusal = refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } }));
+    expect(refusal).toMatchObject({
+      exitCode: 78,
+      message: expect.stringContaining(`CATALOGUED_SIGNING_KEY: ${expected}`),
+    });
+    expect(refusal?.details).toEqual([]);
+  });
 });
 
 test('a key put where the name of its file belongs is not repeated', () => {

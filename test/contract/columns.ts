@@ -149,6 +149,16 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     promise_ms: 'integer, milliseconds',
     kept: `${bit}: no record is stale or expired`,
   },
+  subscriptions: {
+    subscription_id: 'text, chosen by us',
+    type: 'text: product_ids, experience_ids or products_i_sell',
+    status:
+      'text, the service’s word (active, degraded, failed, cancelled …), accepted where it said none, missing where it has none; null: never asked',
+    covered_products: 'integer, mirrored products; null: products_i_sell, whose list only the service knows',
+    last_delivery_at: `${instant}; null: none yet`,
+    trust:
+      'real, 0 to 1: of the changes that it should have announced, the share that it did; null: there was none yet',
+  },
   mirror_info: {
     contract_version: 'integer, raised with every addition to this contract',
     schema_version: 'integer',

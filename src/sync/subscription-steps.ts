@@ -1,0 +1,137 @@
+import {
+  afterSelfTest,
+  isWorking,
+  newestOf,
+  subscriptionStep,
+  type WantedSubscription,
+} from '../domain/subscription.ts';
+import type { StoredSubscription } from '../mirror/subscriptions.ts';
+import { callbackUrl } from './callback.ts';
+import {
+  type Attempt,
+  announce,
+  epochsOf,
+  heldOf,
+  noteDifferences,
+  noteFailure,
+  putHash,
+  putSubscription,
+  type SubscriptionPorts,
+  unproven,
+} from './subscriptions.ts';
+
+/** Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored. */
+export async function stepSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<void> {
+  const { mirror, clock, addresses, settings, service } = ports;
+  const { subscription_id } = wanted;
+  const row = mirror.subscriptions.find(subscription_id);
+  // Never asked: a PUT without knowing what is there could take somebody else's.
+  if (row === null || row.status === null || !service.can.put) return;
+  const now = clock.now();
+  const epochs = epochsOf(ports, subscription_id);
+  const epoch = newestOf(epochs)?.epoch ?? 1;
+  const step = subscriptionStep(
+    wanted,
+    heldOf(ports, row),
+    epochs,
+    {
+      ...row,
+      can: service.can,
+      put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
+      master: addresses.masterChanged() ? 'changed' : 'same',
+    },
+    { rotate_every: settings.rotate_every, now },
+  );
+  switch (step.step) {
+    case 'nothing':
+      return;
+    case 'announced':
+      announce(ports, subscription_id, epoch);
+      return;
+    case 'rotate':
+      await rotateSubscription(ports, wanted, signal);
+      return;
+    case 'put':
+      await putSubscription(ports, wanted, step.reason, signal);
+      return;
+    case 'repair':
+      await repairSubscription(ports, wanted, step.action, signal);
+  }
+}
+
+/**
+ * A new callback address: accepted first, then put, then announced, and the old one accepted for the grace. A rotation
+ * that was begun before is finished instead. Killed in between, the next step goes on.
+ */
+export async function rotateSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { addresses, clock, log } = ports;
+  const { subscription_id } = wanted;
+  if (newestOf(epochsOf(ports, subscription_id))?.announced_at !== null) {
+    const epoch = addresses.begin(subscription_id, clock.now());
+    log.info({ subscription_id, epoch }, 'callback address rotates: the new one is accepted');
+  }
+  return putSubscription(ports, wanted, 'rotation', signal);
+}
+
+/** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */
+export async function repairSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  action: 'reactivate' | 'put',
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { mirror, log } = ports;
+  const { subscription_id } = wanted;
+  const failures = mirror.subscriptions.find(subscription_id)?.failures ?? 0;
+  const { result, words } = await ports.selfTest(signal);
+  if (afterSelfTest(result, { failures }) === 'wait')
+    return noteFailure(ports, subscription_id, { kind: 'self-test', words });
+  if (result === 'failed')
+    log.warn({ subscription_id, words }, 'self-test failed again: the repair goes on all the same');
+  return action === 'put'
+    ? putSubscription(ports, wanted, 'repair', signal)
+    : reactivateSubscription(ports, wanted, signal);
+}
+
+/** Asks the service to send again. It counts as working once a later read shows it. */
+export async function reactivateSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { mirror, clock, service, addresses, settings, log } = ports;
+  const { subscription_id } = wanted;
+  const before = mirror.subscriptions.find(subscription_id);
+  const epoch = addresses.current(subscription_id, clock.now());
+  const kept = before !== null && heldOf(ports, before)?.address === 'current';
+  const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
+  const outcome = await service.reactivate(subscription_id, callback_url, signal);
+  if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
+  mirror.transaction(() => {
+    mirror.subscriptions.learn(subscription_id, {
+      status: outcome.value.status ?? 'accepted',
+      type: outcome.value.type,
+      change_types: outcome.value.change_types,
+      entity_ids: outcome.value.entity_ids,
+      address: 'ours',
+      epoch,
+      at: clock.now(),
+    });
+    mirror.subscriptions.tried(subscription_id, unproven(ports, before as StoredSubscription));
+    noteDifferences(ports, wanted);
+  });
+  announce(ports, subscription_id, epoch);
+  const status = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  log.warn({ subscription_id, status }, 'subscription reactivated');
+  return isWorking(status)
+    ? { subscription_id, done: true, message: null }
+    : { subscription_id, done: false, message: `the service answers that it is ${status}` };
+}

@@ -1,0 +1,209 @@
+import type { Clock } from '../clock.ts';
+import type { ChangeType, SubscriptionType } from '../domain/subscription.ts';
+import type { Http } from './http.ts';
+import type { Limiter } from './limiter.ts';
+import type { Outcome } from './outcome.ts';
+import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
+import { integer, isMembers, type Members, text } from './shape.ts';
+import { type Signing, signedBody } from './signing.ts';
+
+/** What the service is asked to have. */
+export interface SubscriptionRequest {
+  readonly subscription_id: string;
+  readonly type: SubscriptionType;
+  /** Null for products_i_sell. */
+  readonly entity_ids: readonly number[] | null;
+  readonly change_types: readonly ChangeType[];
+  readonly callback_url: string;
+}
+
+/** What the service says of a subscription. Null: not said. */
+export interface SubscriptionAnswer {
+  readonly type: string | null;
+  readonly entity_ids: readonly number[] | null;
+  readonly change_types: readonly string[] | null;
+  readonly callback_url: string | null;
+  /** An open list: active, degraded, failed, cancelled, or another word. */
+  readonly status: string | null;
+}
+
+/** `missing`: the service has none of this id. */
+export type SubscriptionOutcome =
+  | { readonly kind: 'read'; readonly value: SubscriptionAnswer; readonly sent_at: number }
+  | { readonly kind: 'missing' }
+  | Exclude<Outcome, { kind: 'answer' }>;
+
+/** The service's subscriptions, through the one limiter. A caller's abort rejects with its reason; nothing is repeated here. */
+export interface Subscriptions {
+  /** What the service profile has a path for; `put` and `find` share one. */
+  readonly can: { readonly put: boolean; readonly reactivate: boolean };
+  /** Creates or overwrites. `read` also where the answer says nothing. */
+  put(request: SubscriptionRequest, signal: AbortSignal): Promise<SubscriptionOutcome>;
+  find(subscription_id: string, signal: AbortSignal): Promise<SubscriptionOutcome>;
+  /** Null keeps the callback address that the service has. */
+  reactivate(subscription_id: string, callback_url: string | null, signal: AbortSignal): Promise<SubscriptionOutcome>;
+}
+
+export interface SubscriptionsOptions {
+  readonly http: Pick<Http, 'get' | 'send'>;
+  readonly limiter: Pick<Limiter, 'run'>;
+  readonly profile: {
+    readonly paths: Readonly<Record<'subscription' | 'reactivate', string | null>>;
+    readonly timeouts: { readonly total: number };
+    readonly max_bytes: { readonly product: number };
+  };
+  /** Null: there is no key to sign with, and nothing can be changed. */
+  readonly signing: Signing | null;
+  readonly service_clock: ServiceClock;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const { http, limiter, profile, signing, service_clock, clock } = options;
+  const { paths } = profile;
+  const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
+  const pathOf = (path: string | null, subscription_id: string): string => {
+    if (path === null) throw new Error('the service profile has no path for this');
+    return path.replace('{subscription_id}', encodeURIComponent(subscription_id));
+  };
+
+  /** Signed, and corrected once where the service's clock makes the claims look wrong. */
+  async function send(method: 'PUT' | 'POST', path: string, payload: object, signal: AbortSignal): Promise<Outcome> {
+    if (signing === null) return noKey;
+    const once = async (offset: number) => {
+      const call = async (turn: AbortSignal) =>
+        // Signed when its turn has come: a token is valid for two minutes only.
+        http.send(path, {
+          method,
+          body: await signedBody(signing, payload, clock.now() + offset),
+          ...limits,
+          signal: turn,
+        });
+      return limiter.run(call, signal, 'notification');
+    };
+    const known = service_clock.offset() ?? 0;
+    const used = Math.abs(known) > offsetUsedMs ? known : 0;
+    const outcome = await once(used);
+    const newest = service_clock.newest() ?? used;
+    const claims = signing.body === 'jwt' && signing.claims;
+    return claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs ? once(newest) : outcome;
+  }
+
+  return {
+    can: {
+      put: paths.subscription !== null && signing !== null,
+      reactivate: paths.reactivate !== null && signing !== null,
+    },
+    put: async ({ subscription_id, type, entity_ids, change_types, callback_url }, signal) => {
+      const payload = {
+        subscription_type: type,
+        ...(entity_ids === null ? {} : { entity_ids }),
+        change_types,
+        callback_url,
+      };
+      const outcome = await send('PUT', pathOf(paths.subscription, subscription_id), payload, signal);
+      return read(outcome, { callback_url, signing });
+    },
+    find: async (subscription_id, signal) => {
+      const path = pathOf(paths.subscription, subscription_id);
+      const call = (turn: AbortSignal) => http.get(path, {}, { ...limits, signal: turn });
+      const outcome = await limiter.run(call, signal, 'notification');
+      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410)) return { kind: 'missing' };
+      const found = read(outcome, { callback_url: null, signing });
+      // An answer without a word about the subscription would make it look right.
+      return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
+        ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says nothing about a subscription' }
+        : found;
+    },
+    reactivate: async (subscription_id, callback_url, signal) => {
+      const payload = callback_url === null ? {} : { callback_url };
+      const outcome = await send('POST', pathOf(paths.reactivate, subscription_id), payload, signal);
+      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410)) return { kind: 'missing' };
+      return read(outcome, { callback_url, signing });
+    },
+  };
+}
+
+const noKey: Outcome = {
+  kind: 'failed',
+  code: 'no-signing-key',
+  message: 'there is no key to sign with: set signing.key_file, or signing.body: json where the service takes that',
+};
+
+/** The service does not accept the token: by its status, or because it could not be decoded. */
+function isUnsigned(outcome: Outcome): boolean {
+  return outcome.kind === 'refused' && (outcome.status === 401 || outcome.code === 'payload_decode_error');
+}
+
+function read(
+  outcome: Outcome,
+  sent: { callback_url: string | null; signing: Signing | null },
+): Exclude<SubscriptionOutcome, { kind: 'missing' }> {
+  if (outcome.kind === 'refused') {
+    const advice = adviceOn(outcome, sent.signing);
+    const message = withoutAddress(outcome.message, sent.callback_url);
+    return { ...outcome, message: advice === null ? message : `${message}: ${advice}` };
+  }
+  if (outcome.kind !== 'answer') return outcome;
+  const answer = decode(outcome.text);
+  return answer === null
+    ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says success: false' }
+    : { kind: 'read', value: answer, sent_at: outcome.sent_at };
+}
+
+/** What to do about a refusal, where it is known. */
+function adviceOn({ status, code }: Extract<Outcome, { kind: 'refused' }>, signing: Signing | null): string | null {
+  if (code === 'payload_decode_error') {
+    return signing?.body === 'jwt'
+      ? `the service cannot verify what signing.key_file has signed; give it the public key ${signing.key.fingerprint} (the test environment has one of its own), or sign with the key that it knows`
+      : 'the service expects a signed token; set signing.body: jwt and signing.key_file';
+  }
+  if (status === 401) return 'the key of the service (service.api_key_file) is not accepted here';
+  if (status === 403) return 'this key may not manage subscriptions; ask the service for it';
+  return null;
+}
+
+/** The service may repeat the address, whole or in part, and nobody else may know it. */
+function withoutAddress(message: string, callback_url: string | null): string {
+  const token = callback_url?.split('/').at(-1) ?? '';
+  return token === '' ? message : message.replaceAll(token, '[address]');
+}
+
+/** Read defensively: the answer's shape is not specified, and a list of ids may hold text. Null: it says no. */
+function decode(body: string): SubscriptionAnswer | null {
+  let answer: unknown = null;
+  try {
+    answer = JSON.parse(body);
+  } catch {
+    // Not JSON: the status has said all.
+  }
+  if (!isMembers(answer)) return { type: null, entity_ids: null, change_types: null, callback_url: null, status: null };
+  if (answer.success === false) return null;
+  const subscription = [answer.subscription, answer.data].find(isMembers) ?? answer;
+  return {
+    type: text(subscription.subscription_type),
+    entity_ids: listOf(subscription, 'entity_ids', idOf),
+    change_types: listOf(subscription, 'change_types', text),
+    callback_url: text(subscription.callback_url),
+    status: statusOf(subscription.status),
+  };
+}
+
+function listOf<Item>(members: Members, name: string, item: (value: unknown) => Item | null): Item[] | null {
+  const list = members[name];
+  return Array.isArray(list) ? list.map(item).filter((value) => value !== null) : null;
+}
+
+function idOf(value: unknown): number | null {
+  return integer(typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
+}
+
+/** One lower-case word; whatever else it holds. */
+function statusOf(value: unknown): string | null {
+  const word = text(value)
+    ?.toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, ' ')
+    .trim()
+    .slice(0, 40);
+  return word === undefined || word === '' ? null : word;
+}
