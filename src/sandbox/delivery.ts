@@ -10,13 +10,16 @@ export interface Parcel {
   readonly waits: readonly number[];
 }
 
+/** What became of a parcel: answered with 200, given up, or the sandbox ended before. */
+export type Outcome = 'delivered' | 'failed' | 'ended';
+
 /** Posts, and posts again. */
 export interface Delivery extends AsyncDisposable {
   /**
    * Sends a parcel behind those that are in the same line, as far as first attempts go: who waits for another one is
-   * overtaken. Resolves when it was answered with 200 (true) or given up (false).
+   * overtaken.
    */
-  send(line: string, parcel: Parcel): Promise<boolean>;
+  send(line: string, parcel: Parcel): Promise<Outcome>;
   /** Does something after a time, unless the end comes first, and sees to it that the end waits for it. */
   after(ms: number, task: () => void | Promise<void>): void;
   /** Parcels that are being posted, or in line; not those that wait for another attempt. */
@@ -60,25 +63,33 @@ export function delivery(clock: Clock, timeout_ms: number): Delivery {
     });
   }
 
+  async function persist(line: string, parcel: Parcel): Promise<Outcome> {
+    let done = await firstAttempt(line, parcel);
+    for (const wait of parcel.waits) {
+      if (done) break;
+      await clock.sleep(wait, stop.signal);
+      done = await counted(post(parcel));
+    }
+    return done ? 'delivered' : 'failed';
+  }
+
+  /** The end waits for it, and what the end interrupts is no fault. */
+  function untilTheEnd<Result>(task: Promise<Result>): Promise<Result | 'ended'> {
+    const running = task
+      .catch((error: unknown): 'ended' => {
+        if (stop.signal.aborted) return 'ended';
+        throw error;
+      })
+      .finally(() => work.delete(running));
+    work.add(running);
+    return running;
+  }
+
   return {
-    send: async (line, parcel) => {
-      let done = await firstAttempt(line, parcel);
-      for (const wait of parcel.waits) {
-        if (done) break;
-        await clock.sleep(wait, stop.signal);
-        done = await counted(post(parcel));
-      }
-      return done;
-    },
+    send: (line, parcel) => untilTheEnd(persist(line, parcel)),
     after: (ms, task) => {
-      const running = (ms === 0 ? Promise.resolve() : clock.sleep(ms, stop.signal))
-        .then(task)
-        .catch((error: unknown) => {
-          // What the end interrupts is no fault.
-          if (!stop.signal.aborted) throw error;
-        })
-        .finally(() => work.delete(running));
-      work.add(running);
+      const wait = ms === 0 ? Promise.resolve() : clock.sleep(ms, stop.signal);
+      void untilTheEnd(wait.then(task));
     },
     inFlight: () => inFlight,
     [Symbol.asyncDispose]: async () => {

@@ -40,7 +40,7 @@ export interface Mutations {
   disable(product_id: number, closure?: Closure): void;
   /** Puts it back on sale; one that is on sale stays, and nothing is announced. */
   enable(product_id: number): void;
-  /** Changes a text, the tags, the variants … (edits.ts). */
+  /** Changes a text, the tags, the variants … (edits.ts). What it was already is not announced. */
   edit(product_id: number, edit: Edit): void;
 }
 
@@ -82,6 +82,7 @@ export function mutations(find: (product_id: number) => SandboxProduct | null, a
       const refused = refuseEdit(edit);
       if (refused !== null) throw new Error(refused);
       const changed = applyEdit(product, edit, shownOf(product));
+      if (JSON.stringify(changed.old_value) === JSON.stringify(changed.new_value)) return;
       announce(product, { change_type: 'product_details_update', field_name: edit.field, ...changed });
     },
   };

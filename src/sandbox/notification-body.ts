@@ -34,13 +34,17 @@ function printChange(change: ProductChange, name: ReasonName): object {
 export type LegacyChangeType = 'checkout' | 'closure' | 'content';
 
 /** The older system's body: one product, and no word on the direction but the reason (service-facts.md section 8). */
-export function legacyBody(product: SandboxProduct, change_types: readonly LegacyChangeType[]): string {
+export function legacyBody(
+  { id, reason, reopen, alternative }: SandboxProduct,
+  change_types: readonly LegacyChangeType[],
+): string {
+  const closes = change_types.some((each) => each !== 'content');
   return JSON.stringify({
-    product_id: product.id,
+    product_id: id,
     change_types,
-    reason: product.reason,
-    reopening_date: product.reopen,
-    alternative_product_id: product.alternative,
+    reason: closes ? reason : null,
+    reopening_date: closes ? reopen : null,
+    alternative_product_id: closes ? alternative : null,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { SandboxProduct } from './catalogue.ts';
-import { delivery } from './delivery.ts';
+import { delivery, type Outcome } from './delivery.ts';
 import { type Held, holding } from './holding.ts';
 import type { ProductChange } from './mutations.ts';
 import {
@@ -48,8 +48,8 @@ export interface Notifier extends AsyncDisposable {
   /** POSTs under way. */
   inFlight(): number;
   setTroubles(troubles: Partial<Troubles>): void;
-  /** Posts in the words of the older system, at once. Resolves when it is answered or given up: true where with 200. */
-  sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<boolean>;
+  /** Posts in the words of the older system, at once, and tries again as often. */
+  sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<Outcome>;
 }
 
 const minute = 60_000;
@@ -90,7 +90,7 @@ export function notifier(
     if (legacy_callback_url === null) return;
     for (const { product, changes } of ripe) {
       const types = legacyTypes([...changes.values()].map(({ change }) => change));
-      deliveries.after(0, async () => void (await sendLegacy(product, types, legacy_callback_url)));
+      void sendLegacy(product, types, legacy_callback_url);
     }
   }
 
@@ -122,7 +122,7 @@ export function notifier(
   async function deliver(subscription: Subscription, body: string): Promise<void> {
     const { counts, subscription_id } = subscription;
     const waits = subscriptions.status(subscription) === 'active' ? retry_ms : [];
-    const done = await deliveries.send(`subscription ${subscription_id}`, {
+    const outcome = await deliveries.send(`subscription ${subscription_id}`, {
       body,
       waits,
       // The one that the subscription has by now.
@@ -132,16 +132,17 @@ export function notifier(
         return subscription.request.callback_url;
       },
     });
+    if (outcome === 'ended') return;
     counts.pending -= 1;
-    counts[done ? 'delivered' : 'failed'] += 1;
-    if (!done) subscriptions.degrade(subscription);
+    counts[outcome] += 1;
+    if (outcome === 'failed') subscriptions.degrade(subscription);
   }
 
   function sendLegacy(
     product: SandboxProduct,
     change_types: readonly LegacyChangeType[],
     url: string,
-  ): Promise<boolean> {
+  ): Promise<Outcome> {
     return deliveries.send('legacy', { body: legacyBody(product, change_types), waits: retry_ms, target: () => url });
   }
 

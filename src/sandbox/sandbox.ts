@@ -6,6 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type SandboxProduct } from './catalogue.ts';
 import { type ChangeRates, calendarChanges } from './changes.ts';
+import type { Outcome } from './delivery.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
 import { readPublicKey } from './jwt.ts';
 import type { LegacyChangeType } from './notification-body.ts';
@@ -91,11 +92,8 @@ export interface Sandbox extends AsyncDisposable {
   /** A subscription that goes on saying active, and of which nothing arrives any more; or sends again. */
   setSending(subscription_id: string, sending: 'all' | 'none'): void;
   setTroubles(troubles: Partial<Troubles>): void;
-  /**
-   * Sends in the words of the older system, at once, to `legacy_callback_url` or another address. Resolves when it is
-   * answered with 200 (true) or given up.
-   */
-  sendLegacy(product_id: number, change_types: readonly LegacyChangeType[], callback_url?: string): Promise<boolean>;
+  /** Sends in the words of the older system, at once, to `legacy_callback_url` or another address. */
+  sendLegacy(product_id: number, change_types: readonly LegacyChangeType[], callback_url?: string): Promise<Outcome>;
   products(): readonly SandboxProduct[];
   state(product_id: number, question: StateQuestion): ProductState | null;
 }

@@ -11,6 +11,8 @@ export interface EndpointOptions {
   readonly reactivate?: 'on' | 'off';
   /** With a key: whether a body that is not signed is taken all the same. */
   readonly plain_json?: 'taken' | 'refused';
+  /** More ids in one subscription are refused; any number unless it is given. */
+  readonly most_entity_ids?: number;
   /** How far the clocks of partner and service may be apart, where a token says when it was made. */
   readonly token_tolerance_ms?: number;
 }
@@ -40,7 +42,13 @@ export function subscriptionEndpoints(
     clock,
     changes,
   }: { subscriptions: Subscriptions; key: KeyObject | null; clock: Clock; changes: () => number },
-  { get_subscription = 'on', reactivate = 'on', plain_json = 'refused', token_tolerance_ms = 60_000 }: EndpointOptions,
+  {
+    get_subscription = 'on',
+    reactivate = 'on',
+    plain_json = 'refused',
+    token_tolerance_ms = 60_000,
+    most_entity_ids = Number.POSITIVE_INFINITY,
+  }: EndpointOptions,
 ): SubscriptionEndpoints {
   function open(body: string): Opened {
     const signed = key !== null && !(plain_json === 'taken' && body.trimStart().startsWith('{'));
@@ -59,6 +67,8 @@ export function subscriptionEndpoints(
     if ('refused' in opened) return only(error(400, 'payload_decode_error', opened.refused));
     const read = readRequest(opened.payload as Record<string, unknown>);
     if ('field_errors' in read) return only(invalid(read.field_errors));
+    if ((read.request.entity_ids?.length ?? 0) > most_entity_ids)
+      return only(invalid({ entity_ids: `At most ${most_entity_ids} ids.` }));
     const known = subscriptions.find(id);
     const updates = known !== null && subscriptions.status(known) !== 'cancelled';
     const status = subscriptions.statusAfterPut(id);

@@ -117,7 +117,9 @@ describe('changes of a product', () => {
     s.sandbox.world.disable(id);
     s.sandbox.world.enable(id);
     s.sandbox.world.disable(id);
+    // It is so already: nothing to announce.
     s.sandbox.world.disable(id);
+    s.sandbox.world.edit(id, { field: 'title', value: s.products[0]?.title });
     await s.pass(5 * minute);
     const types = s.callback.received[0]?.body.products[0]?.changes.map(({ change_type }) => change_type);
     expect(types).toEqual(['checkout_enabled', 'checkout_disabled']);
@@ -401,9 +403,14 @@ describe('the older system', () => {
     await using s = await scene({}, [500]);
     const sent = s.sandbox.sendLegacy(s.ids[0] ?? 0, ['closure'], s.callback.url);
     await s.pass(minute);
-    expect(await sent).toBe(true);
+    expect(await sent).toBe('delivered');
     expect(s.times()).toEqual([0, 20]);
     expect(body(s, 1)).toMatchObject({ product_id: s.ids[0], change_types: ['closure'] });
     expect(() => s.sandbox.sendLegacy(s.ids[0] ?? 0, ['closure'])).toThrow('no address');
+    s.callback.answers.push(500);
+    const interrupted = s.sandbox.sendLegacy(s.ids[0] ?? 0, ['content'], s.callback.url);
+    await s.pass(second);
+    await s.sandbox[Symbol.asyncDispose]();
+    expect(await interrupted).toBe('ended');
   });
 });

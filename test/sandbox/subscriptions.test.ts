@@ -82,6 +82,14 @@ describe('a subscription', () => {
     expect(sandbox.subscriptions()).toEqual([]);
   });
 
+  it('with more ids than the service takes is refused', async () => {
+    await using sandbox = await start({ most_entity_ids: 2 });
+    expect((await ask(sandbox, 'PUT', 's', { ...wanted, entity_ids: [1, 2] })).status).toBe(201);
+    expect((await ask(sandbox, 'PUT', 's', { ...wanted, entity_ids: [1, 2, 3] })).json).toMatchObject({
+      field_errors: { entity_ids: 'At most 2 ids.' },
+    });
+  });
+
   it('needs the key that reads need', async () => {
     await using sandbox = await start({ key: 'k' });
     expect(await ask(sandbox, 'PUT', 's', wanted)).toMatchObject({ status: 401, json: { error: 'unauthorized' } });
