@@ -26,6 +26,7 @@ export function policyOf(config: Config): Policy {
       config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
     removals: config.removals,
     ceiling: budget.requests_per_second,
+    notifications: service.profile.notifications,
     excluded: new Set(service.select.exclude_product_ids),
     included: service.select.include_product_ids,
   };
@@ -58,6 +59,14 @@ function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category
         cadence.dynamic_pricing.checkout_information,
         resources.checkout_information ?? Number.POSITIVE_INFINITY,
       ),
+    },
+    // Nor does a subscription loosen what a category asks for.
+    covered: {
+      checkout_information: Math.min(
+        cadence.covered.checkout_information,
+        resources.checkout_information ?? Number.POSITIVE_INFINITY,
+      ),
+      variants: Math.min(cadence.covered.variants, resources.variants ?? Number.POSITIVE_INFINITY),
     },
     availability: {
       horizon: horizon ?? cadence.availability.horizon,

@@ -20,8 +20,9 @@ CREATE TABLE subscription (
   failure TEXT,                     -- of the last one: refused or failed, code and words
   not_before INTEGER,               -- no attempt before this instant
   last_delivery_at INTEGER,
-  announced INTEGER NOT NULL DEFAULT 0,     -- of the changes that polls found and it should have announced, those it did
-  announceable INTEGER NOT NULL DEFAULT 0
+  announced REAL NOT NULL DEFAULT 0,        -- of the changes that reads found and it should have announced, those it did: the newest count most
+  announceable REAL NOT NULL DEFAULT 0,
+  trusted INTEGER NOT NULL DEFAULT 1 CHECK (trusted IN (0, 1))  -- whether what it covers is read less often
 ) STRICT;
 
 -- The mirrored products that it covers; none for products_i_sell, whose list only the service knows.

@@ -27,6 +27,10 @@ function answerWithin(fallback: string) {
   return duration(fallback, { min: '1ms', max: '10m' });
 }
 
+function answerTime(fallback: string) {
+  return duration(fallback, { min: '1m', max: '7d' });
+}
+
 const parameters = {
   page: token().default('page'),
   page_size: token().default('page_size'),
@@ -69,6 +73,10 @@ const profile = section({
   entities_per_subscription: whole(1000, 1, 100_000).describe(
     'A longer list is split into several subscriptions; the limit is not known.',
   ),
+  notifications: section({
+    hold: answerTime('15m').describe('How long one is held, so that many changes make one.'),
+    retries: answerTime('15m').describe('For how long one that was not answered is sent again.'),
+  }).describe('How late a notification may come.'),
   throttle_statuses: statuses([429, 503]).describe('Answers that mean "less, please".'),
   burst_statuses: statuses([403]).describe(
     "Throttling when several come together, a record's own failure when single.",

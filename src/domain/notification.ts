@@ -4,9 +4,6 @@
  * (design 4.5). Unknown values are data, not errors.
  */
 
-/** The three that a subscription may ask for. */
-export const changeTypes = ['checkout_disabled', 'checkout_enabled', 'product_details_update'] as const;
-
 /** Why a product went off sale, in the service's words: each at most 500 characters, null where not said. */
 export interface Closure {
   readonly reason: string | null;

@@ -13,10 +13,11 @@ import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type ProductTables, productTables } from './products.ts';
-import { type Promised, writePromises } from './promises.ts';
+import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
 import { type RemovalTable, removalTable } from './removals.ts';
 import { type SubscriptionTable, subscriptionTable } from './subscriptions.ts';
+import { type TrustTable, trustTable } from './trust.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { type WalkTable, walkTable } from './walks.ts';
 import { writeZones } from './zones.ts';
@@ -41,6 +42,7 @@ export interface MirrorOptions {
 export interface Mirror extends Disposable {
   readonly path: string;
   readonly products: ProductTables;
+  readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
   readonly contexts: AvailabilityContextTable;
@@ -58,6 +60,8 @@ export interface Mirror extends Disposable {
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
+  /** After a change of what covers a product: its `stale_at` with the cadence. */
+  moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
@@ -134,6 +138,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     path,
     products: productTables(db, changes, closures),
     closures,
+    trust: trustTable(db),
     availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
@@ -149,6 +154,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     subscriptions: subscriptionTable(db),
     transaction: (work) => db.transaction(work).immediate(),
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
+    moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');

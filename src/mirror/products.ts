@@ -12,7 +12,7 @@ import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
 /** Without what is computed, and what is no part of a read. */
-type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at'>;
+type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at' | 'covered'>;
 type Text = Tables['product_text'];
 
 /** Which read an entry comes from, and what it may say: see `Editions`. */
@@ -36,7 +36,13 @@ export interface StoredProduct {
   readonly is: SaleStatus;
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;
+  /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */
+  readonly fields: readonly string[];
+  readonly before_at: number | null;
 }
+
+type TextChange = Pick<StoredProduct, 'fields' | 'before_at'> & { readonly changed: boolean };
+const noTextChange: TextChange = { changed: false, fields: [], before_at: null };
 
 /** What the engine needs to know of a product before it asks for anything else. */
 export interface KnownProduct {
@@ -44,6 +50,8 @@ export interface KnownProduct {
   readonly timezone: string | null;
   readonly sale_status: SaleStatus;
   readonly has_dynamic_pricing: boolean;
+  /** A working, trusted subscription announces its changes. */
+  readonly covered: boolean;
   readonly expected_reopening: string | null;
   readonly category: string | null;
   /** Tickets sold, as counted at `sold_at` (see `soldBy`). */
@@ -112,8 +120,11 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const tagIds = db.prepare<[number], number>('SELECT tag_id FROM product_tag WHERE product_id = ?').pluck();
   const dropTags = db.prepare<[number]>('DELETE FROM product_tag WHERE product_id = ?');
   const addTag = db.prepare<[number, number]>('INSERT INTO product_tag (product_id, tag_id) VALUES (?, ?)');
-  const known = db.prepare<[number], Omit<KnownProduct, 'has_dynamic_pricing'> & { has_dynamic_pricing: number }>(
-    `SELECT product_id, timezone, sale_status, expected_reopening, category, sold, sold_at,
+  const known = db.prepare<
+    [number],
+    Omit<KnownProduct, 'has_dynamic_pricing' | 'covered'> & { has_dynamic_pricing: number; covered: number }
+  >(
+    `SELECT product_id, timezone, sale_status, expected_reopening, category, sold, sold_at, covered,
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
      FROM product p WHERE product_id = ?`,
   );
@@ -140,12 +151,12 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const images = imageTable(db, changes);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
-  function storeProduct(entry: ProductEntry, read: ProductRead): StoredProduct {
+  function storeProduct(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is'> {
     const { sent_at, now } = read;
     const row = productRow.get(entry.product_id);
     // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
-      return { outcome: 'late', was: row.sale_status, is: row.sale_status, detail_doubted: false };
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
     const next: Product = {
@@ -171,7 +182,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
           : imagesChanged || row.sale_status !== sale_status
             ? 'changed'
             : 'unchanged';
-    return { outcome, was: row?.sale_status ?? null, is: sale_status, detail_doubted: false };
+    return { outcome, was: row?.sale_status ?? null, is: sale_status };
   }
 
   function tellStatus(row: Product | undefined, next: Product, { title }: ProductEntry, read: ProductRead): void {
@@ -211,20 +222,22 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   }
 
   /** What differs in the document that readers see; what the detail brings for the first time is no change. */
-  function tellFields(row: Text, next: Text, read: ProductRead): void {
+  function tellFields(row: Text, next: Text, read: ProductRead): readonly string[] {
     const [before, after] = [row, next].map(shownDocument);
-    if (before == null || after == null) return;
+    if (before == null || after == null) return [];
     const fields = changedFields(before, after);
     const { product_id, language } = next;
     if (fields.length > 0) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
+    return fields;
   }
 
   /** List entry and detail stand apart: what one of them leaves empty never clears what the other one brought. */
-  function storeText(entry: ProductEntry, read: ProductRead): boolean {
+  function storeText(entry: ProductEntry, read: ProductRead): TextChange {
     const { source, language, sent_at, now, stale_at } = read;
     const { product_id, document } = entry;
     const row = textRow.get(product_id, language) ?? emptyText(product_id, language, sent_at);
-    if (!mayReplace(row[`${source}_read_at`], sent_at, now)) return false;
+    const before_at = row[`${source}_read_at`];
+    if (!mayReplace(before_at, sent_at, now)) return noTextChange;
     const digest = hash('sha256', document, 'base64url');
     const changed = digest !== row[`${source}_hash`];
     const newest = mayReplace(row.checked_at, sent_at, now);
@@ -240,9 +253,9 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
       changed_at: changed ? sent_at : row.changed_at,
     }; // biome-ignore format: one row
     if (changed) next.merged_document = mergedDocument(next);
-    if (changed && row[`${source}_document`] !== null) tellFields(row, next, read);
+    const fields = changed && row[`${source}_document`] !== null ? tellFields(row, next, read) : [];
     putText.run(next);
-    return changed;
+    return { changed, fields, before_at };
   }
 
   function storePrice({ product_id, from_price }: ProductEntry, read: ProductRead): boolean {
@@ -259,29 +272,27 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
     const { source, language, currency, primary } = read;
     const row = productRow.get(entry.product_id);
+    const kept = { was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status };
     if (language !== primary.language && row === undefined)
-      return { outcome: 'late', was: null, is: entry.sale_status, detail_doubted: false };
-    const status: StoredProduct =
+      return { outcome: 'late', ...kept, detail_doubted: false, fields: [], before_at: null };
+    const status =
       language === primary.language && currency === primary.currency
         ? storeProduct(entry, read)
-        : {
-            outcome: 'unchanged',
-            was: row?.sale_status ?? null,
-            is: row?.sale_status ?? entry.sale_status,
-            detail_doubted: false,
-          };
+        : { outcome: 'unchanged' as const, ...kept };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
-    const text = currency === primary.currency && storeText(entry, read);
+    const text = currency === primary.currency ? storeText(entry, read) : noTextChange;
     const price = language === primary.language && storePrice(entry, read);
-    const outcome = status.outcome === 'unchanged' && (text || price) ? 'changed' : status.outcome;
-    return { ...status, outcome, detail_doubted: text && source === 'list' };
+    const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
+    const { fields, before_at } = text;
+    return { ...status, outcome, detail_doubted: text.changed && source === 'list', fields, before_at };
   }
 
   return {
     store,
     find: (product_id) => {
       const row = known.get(product_id);
-      return row === undefined ? null : { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1 };
+      if (row === undefined) return null;
+      return { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1, covered: row.covered === 1 };
     },
     isVisible: (product_id) => {
       const row = productRow.get(product_id);

@@ -11,6 +11,8 @@ export interface StaleAfter {
   readonly product_detail: number;
   readonly images: number;
   readonly dynamic_pricing: { readonly products: number; readonly checkout_information: number };
+  /** Of products that a working, trusted subscription covers. */
+  readonly covered: { readonly checkout_information: number; readonly variants: number };
   readonly availability: Tiers;
 }
 
@@ -40,14 +42,30 @@ export function writePromises(db: Database, { cadence, categories, of }: Promise
   for (const [table, own] of [
     ['product_text', cadence.products],
     ['experience', cadence.experiences],
-    ['variant', cadence.variants],
   ] as const) {
     db.prepare<[number]>(`UPDATE ${table} SET stale_at = checked_at + ?`).run(own);
   }
-  db.prepare<[number, number]>(
-    'UPDATE checkout_information_read SET stale_at = checked_at + CASE WHEN has_dynamic_pricing = 1 THEN ? ELSE ? END',
-  ).run(cadence.dynamic_pricing.checkout_information, cadence.checkout_information);
+  moveStaleAt(db, cadence, null);
   return true;
+}
+
+/** Moves `stale_at` of checkout information and variants with their cadence, of one product or (null) of all. */
+export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: number | null): void {
+  const { dynamic_pricing, covered, checkout_information, variants } = cadence;
+  const isCovered = (table: string) => `(SELECT covered FROM product p WHERE p.product_id = ${table}.product_id)`;
+  db.prepare(
+    `UPDATE checkout_information_read SET stale_at = checked_at + CASE WHEN has_dynamic_pricing = 1 THEN @dynamic
+       WHEN ${isCovered('checkout_information_read')} THEN @covered ELSE @own END WHERE @product_id IS NULL OR product_id = @product_id`,
+  ).run({
+    dynamic: dynamic_pricing.checkout_information,
+    covered: covered.checkout_information,
+    own: checkout_information,
+    product_id,
+  });
+  db.prepare(
+    `UPDATE variant SET stale_at = checked_at + CASE WHEN ${isCovered('variant')} THEN @covered ELSE @own END
+     WHERE @product_id IS NULL OR product_id = @product_id`,
+  ).run({ covered: covered.variants, own: variants, product_id });
 }
 
 /** Beyond every window: a category's horizon may be longer than that of everything. */

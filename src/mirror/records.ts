@@ -89,6 +89,7 @@ export interface WaitingRecord extends RecordKey {
   readonly fetched_at: number;
   readonly category: string | null;
   readonly dynamic: 0 | 1;
+  readonly covered: 0 | 1;
 }
 
 /** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
@@ -240,7 +241,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const waitingRows = (where: string) =>
-    `SELECT r.resource, r.product_id, r.edition, r.part, r.fetched_at, p.category,
+    `SELECT r.resource, r.product_id, r.edition, r.part, r.fetched_at, p.category, COALESCE(p.covered, 0) AS covered,
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = r.product_id AND c.has_dynamic_pricing = 1) AS dynamic
      FROM record r
      LEFT JOIN product p ON p.product_id = r.product_id

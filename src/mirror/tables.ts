@@ -47,6 +47,7 @@ export interface Tables {
     category: string | null;
     sold: number;
     sold_at: number | null;
+    covered: Bit;
     sellable: Bit;
   };
   product_text: {
@@ -216,7 +217,7 @@ export interface Tables {
     outcome: HoldOutcome | null;
   };
   alarm: {
-    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed' | SubscriptionAlarm;
+    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed' | 'subscription-silent' | SubscriptionAlarm;
     raised_at: number;
     seen_at: number;
     products: number;
@@ -244,8 +245,20 @@ export interface Tables {
     last_delivery_at: number | null;
     announced: number;
     announceable: number;
+    trusted: Bit;
   };
-  subscription_product: { subscription_id: string; product_id: number };
+  subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
+  notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
+  expected_notice: { product_id: number; change_type: string; since_at: number; found_at: number };
+  gap: {
+    gap_id: number;
+    subscription_id: string | null;
+    from_at: number;
+    to_at: number | null;
+    healed_to: number;
+    products: number;
+    closed_at: number | null;
+  };
   budget: {
     budget_id: 1;
     state: string | null;

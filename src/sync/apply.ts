@@ -3,6 +3,7 @@ import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../domain/closu
 import { decodeNotification, type Notification, type ProductNotice } from '../domain/notification.ts';
 import type { DueReason } from '../domain/record.ts';
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import type { ChangeType } from '../domain/subscription.ts';
 import type { Ports } from './ports.ts';
 
 /** A delivery as the inbox has it. */
@@ -86,12 +87,27 @@ function applyNotices(ports: ApplyPorts, delivery: StoredDelivery, notices: read
   const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
   for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
+  for (const notice of known) noteNotice(ports, delivery, notice);
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closed = idsOf(known.filter(({ closure }) => closure !== null));
   if (closed.length > 0) confirm(ports, closed);
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
   if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
   return notices.length - known.length;
+}
+
+/** Who told what of a product, and when: how far a subscription is trusted depends on it. */
+function noteNotice(
+  { mirror }: ApplyPorts,
+  { subscription_id, received_at }: StoredDelivery,
+  { product_id, closure, enabled, updated }: ProductNotice,
+): void {
+  const types: ChangeType[] = [
+    ...(closure === null ? [] : (['checkout_disabled'] as const)),
+    ...(enabled ? (['checkout_enabled'] as const) : []),
+    ...(updated ? (['product_details_update'] as const) : []),
+  ];
+  for (const change_type of types) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
 }
 
 /** A known product goes off sale at once, unless too many did without a read that says so. */

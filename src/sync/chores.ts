@@ -3,9 +3,11 @@ import { futureToleranceMs } from '../domain/record.ts';
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
 import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
+import { healGaps, mindCoverage } from './coverage.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
 import { recoverFromClock } from './reschedule.ts';
+import { judgeNotices } from './trust.ts';
 import { areVanished } from './vanished-images.ts';
 
 const dayMs = 86_400_000;
@@ -24,6 +26,9 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   mindClock(ports);
   mindClosures(ports);
   pressImages(ports);
+  judgeNotices(ports);
+  await mindCoverage(ports, signal);
+  healGaps(ports);
   await findPrice(ports, signal);
 }
 

@@ -88,7 +88,7 @@ export function explainProduct(
     const window =
       record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
     return {
-      ...explainRecord(record, cadenceOf(own, record, known.has_dynamic_pricing ? 'dynamic' : 'steady')),
+      ...explainRecord(record, cadenceOf(own, record, known)),
       from: window === undefined ? null : addDays(today, window.first_day),
       to: window === undefined ? null : addDays(today, window.last_day),
     };

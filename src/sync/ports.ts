@@ -33,6 +33,8 @@ export interface Policy extends ProductPolicy {
   readonly removals: RemovalLimits;
   /** The ceiling, in calls a second. */
   readonly ceiling: number;
+  /** How long the service holds a notification, and how long it tries again, at most; milliseconds. */
+  readonly notifications: { readonly hold: number; readonly retries: number };
   /** Products that the list brings and the configuration leaves out. */
   readonly excluded: ReadonlySet<number>;
   /** Products that are mirrored although the list's filter may leave them out. */

@@ -57,7 +57,7 @@ function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: Ad
   return {
     volatility: believed(record),
     weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
-    cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, 'steady')),
+    cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, null)),
     floor: policy.adaptive?.floor ?? 0,
   };
 }

@@ -18,7 +18,8 @@ export async function refreshCheckoutInformation(
   return mirror.transaction(() => {
     const known = mirror.products.find(product_id);
     const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
-    const cadence = cadenceOf(policy.of(known?.category ?? null), record, dynamic ? 'dynamic' : 'steady');
+    const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
+    const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
     const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
     const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);

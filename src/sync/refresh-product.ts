@@ -7,6 +7,7 @@ import { assignCategory } from './categories.ts';
 import type { SyncPorts } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
+import { expectNotices } from './trust.ts';
 import { holdOwnImages } from './vanished-images.ts';
 
 /** The single-product read, which brings what the list leaves out (its `description` is null). */
@@ -34,12 +35,8 @@ export async function refreshProductDetail(
       stale_at: sent_at + productCadence(policy, known),
       reason: record.due_reason,
     });
-    afterStore(ports, { product_id, language }, stored);
-    const cadence = cadenceOf(
-      policy.of(known?.category ?? null),
-      record,
-      known?.has_dynamic_pricing ? 'dynamic' : 'steady',
-    );
+    afterStore(ports, { product_id, language, sent_at }, stored);
+    const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
     const primary = language === policy.extent.languages[0];
     const reopening =
       primary && stored.is === 'disabled'
@@ -65,10 +62,12 @@ function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, 
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
 export function afterStore(
   ports: SyncPorts,
-  { product_id, language }: { product_id: number; language: string },
-  { outcome, was, is, detail_doubted }: StoredProduct,
+  { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
+  stored: StoredProduct,
 ): void {
   const { mirror, clock, policy } = ports;
+  const { outcome, was, is, detail_doubted } = stored;
+  if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
   const product_ids = [product_id];
   if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
   const { extent } = policy.of(mirror.products.find(product_id)?.category ?? null);

@@ -1,5 +1,6 @@
 import type { RecordFacts } from '../domain/record.ts';
 import type { SyncPorts } from './ports.ts';
+import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** All active variants of a product: the read that decides which there are. */
@@ -9,8 +10,8 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
   const { sent_at, hash } = reading;
-  const { cadence: own } = policy.of(mirror.products.find(product_id)?.category ?? null);
-  const cadence = own.variants;
+  const known = mirror.products.find(product_id);
+  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
   const read = {
     source: 'variants' as const,
     product_id,

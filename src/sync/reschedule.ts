@@ -1,5 +1,6 @@
 import { dueAfterNewCadence } from '../domain/cadence.ts';
 import { futureToleranceMs, type RecordKey } from '../domain/record.ts';
+import type { KnownProduct } from '../mirror/products.ts';
 import type { Ports, ProductPolicy } from './ports.ts';
 
 /** Plans anew what waits for its cadence, after a change of it: of one product, or (null) of all. */
@@ -8,7 +9,10 @@ export function reschedule(
   product_id: number | null,
 ): void {
   for (const record of mirror.records.waiting(product_id)) {
-    const every = cadenceOf(policy.of(record.category), record, record.dynamic === 1 ? 'dynamic' : 'steady');
+    const every = cadenceOf(policy.of(record.category), record, {
+      has_dynamic_pricing: record.dynamic === 1,
+      covered: record.covered === 1,
+    });
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
     mirror.records.reschedule(record, due, record.fetched_at + every);
   }
@@ -28,16 +32,22 @@ export function recoverFromClock({ mirror, clock }: Pick<Ports, 'mirror' | 'cloc
   return wrong.length;
 }
 
-/** The cadence of a record of a product with dynamic or with steady prices. */
+/** What a product's cadences depend on, beside its category. */
+export type Standing = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
+
+/** The cadence of a record of such a product; null: nothing is known of it yet. */
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
-  prices: 'dynamic' | 'steady',
+  standing: Standing | null,
 ): number {
-  if (prices === 'dynamic' && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
+  const dynamic = standing?.has_dynamic_pricing === true;
+  if (dynamic && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
   // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.
-  if (prices === 'dynamic' && resource === 'product_detail')
+  if (dynamic && resource === 'product_detail')
     return Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
+  if (standing?.covered === true && (resource === 'checkout_information' || resource === 'variants'))
+    return Math.max(cadence.covered[resource], cadence[resource]);
   if (resource !== 'availability') return cadence[resource];
   return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
 }

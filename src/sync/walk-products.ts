@@ -61,7 +61,7 @@ function storeEntries(
       stale_at: sent_at + productCadence(policy, known),
       reason,
     });
-    afterStore(ports, { product_id: entry.product_id, language }, stored);
+    afterStore(ports, { product_id: entry.product_id, language, sent_at }, stored);
     changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
   }
   if (zones.size > 0) mirror.writeZones(clock.now());

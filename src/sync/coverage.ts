@@ -1,0 +1,80 @@
+import { setImmediate } from 'node:timers/promises';
+import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import type { Ports } from './ports.ts';
+import { reschedule } from './reschedule.ts';
+
+type CoveragePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
+
+/** So many products are planned anew between two turns of the event loop. */
+const slice = 200;
+/** What a gap asks for takes no more than this share of the ceiling. */
+const healingShare = 0.3;
+
+/**
+ * Once a minute: which products a working, trusted subscription covers. One that is covered no more is read as often as
+ * any other from now on; one that is covered now keeps its next read, and has longer from that one on.
+ */
+export async function mindCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, log } = ports;
+  const moved = mirror.transaction(() => mirror.trust.cover(clock.now()));
+  const lost = moved.filter(({ covered }) => covered === 0);
+  if (moved.length > 0) log.info({ covered: moved.length - lost.length, lost: lost.length }, 'coverage changed');
+  for (let from = 0; from < lost.length && !signal.aborted; from += slice) {
+    mirror.transaction(() => {
+      for (const { product_id } of lost.slice(from, from + slice)) {
+        reschedule(ports, product_id);
+        mirror.moveStaleAt(ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence, product_id);
+      }
+    });
+    await setImmediate();
+  }
+}
+
+/** The receiver was away from `last` until now: longer than the service repeats itself is a gap. `last` null: it never was there. */
+export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last: number | null): void {
+  const now = clock.now();
+  if (last === null || now - last <= policy.notifications.retries) return;
+  mirror.transaction(() => {
+    mirror.trust.openGap(null, last);
+    mirror.trust.endGap(null, now);
+  });
+  log.warn({ minutes: Math.round((now - last) / 60_000) }, 'nothing could be received: what is covered is read again');
+}
+
+/** Once a minute: gaps of subscriptions begin and end, and what one concerns is made due, as much as the budget has room for. */
+export function healGaps(ports: CoveragePorts): void {
+  const { mirror, clock, log } = ports;
+  const now = clock.now();
+  mirror.transaction(() => {
+    for (const { subscription_id, since } of mirror.trust.broken())
+      mirror.trust.openGap(subscription_id, Math.min(since, now));
+    for (const subscription_id of mirror.trust.mended()) mirror.trust.endGap(subscription_id, now);
+    const gap = mirror.trust.toHeal();
+    if (gap === null) return;
+    const product_ids = mirror.trust.concerned(gap, productsAMinute(ports));
+    const last = product_ids.at(-1);
+    if (last !== undefined) {
+      makeDue(ports, product_ids);
+      mirror.trust.healed(gap.gap_id, last, product_ids.length);
+      return;
+    }
+    if (mirror.trust.waiting() > 0) return;
+    mirror.trust.closeGap(gap.gap_id, now);
+    const { subscription_id, from_at, to_at, products } = gap;
+    log.info({ subscription_id, from_at, to_at, products }, 'gap closed: everything it concerns was read');
+  });
+}
+
+/** Texts, checkout information and variants: availability is not announced, and has cadences of its own. */
+function makeDue({ mirror, policy, clock }: CoveragePorts, product_ids: readonly number[]): void {
+  const { extent } = policy;
+  const kinds = productKinds(extent).filter(({ resource }) => resource !== 'availability');
+  mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'gap-healing');
+  if (extent.resources.has('product_detail')) return;
+  mirror.records.bringForward({ kinds: [walkKinds(extent).primary], product_ids: [0] }, clock.now(), 'gap-healing');
+}
+
+function productsAMinute({ policy }: CoveragePorts): number {
+  const reads = productKinds(policy.extent).filter(({ resource }) => resource !== 'availability').length;
+  return Math.max(1, Math.floor((policy.ceiling * 60 * healingShare) / Math.max(1, reads)));
+}

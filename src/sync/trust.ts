@@ -1,0 +1,66 @@
+import { afterChange, announceable, isTrusted, judgedAt } from '../domain/trust.ts';
+import type { StoredProduct } from '../mirror/products.ts';
+import type { ExpectedNotice } from '../mirror/trust.ts';
+import type { Ports } from './ports.ts';
+
+type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
+
+/**
+ * A read found what a subscription should have announced: whether it did is judged when every notification has had its
+ * time. Inside the caller's transaction.
+ */
+export function expectNotices(
+  { mirror }: Pick<Ports, 'mirror'>,
+  { product_id, sent_at }: { product_id: number; sent_at: number },
+  { was, is, fields, before_at }: StoredProduct,
+): void {
+  if (before_at === null) return;
+  for (const change_type of announceable(was, is, fields))
+    mirror.trust.expect({ product_id, change_type, since_at: before_at, found_at: sent_at });
+}
+
+/** Once a minute: who announced what reads have found, and who did not (design 4.7). */
+export function judgeNotices(ports: TrustPorts): void {
+  const { mirror, clock, policy } = ports;
+  const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
+  mirror.transaction(() => {
+    for (const expected of mirror.trust.ripe(latest)) {
+      mirror.trust.forget(expected);
+      judge(ports, expected);
+    }
+    tell(ports);
+  });
+}
+
+function judge({ mirror, policy, log }: TrustPorts, expected: ExpectedNotice): void {
+  const { product_id, change_type, since_at } = expected;
+  const until = judgedAt(expected, policy.notifications);
+  // What could not be received, nobody can be blamed for.
+  if (mirror.trust.wasGap(since_at, until)) return;
+  for (const announcer of mirror.trust.announcers(expected)) {
+    const { subscription_id, received_at } = announcer;
+    const announced = received_at !== null && received_at >= since_at && received_at <= until;
+    const trust = afterChange(announcer, announced ? 'announced' : 'missed');
+    const trusted = isTrusted(trust, announcer.trusted === 1);
+    mirror.trust.trust(subscription_id, trust, trusted ? 1 : 0);
+    if (!announced) log.info({ subscription_id, product_id, change_type }, 'a change was not announced');
+    if (trusted !== (announcer.trusted === 1))
+      log.warn({ subscription_id, trusted }, trusted ? 'subscription trusted again' : 'subscription not trusted');
+  }
+}
+
+/** The alarm about subscriptions that do not say what they should: as long as there are any. */
+function tell({ mirror, clock, log }: TrustPorts): void {
+  const silent = mirror.trust.distrusted();
+  if (silent.length === 0) {
+    mirror.removals.calm('subscription-silent');
+    return;
+  }
+  const products = silent.reduce((sum, each) => sum + each.products, 0);
+  const now = clock.now();
+  if (mirror.removals.raise({ kind: 'subscription-silent', at: now, started_at: now, products }) === 'new')
+    log.error(
+      { silent },
+      'a subscription does not announce what changes: its products are read as if it were not there',
+    );
+}
