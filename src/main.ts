@@ -41,6 +41,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'products that the list no longer shows, and what is held',
     load: async (io) => (await import('./commands/removals.ts')).removalsCommand(io),
   },
+  notifications: {
+    summary: 'what the service has sent: list, show, apply it again',
+    load: async (io) => (await import('./commands/notifications.ts')).notificationsCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./commands/config.ts')).configCommand(io),

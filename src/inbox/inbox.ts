@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
-import { openForReading, openForWriting } from '../sqlite/database-file.ts';
+import { openForReading, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
 
@@ -76,9 +77,16 @@ export function openInbox(
   }
 }
 
-/** Opens the inbox beside a daemon that may be writing it, to look and not to touch. */
+/** Opens the inbox beside a daemon that may be writing it, to look and not to touch. One of an older version: 65. */
 export function openInboxForReading(path: string): DeliveryReader & Disposable {
   const db = openForReading(path, inboxFile);
+  if (Number(db.pragma('user_version', { simple: true })) < schemaVersion(inboxFile)) {
+    db.close();
+    throw new CataloguedError('older-inbox', `${path} was written by an older version`, {
+      exitCode: exitCodes.data,
+      hint: 'start the daemon once: it brings the file up to date',
+    });
+  }
   return { ...deliveryReader(db), [Symbol.dispose]: () => db.close() };
 }
 

@@ -30,7 +30,7 @@ export interface ReceiverLimits {
   readonly drain: number;
 }
 
-export const receiverLimits: ReceiverLimits = {
+const receiverLimits: ReceiverLimits = {
   connections: 200,
   headers_timeout: 5000,
   request_timeout: 10_000,

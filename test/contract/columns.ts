@@ -183,6 +183,11 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
   'removals list': ['hold', 'products'],
+  'notifications list': ['counts', 'deliveries'],
+  'notifications show': [
+    'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',
+    'reason', 'settled_at', 'replay_of', 'text', 'base64',
+  ],
 }; // biome-ignore format: lists of fields
 
 export const contract = { columns, outputs };

@@ -1,0 +1,181 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { adminClient } from '../admin/client.ts';
+import { systemClock } from '../clock.ts';
+import { parseDuration } from '../config/units.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { isDate } from '../domain/dates.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
+import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
+import { acquireLock } from '../sqlite/lock.ts';
+import { renderBody, textOf } from './delivery-body.ts';
+import type { Io } from './io.ts';
+import { duration, number } from './progress.ts';
+import { asRefusal } from './refusal.ts';
+import { table } from './table.ts';
+
+const states: readonly DeliveryState[] = ['waiting', 'applied', 'superseded', 'quarantined'];
+
+interface ListOptions {
+  readonly since?: number;
+  readonly state?: DeliveryState;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+export function notificationsCommand(io: Io): Command {
+  const command = new Command('notifications').description(
+    'What the service has sent: every delivery as it came, and what became of it. Kept for retention.deliveries.',
+  );
+  command
+    .command('list')
+    .description('Deliveries, newest first, and how many there ever were.')
+    .option('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .addOption(new Option('--state <state>', 'only these').choices(states))
+    .option('--limit <count>', 'at most so many', count, 50)
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued notifications list --since 6h\n  catalogued notifications list --state quarantined --json | jq .deliveries',
+    )
+    .action(({ since, state, limit, json }: ListOptions, own: Command) => {
+      const { config } = load(io, own);
+      using inbox = openInboxForReading(config.mirror.inbox_path);
+      const deliveries = inbox.list({ since: since ?? null, state: state ?? null, limit });
+      const found = { counts: inbox.counts(), deliveries };
+      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : renderList(found, systemClock.now()));
+    });
+  command
+    .command('show')
+    .description('One delivery and its body: at most 4 kB of it, as a hex dump where it is no text.')
+    .argument('<number>', 'its number in the list', count)
+    .option('--json', 'as JSON with the whole body: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued notifications show 4711\n  catalogued notifications show 4711 --json | jq -r .text | jq .',
+    )
+    .action((delivery_id: number, { json }: { json?: boolean }, own: Command) => {
+      const { config } = load(io, own);
+      using inbox = openInboxForReading(config.mirror.inbox_path);
+      const found = inbox.find(delivery_id);
+      if (found === null) throw unknownDelivery(delivery_id);
+      io.stdout.write(json ? `${JSON.stringify(asJson(found), null, 2)}\n` : render(found));
+    });
+  command
+    .command('replay')
+    .description(
+      'Applies again what was received since a time, in the same order: copies of it wait under new numbers. What it makes due is read from the service; a closure takes effect until then.',
+    )
+    .requiredOption('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .option('--dry-run', 'say how many it would be, and do nothing')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued notifications replay --since 2h --dry-run\n  catalogued notifications replay --since 2026-11-21T08:00:00Z',
+    )
+    .action(async ({ since, dryRun }: { since: number; dryRun?: boolean }, own: Command) => {
+      const loaded = load(io, own);
+      if (dryRun) {
+        using inbox = openInboxForReading(loaded.config.mirror.inbox_path);
+        io.stdout.write(`${number(inbox.replayable(since))} deliveries would be applied again.\n`);
+        return;
+      }
+      const { deliveries, running } = await replay(loaded, since);
+      const when = running ? 'now' : 'when the daemon runs';
+      io.stdout.write(`${number(deliveries)} deliveries are applied again ${when}.\n`);
+    });
+  return command;
+}
+
+/** By the daemon where one runs, else here, holding the lock. */
+async function replay(
+  { config, secrets }: LoadedConfig,
+  since: number,
+): Promise<{ deliveries: number; running: boolean }> {
+  const client = adminClient(config.admin.listen, secrets.admin_token);
+  const answer = await client
+    .call<{ deliveries: number }>('POST', '/v1/notifications/replay', { since })
+    .catch((error: unknown) => {
+      throw asRefusal(error);
+    });
+  if (answer !== null) return { deliveries: answer.deliveries, running: true };
+  const { state_dir, inbox_path, path } = config.mirror;
+  // Refuses where there is none, before one is made.
+  openInboxForReading(inbox_path)[Symbol.dispose]();
+  using _ = acquireLock(state_dir);
+  const now = systemClock.now();
+  using inbox = openInbox(inbox_path, path, { master: secrets.receiver_secret, now });
+  const deliveries = inbox.deliveries.replay(since, now);
+  // The mirror was not touched: its end stays as clean as it was.
+  if (inbox.clean) inbox.stopped(path, now);
+  return { deliveries, running: false };
+}
+
+function load(io: Io, command: Command): LoadedConfig {
+  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+  return loadConfig({ file, env: io.env });
+}
+
+function unknownDelivery(delivery_id: number): CataloguedError {
+  return new CataloguedError('unknown-delivery', `there is no delivery ${delivery_id}`, {
+    exitCode: exitCodes.usage,
+    hint: 'see which there are: catalogued notifications list',
+  });
+}
+
+function renderList(
+  { counts, deliveries }: { counts: DeliveryCounts; deliveries: readonly ListedDelivery[] },
+  now: number,
+): string {
+  const parts = states.map((state) => `${number(counts[state])} ${state}`).join(', ');
+  const summary = `${number(counts.received)} deliveries received: ${parts}.`;
+  if (deliveries.length === 0) return `${summary}\n`;
+  const rows = deliveries.map((each) => [
+    String(each.delivery_id),
+    `${duration(now - each.received_at)} ago`,
+    each.subscription_id,
+    each.peer,
+    `${number(each.length)}${each.truncated ? ', cut' : ''}`,
+    each.state,
+    each.replay_of === null ? (each.reason ?? '-') : `${each.reason ?? '-'} (again ${each.replay_of})`,
+  ]);
+  const headings = ['number', 'received', 'subscription', 'from', 'bytes', 'state', 'because'];
+  return `${summary}\n\n${table(headings, rows)}\n`;
+}
+
+function render(found: Delivery): string {
+  const settled = found.settled_at === null ? '' : ` since ${printed(found.settled_at)}`;
+  const facts = [
+    ['Delivery', `${found.delivery_id}${found.replay_of === null ? '' : `, which repeats ${found.replay_of}`}`],
+    ['Received', `${printed(found.received_at)} from ${found.peer}`],
+    ['Address', `${found.subscription_id}, epoch ${found.epoch}`],
+    ['State', `${found.state}${settled}${found.reason === null ? '' : `: ${found.reason}`}`],
+    ['Type', found.content_type === null ? 'not said' : JSON.stringify(found.content_type).slice(1, -1)],
+    ['Bytes', `${number(found.length)}${found.truncated ? `, cut to ${number(found.body.length)}` : ''}`],
+    ['SHA-256', found.sha256],
+  ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);
+  return `${[...facts, '', renderBody(found.body)].join('\n')}\n`;
+}
+
+/** The body as text where it is UTF-8, and always as base64. */
+function asJson({ body, ...facts }: Delivery): object {
+  return { ...facts, text: textOf(body), base64: body.toString('base64') };
+}
+
+function printed(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+function instant(value: string): number {
+  const ago = parseDuration(value);
+  if (ago !== null) return systemClock.now() - ago;
+  const [date = '', time = ''] = value.split('T');
+  const isTime = time === '' || /^\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(time);
+  const at = isDate(date) && isTime ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(at)) throw new InvalidArgumentError('a time is 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z.');
+  return at;
+}
+
+function count(value: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(value)) throw new InvalidArgumentError('it is a whole number.');
+  return Number(value);
+}

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { systemClock } from '../../src/clock.ts';
+import { CataloguedError, exitCodes } from '../../src/errors.ts';
+import { addressesIn } from '../../src/inbox/addresses.ts';
+import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
+import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
+import { startReceiver } from '../../src/inbox/receiver.ts';
+import { createLog } from '../../src/log.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
+import type { ChildMode } from './child.ts';
+
+/*
+ * The inbox and the receiver alone, to be killed, starved and traced: `node receiver-child.ts DIRECTORY MODE`. Prints
+ * one line of JSON when it listens, ends with its standard input, and with 74 where the disk has failed it.
+ */
+const [directory = '.', mode = 'honest'] = process.argv.slice(2) as [string, ChildMode];
+const path = join(directory, 'inbox.db');
+const now = systemClock.now();
+const master = { reveal: () => 'master of the fault harness' };
+const log = createLog('error', process.stderr);
+
+function opened(): { deliveries: Deliveries; addresses: ReturnType<typeof addressesIn> } {
+  if (mode === 'traced' || mode === 'traced-normal') {
+    const db = openForWriting(path, { ...inboxFile, wal_autocheckpoint: 60 });
+    // The control: better-sqlite3's own default, which loses commits with the power.
+    if (mode === 'traced-normal') db.pragma('synchronous = NORMAL');
+    db.exec(`INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
+    return { deliveries: deliveriesIn(db), addresses: addressesIn(db, master, now) };
+  }
+  return openInbox(path, join(directory, 'no-mirror'), { master, now });
+}
+
+/** Ends as `main` does. */
+function fail(error: unknown): never {
+  process.stderr.write(`${String(error)}\n`);
+  if (error instanceof CataloguedError) process.exit(error.exitCode);
+  process.exit(/^SQLITE_(FULL|IOERR)/.test(String((error as { code?: unknown }).code)) ? exitCodes.io : exitCodes.bug);
+}
+
+try {
+  const { deliveries, addresses } = opened();
+  // The controls: one answers before it commits, one hides that it could not.
+  const stores: Partial<Record<ChildMode, Pick<Deliveries, 'store'>>> = {
+    early: { store: (group) => void setTimeout(() => deliveries.store(group), 20) },
+    deaf: {
+      store: (group) => {
+        try {
+          deliveries.store(group);
+        } catch {
+          // Nobody is told.
+        }
+      },
+    },
+  };
+  const receiver = await startReceiver({
+    listen: '127.0.0.1:0',
+    path_prefix: '/hooks',
+    allow: [],
+    trusted_proxies: [],
+    addresses,
+    deliveries: stores[mode] ?? deliveries,
+    clock: systemClock,
+    log,
+    received: () => undefined,
+  });
+  receiver.broken.catch(async (error: unknown) => {
+    await receiver[Symbol.asyncDispose]();
+    fail(error);
+  });
+  const token = addresses.token('norland', addresses.current('norland', now));
+  const { port } = new URL(receiver.address);
+  process.stdout.write(`${JSON.stringify({ pid: process.pid, port: Number(port), path: `/hooks/${token}` })}\n`);
+  process.stdin.resume().on('end', () => process.exit(0));
+} catch (error) {
+  fail(error);
+}
