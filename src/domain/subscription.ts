@@ -300,7 +300,10 @@ export type SubscriptionStep =
 
 const dayMs = 24 * 3_600_000;
 
-/** The next step; a PUT that differs in nothing from one that was accepted within a day is not repeated, whatever a read says. */
+/**
+ * The next step. What a service makes of a PUT is its own: one that said the same, and was accepted within a day, is not
+ * repeated because a read shows another list.
+ */
 export function subscriptionStep(
   wanted: WantedSubscription,
   held: HeldSubscription | null,
@@ -319,8 +322,8 @@ export function subscriptionStep(
     return { step: 'put', reason: held?.status === 'missing' ? 'missing' : 'cancelled' };
   const rotation = rotationStep(epochs, rotate_every, now);
   if (rotation.step === 'put' && held?.address !== 'current') return { step: 'put', reason: 'rotation' };
-  if (needsPut(wanted, held) && !(facts.put === 'same' && within(put_at, dayMs)))
-    return { step: 'put', reason: 'differs' };
+  const repeated = facts.put === 'same' && held?.address === 'current' && within(put_at, dayMs);
+  if (needsPut(wanted, held) && !repeated) return { step: 'put', reason: 'differs' };
   if (repair.action === 'reactivate' || repair.action === 'put') return { step: 'repair', action: repair.action };
   if (rotation.step === 'put') return { step: 'announced' };
   return rotation.step === 'begin' && held !== null ? { step: 'rotate' } : { step: 'nothing' };

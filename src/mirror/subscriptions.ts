@@ -161,7 +161,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     `SELECT p.product_id, (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title
      ${bare} ORDER BY p.sold DESC, p.product_id LIMIT ?`,
   );
-  const raised = db.prepare<[string], number>('SELECT 1 FROM alarm WHERE kind = ?').pluck();
+  const raised = db.prepare<[string], number>('SELECT products FROM alarm WHERE kind = ?').pluck();
   const raise = db.prepare<{ kind: SubscriptionAlarm; at: number; products: number }>(
     `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
      ON CONFLICT DO UPDATE SET seen_at = @at, products = @products`,
@@ -215,10 +215,10 @@ export function subscriptionTable(db: Database): SubscriptionTable {
         .map((row) => ({ ...row, change_types: JSON.parse(row.change_types ?? '[]') as string[] })),
     uncovered: (limit) => ({ count: countBare.get() ?? 0, products: listBare.all(limit) }),
     alarm: (kind, concerned, at) => {
-      const known = raised.get(kind) !== undefined;
-      if (concerned === null) return calm.run(kind).changes > 0 ? 'ended' : 'none';
-      raise.run({ kind, at, products: concerned });
-      return known ? 'known' : 'new';
+      const known = raised.get(kind);
+      if (concerned === null) return known !== undefined && calm.run(kind).changes > 0 ? 'ended' : 'none';
+      if (known !== concerned) raise.run({ kind, at, products: concerned });
+      return known === undefined ? 'new' : 'known';
     },
   };
 }

@@ -206,11 +206,17 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
   };
 }
 
+/** For as long as a second PUT has to wait, nobody knows yet who has the last word. */
+function isWithinDay(at: number | null, now: number): boolean {
+  return at !== null && at <= now && now - at < 24 * hourMs;
+}
+
 /** Raises and ends the alarms about subscriptions, from what is stored. */
 function tell({ mirror, clock, log, addresses }: SubscriptionPorts): void {
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
-    'subscription-taken': ({ address }) => address === 'foreign' && !addresses.masterChanged(),
+    'subscription-taken': ({ address, wrested_at }) =>
+      (address === 'foreign' && !addresses.masterChanged()) || isWithinDay(wrested_at, clock.now()),
     // One that was never put is not broken, but new.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),

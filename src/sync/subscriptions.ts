@@ -212,7 +212,7 @@ export async function putSubscription(
   const before = mirror.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
-  if (before?.address === 'foreign')
+  if (before?.address === 'foreign' && !addresses.masterChanged())
     mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
   const outcome = await service.put({ ...wanted, callback_url }, signal);
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);

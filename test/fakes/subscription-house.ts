@@ -1,0 +1,150 @@
+import Database from 'better-sqlite3';
+import { readSigningKey } from '../../src/domain/signing-key.ts';
+import type { DeclaredSubscription } from '../../src/domain/subscription.ts';
+import { changeTypes } from '../../src/domain/subscription.ts';
+import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscription-work.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions.ts';
+import { createHttp } from '../../src/upstream/http.ts';
+import { serviceClock } from '../../src/upstream/service-clock.ts';
+import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
+import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
+import { memoryAddresses } from './callback-addresses.ts';
+import { rsaPem } from './signing-keys.ts';
+import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
+import { testLog } from './test-log.ts';
+import { type TestMirror, testMirror } from './test-mirror.ts';
+
+/** A mirror, the stand-in of the service, and the work between them, on a clock that a test moves. */
+export interface SubscriptionHouse extends AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly service: SubscriptionService;
+  readonly addresses: ReturnType<typeof memoryAddresses>;
+  readonly test: TestMirror;
+  readonly ports: SubscriptionPorts;
+  readonly work: SubscriptionWork;
+  readonly log: ReturnType<typeof testLog>;
+  /** What the self-test of the public address comes to. */
+  selfTest: 'passed' | 'failed';
+  /** The process ends and starts again: what it knows, it knows from its files. */
+  restart(ports?: SubscriptionPorts): SubscriptionWork;
+  /** Ticks once a minute, or less often, for so long. */
+  live(ms: number, step?: number): Promise<void>;
+  /** Writes the mirror's tables as a reading of the lists would. */
+  sql(text: string, ...values: unknown[]): void;
+  addProducts(from: number, to: number): void;
+  /** What `alarm` has. */
+  alarms(): string[];
+}
+
+const never = new AbortController().signal;
+export const public_url = 'https://partner.example/hooks';
+const minute = 60_000;
+
+export const declaredAll: DeclaredSubscription = {
+  id: 'all',
+  type: 'product_ids',
+  entities: 'mirrored',
+  change_types: [...changeTypes],
+};
+
+export async function subscriptionHouse(
+  declared: readonly DeclaredSubscription[] = [declaredAll],
+  { most = 1000, reactivate = true, products = 3 } = {},
+): Promise<SubscriptionHouse> {
+  const stack = new AsyncDisposableStack();
+  const clock = manualClock();
+  const service = stack.use(await subscriptionService(clock.now));
+  const test = stack.use(testMirror());
+  const db = stack.adopt(new Database(test.mirror.path), (file) => {
+    file.close();
+  });
+  const addresses = memoryAddresses();
+  const log = testLog();
+  const key = readSigningKey(rsaPem('pkcs8'));
+  if ('problem' in key) throw new Error(key.problem);
+  const service_clock = serviceClock();
+  const http = stack.use(
+    createHttp({
+      base_url: service.url,
+      authorization: { header: null, scheme: 'Token' },
+      key: null,
+      user_agent: 'brand catalogued',
+      timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
+      connections: 2,
+      throttle_statuses: [429, 503],
+      clock,
+      heard: service_clock.heard,
+    }),
+  );
+  const path = '/v2/product-change-notification/{subscription_id}';
+  const ports: SubscriptionPorts = {
+    mirror: test.mirror,
+    clock,
+    chance: () => 0.5,
+    log: log.log,
+    service: createSubscriptions({
+      http,
+      limiter: { run: (call, signal) => call(signal) },
+      profile: {
+        paths: { subscription: path, reactivate: reactivate ? `${path}/reactivate` : null },
+        timeouts: { total: 60_000 },
+        max_bytes: { product: 1_000_000 },
+      },
+      signing: { body: 'jwt', key, claims: false },
+      service_clock,
+      clock,
+    }),
+    addresses,
+    settings: { declared, public_url, most, rotate_every: 30 * 24 * 60 * minute, grace: 7 * 24 * 60 * minute },
+    selfTest: async () => ({ result: house.selfTest, words: 'no answer in time' }),
+  };
+  let work = subscriptionWork(ports);
+  const house: SubscriptionHouse = {
+    clock,
+    service,
+    addresses,
+    test,
+    ports,
+    get work() {
+      return work;
+    },
+    log,
+    selfTest: 'passed',
+    restart: (over = ports) => {
+      work = subscriptionWork(over);
+      return work;
+    },
+    live: async (ms, step = minute) => {
+      for (let left = ms; left > 0; left -= step) {
+        await clock.advance(Math.min(step, left));
+        await work.tend(never);
+      }
+    },
+    sql: (text, ...values) => {
+      db.prepare(text).run(...values);
+    },
+    addProducts: (from, to) => {
+      for (let id = from; id <= to; id += 1)
+        house.sql(
+          `INSERT INTO product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at, read_at)
+           VALUES (?, 'enabled', ?, ?, ?, ?, 0, 0)`,
+          id,
+          10 + (id % 2),
+          20 + (id % 3),
+          30 + (id % 2),
+          id % 2 === 0 ? 'even' : null,
+        );
+    },
+    alarms: () => test.all<{ kind: string }>('SELECT kind FROM alarm ORDER BY kind').map(({ kind }) => kind),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+  if (products > 0) {
+    house.addProducts(1, products);
+    for (const resource of ['products', 'experiences'])
+      house.sql(
+        `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES (?, 'en/EUR', 0, 0, 1, 0, 1)`,
+        resource,
+      );
+  }
+  return house;
+}

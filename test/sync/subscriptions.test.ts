@@ -1,0 +1,395 @@
+import { describe, expect, it, test } from 'vitest';
+import { changeTypes } from '../../src/domain/subscription.ts';
+import { declaredAll, public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
+import { answer, payloadOf } from '../fakes/subscription-service.ts';
+
+const never = new AbortController().signal;
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const heldIds = (at: SubscriptionHouse, id = 'all') => at.service.held.get(id)?.entity_ids;
+const row = (at: SubscriptionHouse, id = 'all') => at.test.mirror.subscriptions.find(id);
+const view = (at: SubscriptionHouse) => at.test.all('SELECT * FROM subscriptions ORDER BY subscription_id');
+
+describe('what is declared is kept', () => {
+  it('is put once, with our address, and then only looked at once an hour', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(10 * minute);
+    expect(at.service.held.get('all')).toEqual({
+      subscription_type: 'product_ids',
+      entity_ids: [1, 2, 3],
+      change_types: [...changeTypes],
+      callback_url: `${public_url}/${at.addresses.token('all', 1)}`,
+      status: 'active',
+    });
+    expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'PUT']);
+    await at.live(3 * hour);
+    expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'PUT', 'GET', 'GET', 'GET']);
+    expect(view(at)).toEqual([
+      {
+        subscription_id: 'all',
+        type: 'product_ids',
+        status: 'active',
+        covered_products: 3,
+        last_delivery_at: null,
+        trust: null,
+      },
+    ]);
+    expect(at.alarms()).toEqual([]);
+  });
+
+  it('waits for the first walk over the list: an unread catalogue has no products to name', async () => {
+    await using at = await subscriptionHouse([declaredAll], { products: 0 });
+    await at.live(10 * minute);
+    expect(at.service.calls).toEqual([]);
+    at.addProducts(1, 2);
+    await at.live(minute);
+    expect(at.service.calls).toEqual([]);
+    at.sql(
+      `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES ('products', 'en/EUR', 0, 0, 1, 0, 1)`,
+    );
+    await at.live(minute);
+    expect(heldIds(at)).toEqual([1, 2]);
+  });
+
+  it('follows what is mirrored within the hour, one part for one product', async () => {
+    await using at = await subscriptionHouse([declaredAll], { most: 2, products: 5 });
+    await at.live(minute);
+    expect([heldIds(at), heldIds(at, 'all-2'), heldIds(at, 'all-3')]).toEqual([[1, 2], [3, 4], [5]]);
+    at.sql('UPDATE product SET withdrawn_at = 1 WHERE product_id = 3');
+    at.addProducts(6, 7);
+    await at.live(hour);
+    expect([heldIds(at), heldIds(at, 'all-2'), heldIds(at, 'all-3')]).toEqual([
+      [1, 2],
+      [4, 6],
+      [5, 7],
+    ]);
+    expect(at.service.puts().map(({ path }) => path.split('/').at(-1))).toEqual([
+      'all',
+      'all-2',
+      'all-3',
+      'all-2',
+      'all-3',
+    ]);
+  });
+
+  it('means what a category, a city and a country have, and by experience what they belong to', async () => {
+    const narrowed = [
+      { ...declaredAll, id: 'even', categories: ['even'] },
+      { ...declaredAll, id: 'city', city_ids: [11], country_ids: [20] },
+      { ...declaredAll, id: 'venues', type: 'experience_ids' as const },
+      { ...declaredAll, id: 'these', entities: [900, 2] },
+      { id: 'sold', type: 'products_i_sell' as const, change_types: [...changeTypes] },
+    ];
+    await using at = await subscriptionHouse(narrowed, { products: 9 });
+    await at.live(minute);
+    expect(Object.fromEntries([...at.service.held].map(([id, { entity_ids }]) => [id, entity_ids]))).toEqual({
+      even: [2, 4, 6, 8],
+      city: [3, 9],
+      venues: [30, 31],
+      these: [2, 900],
+      sold: undefined,
+    });
+    expect(at.test.all('SELECT subscription_id, covered_products FROM subscriptions ORDER BY 1')).toEqual([
+      { subscription_id: 'city', covered_products: 2 },
+      { subscription_id: 'even', covered_products: 4 },
+      { subscription_id: 'sold', covered_products: null },
+      { subscription_id: 'these', covered_products: 1 },
+      { subscription_id: 'venues', covered_products: 9 },
+    ]);
+  });
+
+  it('says which products on sale no working subscription covers', async () => {
+    await using at = await subscriptionHouse([{ ...declaredAll, categories: ['even'] }], { products: 5 });
+    const { subscriptions } = at.test.mirror;
+    expect(subscriptions.uncovered(2)).toEqual({
+      count: 5,
+      products: [
+        { product_id: 1, title: null },
+        { product_id: 2, title: null },
+      ],
+    });
+    await at.live(minute);
+    expect(subscriptions.uncovered(9).products.map(({ product_id }) => product_id)).toEqual([1, 3, 5]);
+    expect(subscriptions.covering(2)).toEqual([{ subscription_id: 'all', change_types: [...changeTypes] }]);
+    at.sql(`UPDATE product SET sale_status = 'disabled' WHERE product_id = 3`);
+    expect(subscriptions.uncovered(9).count).toBe(2);
+    at.sql(`UPDATE subscription SET status = 'degraded'`);
+    expect(subscriptions.uncovered(9).count).toBe(4);
+    expect(subscriptions.covering(2)).toEqual([]);
+  });
+
+  it('that is declared no more is left alone, and said so', async () => {
+    await using at = await subscriptionHouse([declaredAll, { ...declaredAll, id: 'other' }]);
+    await at.live(minute);
+    at.restart({ ...at.ports, settings: { ...at.ports.settings, declared: [declaredAll] } });
+    await at.live(2 * hour);
+    expect(at.service.puts()).toHaveLength(2);
+    expect(view(at)).toHaveLength(1);
+    expect(row(at, 'other')).toMatchObject({ declared_id: null });
+    expect(at.log.lines().filter(({ msg }) => String(msg).includes('declared no more'))).toHaveLength(1);
+  });
+
+  it('is adopted as it is found where nothing differs but the address', async () => {
+    await using at = await subscriptionHouse();
+    const token = at.addresses.token('all', at.addresses.current('all', 0));
+    at.service.held.set('all', {
+      subscription_type: 'product_ids', entity_ids: [3, 1, 2], change_types: [...changeTypes], callback_url: `${public_url}/${token}/`, status: 'active',
+    }); // biome-ignore format: one row
+    await at.live(minute);
+    expect(at.service.puts()).toHaveLength(0);
+    expect(at.addresses.states()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
+  });
+
+  it('is put where the public address has moved', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    at.restart({ ...at.ports, settings: { ...at.ports.settings, public_url: 'https://new.example/x' } });
+    await at.live(minute);
+    expect(at.service.held.get('all')?.callback_url).toMatch(/^https:\/\/new\.example\/x\//);
+    expect(at.alarms()).toEqual([]);
+  });
+});
+
+describe('a PUT that fails (U15)', () => {
+  it('with 500 is repeated later, the same body to the same id: one effective subscription', async () => {
+    await using at = await subscriptionHouse();
+    at.service.script.push((_call, response) => answer(response, 404, {}));
+    for (let index = 0; index < 2; index += 1) at.service.script.push((_call, response) => answer(response, 500, {}));
+    await at.live(20 * minute);
+    const puts = at.service.puts();
+    expect(puts).toHaveLength(3);
+    expect(new Set(puts.map(({ path, body }) => `${path} ${JSON.stringify(payloadOf(body))}`)).size).toBe(1);
+    expect(at.service.held.size).toBe(1);
+    expect(row(at)).toMatchObject({ failures: 0, failure: null, status: 'active' });
+  });
+
+  it('by a timeout after its effect is repeated or found, and the address stays the same', async () => {
+    await using at = await subscriptionHouse();
+    const lost = Promise.withResolvers<void>();
+    at.service.script.push((_call, response) => answer(response, 404, {}));
+    at.service.script.push((_call, _response, effect) => {
+      effect();
+      lost.resolve();
+    });
+    const tending = at.work.tend(never);
+    await lost.promise;
+    await at.clock.advance(minute);
+    await tending;
+    expect(row(at)).toMatchObject({ failures: 1, failure: expect.stringMatching(/^failed: no complete answer/) });
+    await at.live(10 * minute);
+    expect(at.service.held.size).toBe(1);
+    expect(new Set(at.service.puts().map(({ body }) => payloadOf(body).callback_url)).size).toBe(1);
+    expect(at.addresses.states()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
+    expect(row(at)).toMatchObject({ failures: 0, status: 'active' });
+  });
+
+  it('with 400 is named at once, and not repeated all the time', async () => {
+    await using at = await subscriptionHouse();
+    at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
+    await at.live(6 * hour, 10 * minute);
+    expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
+    expect(at.alarms()).toEqual(['subscription-failing']);
+    expect(at.service.puts().length).toBeLessThanOrEqual(6);
+    at.service.verify = () => null;
+    await at.live(day, 10 * minute);
+    expect(at.alarms()).toEqual([]);
+    expect(row(at)).toMatchObject({ status: 'active', failures: 0 });
+  });
+
+  it('because the service is busy is nobody’s failure', async () => {
+    await using at = await subscriptionHouse();
+    at.service.script.push((_call, response) => answer(response, 404, {}));
+    at.service.script.push((_call, response) => answer(response, 429, {}));
+    await at.live(minute);
+    expect(row(at)).toMatchObject({ failures: 0, failure: expect.stringMatching(/^throttled/) });
+    await at.live(2 * minute);
+    expect(row(at)).toMatchObject({ status: 'active', failure: null });
+  });
+});
+
+describe('a subscription that does not send', () => {
+  const degrade = (at: SubscriptionHouse, status: string) => {
+    const held = at.service.held.get('all');
+    if (held !== undefined) held.status = status;
+  };
+
+  it.each(['degraded', 'failed'])(
+    'because it is %s is reactivated within the hour, after a self-test, with an alarm',
+    async (status) => {
+      await using at = await subscriptionHouse();
+      await at.live(minute);
+      degrade(at, status);
+      at.service.script.push((_call, response) => answer(response, 200, { status, ...at.service.held.get('all') }));
+      at.selfTest = 'failed';
+      await at.live(hour);
+      expect(at.alarms()).toEqual(['subscription-broken']);
+      expect(row(at)).toMatchObject({ status, failure: 'self-test: no answer in time' });
+      at.selfTest = 'passed';
+      await at.live(20 * minute);
+      expect(at.service.held.get('all')?.status).toBe('active');
+      expect(at.service.calls.filter(({ path }) => path.endsWith('/reactivate'))).toHaveLength(1);
+      expect(at.alarms()).toEqual([]);
+      await at.live(2 * hour);
+      expect(row(at)).toMatchObject({ failures: 0, failure: null, not_before: null });
+    },
+  );
+
+  it('is put again where the service cannot reactivate', async () => {
+    await using at = await subscriptionHouse([declaredAll], { reactivate: false });
+    await at.live(minute);
+    degrade(at, 'failed');
+    await at.live(hour);
+    expect(at.service.puts()).toHaveLength(2);
+    expect(at.service.held.get('all')?.status).toBe('active');
+  });
+
+  it('is tried all the same where the address cannot be reached from inside', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    degrade(at, 'degraded');
+    at.selfTest = 'failed';
+    await at.live(3 * hour);
+    expect(at.service.held.get('all')?.status).toBe('active');
+  });
+
+  it.each(['cancelled', null])('because it is %s is created anew', async (status) => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    if (status === null) at.service.held.delete('all');
+    else degrade(at, status);
+    await at.live(hour);
+    expect(at.service.puts()).toHaveLength(2);
+    expect(at.service.held.get('all')?.status).toBe('active');
+  });
+
+  it('because it breaks again and again is repaired less and less often', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    let repairs = 0;
+    for (let tick = 0; tick < 72 * 6; tick += 1) {
+      degrade(at, 'degraded');
+      await at.live(10 * minute, 10 * minute);
+    }
+    repairs = at.service.calls.filter(({ path }) => path.endsWith('/reactivate')).length;
+    expect(repairs).toBeGreaterThanOrEqual(5);
+    expect(repairs).toBeLessThanOrEqual(10);
+  });
+});
+
+describe('two daemons with one subscription id', () => {
+  it('do not fight: an alarm, and one PUT a day', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    for (let tick = 0; tick < 3 * 24; tick += 1) {
+      const held = at.service.held.get('all');
+      if (held !== undefined) held.callback_url = 'https://somebody.example/hooks/else';
+      await at.live(hour, 10 * minute);
+      expect(at.alarms()).toEqual(['subscription-taken']);
+    }
+    expect(at.service.puts().length - 1).toBeLessThanOrEqual(3);
+    expect(at.service.puts().length - 1).toBeGreaterThanOrEqual(2);
+    await at.live(25 * hour, 10 * minute);
+    expect(at.alarms()).toEqual([]);
+  });
+
+  it('are not what a changed master secret is: the new addresses are put at once', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    at.addresses.master = 'another';
+    at.addresses.changed = true;
+    at.restart();
+    await at.live(minute);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
+    expect(at.alarms()).toEqual([]);
+  });
+});
+
+test('no address and no token is in a log line, the mirror or what a command prints', async () => {
+  await using at = await subscriptionHouse();
+  at.service.script.push((_call, response) => answer(response, 404, {}));
+  at.service.script.push((call, response) =>
+    answer(response, 400, { error_code: 'validation_error', message: `refused: ${payloadOf(call.body).callback_url}` }),
+  );
+  await at.live(20 * minute);
+  const printed = [
+    await at.work.compare(null, never),
+    await at.work.apply('dry', never),
+    await at.work.rotate(null, never),
+  ];
+  await at.live(2 * hour);
+  const tokens = at.addresses.states().map(({ subscription_id, epoch }) => at.addresses.token(subscription_id, epoch));
+  expect(tokens).toHaveLength(2);
+  const dump = ['subscription', 'subscription_product', 'alarm'].flatMap((table) =>
+    at.test.all(`SELECT * FROM ${table}`),
+  );
+  for (const secret of [...tokens, public_url, 'PRIVATE KEY', 'eyJ'])
+    expect(JSON.stringify([printed, dump, at.log.lines()])).not.toContain(secret);
+});
+
+describe('a dry run', () => {
+  it('says what it would do, and changes nothing: not at the service, not here', async () => {
+    await using at = await subscriptionHouse([
+      declaredAll,
+      { id: 'sold', type: 'products_i_sell', change_types: ['checkout_disabled'] },
+    ]);
+    const before = at.test.all('SELECT * FROM subscription');
+    expect(await at.work.apply('dry', never)).toEqual([
+      {
+        subscription_id: 'all',
+        action: 'create',
+        differences: ['not there'],
+        request: { subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes] },
+        done: true,
+        message: null,
+      },
+      {
+        subscription_id: 'sold',
+        action: 'create',
+        differences: ['not there'],
+        request: { subscription_type: 'products_i_sell', change_types: ['checkout_disabled'] },
+        done: true,
+        message: null,
+      },
+    ]);
+    expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
+    expect(at.test.all('SELECT * FROM subscription')).toEqual(before);
+    expect(at.addresses.states()).toEqual([]);
+  });
+
+  it('is what a run then does, and a second run does nothing', async () => {
+    await using at = await subscriptionHouse();
+    const foreseen = await at.work.apply('dry', never);
+    expect(await at.work.apply('now', never)).toEqual(foreseen);
+    expect(await at.work.apply('now', never)).toMatchObject([{ action: 'none', differences: [], request: null }]);
+    expect(at.service.puts()).toHaveLength(1);
+    const held = at.service.held.get('all');
+    if (held !== undefined) held.entity_ids = [1, 9];
+    expect(await at.work.apply('dry', never)).toMatchObject([
+      { action: 'update', differences: ['entity_ids: 2 more, 1 less'] },
+    ]);
+    expect(await at.work.compare('all', never)).toMatchObject([
+      { differences: ['entity_ids: 2 more, 1 less'], service: { status: 'active' } },
+    ]);
+    expect(heldIds(at)).toEqual([1, 9]);
+  });
+});
+
+test('work for people and for the daemon is done one after the other', async () => {
+  await using at = await subscriptionHouse();
+  await Promise.all([
+    at.work.tend(never),
+    at.work.apply('now', never),
+    at.work.tend(never),
+    at.work.rotate(null, never),
+  ]);
+  expect(at.service.puts().map(({ body }) => payloadOf(body).callback_url)).toEqual(
+    [1, 2].map((epoch) => `${public_url}/${at.addresses.token('all', epoch)}`),
+  );
+});
+
+test('an id that nobody declares is refused, with those that are', async () => {
+  await using at = await subscriptionHouse();
+  await expect(at.work.rotate('alll', never)).rejects.toMatchObject({ exitCode: 64, hint: 'those that are: all' });
+});
