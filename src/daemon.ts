@@ -7,7 +7,7 @@ import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
-import { liveStatus } from './status.ts';
+import { type InboxStatus, liveStatus } from './status.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
@@ -93,7 +93,7 @@ export async function startDaemon(
     db.close();
   });
   const facts = mirrorFacts(reader);
-  const inboxStatus = () => ({
+  const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },

@@ -1,4 +1,5 @@
 import { CataloguedError, exitCodes } from './errors.ts';
+import type { ReceiverCounts } from './inbox/receiver.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -14,6 +15,18 @@ export interface LiveStatus {
   readonly unreachable_since: number | null;
   /** The service's words, where it refuses the key. */
   readonly key_refused: string | null;
+}
+
+/** What a running daemon has received. */
+export interface InboxStatus {
+  readonly received: number;
+  readonly waiting: number;
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+  readonly last_delivery_at: number | null;
+  /** Null: no master secret is configured, and nothing is received. */
+  readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
 /** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */

@@ -5,13 +5,13 @@ import { configPath, loadConfig } from '../config.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
 import { AnswerIsNo } from '../main.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
-import { type Freshness, type MirrorStatus, readStatus } from '../mirror/status.ts';
-import type { LiveStatus } from '../status.ts';
+import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
+import type { InboxStatus, LiveStatus } from '../status.ts';
 import type { Io } from './io.ts';
 import { duration, megabytes, number } from './progress.ts';
 import { table } from './table.ts';
 
-type Status = MirrorStatus & { readonly daemon: LiveStatus | null };
+type Status = MirrorStatus & { readonly daemon: LiveStatus | null; readonly inbox: InboxStatus | null };
 
 export function statusCommand(io: Io): Command {
   return new Command('status')
@@ -32,16 +32,19 @@ export function statusCommand(io: Io): Command {
       } finally {
         db.close();
       }
-      const status: Status = { ...mirror, daemon: await askDaemon(config.admin.listen, secrets.admin_token) };
+      const live = await askDaemon(config.admin.listen, secrets.admin_token);
+      const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null };
       const now = systemClock.now();
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (!isGood(status)) throw new AnswerIsNo();
     });
 }
 
-async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<LiveStatus | null> {
+type Live = Readonly<{ daemon: LiveStatus; inbox: InboxStatus }>;
+
+async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
   try {
-    return (await adminClient(listen, token).call<{ daemon: LiveStatus }>('GET', '/v1/status'))?.daemon ?? null;
+    return await adminClient(listen, token).call<Live>('GET', '/v1/status');
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
     throw error;
@@ -66,6 +69,7 @@ function render(status: Status, now: number): string {
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
+    ...notifications(status, now),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -91,13 +95,80 @@ function troubles({ removals, alarms }: Status, now: number): string[] {
       : [
           `Removals  ${number(removals.held)} products held for ${duration(now - removals.since)}: catalogued removals list`,
         ];
-  const vanished = alarms
-    .filter(({ kind }) => kind === 'images-vanished')
-    .map(
-      ({ raised_at, products }) =>
-        `Images    all images of ${number(products)} products vanished from the list ${ago(raised_at, now)}: each is shown until 14 days after it was confirmed`,
-    );
-  return [...held, ...vanished];
+  return [...held, ...alarms.map((alarm) => describeAlarm(alarm, now))];
+}
+
+const alarmWords: Readonly<Record<string, (products: string, since: string) => string>> = {
+  'images-vanished': (products, since) =>
+    `Images    all images of ${products} products vanished from the list ${since}: each is shown until 14 days after it was confirmed`,
+  'closures-held': (_, since) =>
+    `Closures  too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
+  'hints-not-confirmed': (_, since) =>
+    `Closures  most that were announced are not confirmed, noticed ${since}: somebody may know the callback address; catalogued subscription rotate`,
+  'subscription-silent': (products, since) =>
+    `Silent    a subscription does not announce what changes, noticed ${since}; ${products} products are read as without it`,
+  'subscription-taken': (_, since) =>
+    `Taken     a subscription calls an address that is not ours, since ${since}: does another program use the same id?`,
+  'subscription-broken': (products, since) =>
+    `Broken    a subscription sends nothing, noticed ${since}; ${products} products are read as without it: catalogued subscription list`,
+  'subscription-failing': (_, since) =>
+    `Failing   a subscription cannot be applied, since ${since}: catalogued subscription list`,
+};
+
+function describeAlarm({ kind, raised_at, products }: Status['alarms'][number], now: number): string {
+  const words = alarmWords[kind];
+  return words === undefined
+    ? `Alarm     ${kind}, since ${ago(raised_at, now)}`
+    : words(number(products), ago(raised_at, now));
+}
+
+/** How far notifications do what polling would have to do. */
+function notifications({ subscriptions, closures, gaps, inbox }: Status, now: number): string[] {
+  const received =
+    inbox === null || inbox === undefined
+      ? []
+      : [
+          `Inbox     ${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
+        ];
+  const open = closures.unconfirmed + closures.held;
+  const lasting = gaps.map(
+    ({ subscription_id, from_at, to_at, products }) =>
+      `Gap       nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', and it lasts' : `: ${number(products)} products made due so far`}`,
+  );
+  return [
+    ...received,
+    ...when(
+      open > 0,
+      `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms it, ${number(closures.held)} held back`,
+    ),
+    ...lasting,
+    ...when(
+      subscriptions.length > 0,
+      table(
+        ['subscription', 'type', 'status', 'covers', 'last delivery', 'trust'],
+        subscriptions.map((each) => subscriptionRow(each, now)),
+      ),
+    ),
+  ];
+}
+
+function subscriptionRow(
+  { subscription_id, type, status, covered_products, last_delivery_at, trust, trusted }: SubscriptionStatus,
+  now: number,
+): string[] {
+  const share = trust === null ? '-' : `${Math.round(trust * 100)} %`;
+  return [
+    subscription_id,
+    type,
+    status ?? 'not asked yet',
+    covered_products === null ? 'what you sell' : number(covered_products),
+    last_delivery_at === null ? 'none' : ago(last_delivery_at, now),
+    trusted === 1 ? share : `${share}, NOT TRUSTED`,
+  ];
+}
+
+function when(condition: boolean, line: string): string[] {
+  return condition ? [line] : [];
 }
 
 function freshnessRow(

@@ -38,8 +38,32 @@ export interface MirrorStatus {
   readonly freshness: readonly Freshness[];
   /** Products whose removal is held, and since when; null: nothing is held. */
   readonly removals: { readonly held: number; readonly since: number } | null;
+  /** Products that notifications closed and no read has decided: in effect, and held back. */
+  readonly closures: { readonly unconfirmed: number; readonly held: number };
+  readonly subscriptions: readonly SubscriptionStatus[];
+  /** Times without notifications that are not healed yet, the newest first. */
+  readonly gaps: readonly {
+    readonly subscription_id: string | null;
+    readonly from_at: number;
+    readonly to_at: number | null;
+    readonly products: number;
+  }[];
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
+}
+
+/** One line of the view `subscriptions`, and whether what it covers is read less often. */
+export interface SubscriptionStatus {
+  readonly subscription_id: string;
+  readonly type: string;
+  /** Null: the service was never asked. */
+  readonly status: string | null;
+  /** Null for products_i_sell: only the service knows. */
+  readonly covered_products: number | null;
+  readonly last_delivery_at: number | null;
+  /** From 0 to 1; null: nothing was announceable yet. */
+  readonly trust: number | null;
+  readonly trusted: 0 | 1;
 }
 
 /** Reads the status through a read-only connection. `quarantineAfter`: failures in a row. */
@@ -79,10 +103,31 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
     removals: removalsHeld(db),
+    closures: closuresOpen(db),
+    subscriptions: db
+      .prepare<[], SubscriptionStatus>(
+        'SELECT v.*, s.trusted FROM subscriptions v JOIN subscription s USING (subscription_id) ORDER BY 1',
+      )
+      .all(),
+    gaps: db
+      .prepare<[], MirrorStatus['gaps'][number]>(
+        'SELECT subscription_id, from_at, to_at, products FROM gap WHERE closed_at IS NULL ORDER BY gap_id DESC LIMIT 10',
+      )
+      .all(),
     alarms: db
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),
   };
+}
+
+function closuresOpen(db: Database): MirrorStatus['closures'] {
+  const counts = db
+    .prepare<[], MirrorStatus['closures']>(
+      `SELECT COALESCE(sum(applied_at IS NOT NULL), 0) AS unconfirmed, COALESCE(sum(applied_at IS NULL), 0) AS held
+       FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL`,
+    )
+    .get();
+  return counts ?? { unconfirmed: 0, held: 0 };
 }
 
 function removalsHeld(db: Database): MirrorStatus['removals'] {
