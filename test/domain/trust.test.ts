@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { afterChange, announceable, isTrusted, type Trust } from '../../src/domain/trust.ts';
 
 const none: Trust = { announced: 0, announceable: 0 };
-const after = (from: Trust, was: 'announced' | 'missed', times: number): Trust =>
+const course = (from: Trust, was: 'announced' | 'missed', times: number): Trust =>
   Array.from({ length: times }).reduce<Trust>((trust) => afterChange(trust, was), from);
 
 /** How many changes in a row are missed before it is trusted no more. */
@@ -18,7 +18,7 @@ function missedUntilDistrust(from: Trust): number {
 describe('a subscription', () => {
   it('that falls silent is noticed before twenty changes are missed, however long it was good', () => {
     expect(missedUntilDistrust(none)).toBeLessThan(5);
-    expect(missedUntilDistrust(after(none, 'announced', 10_000))).toBeLessThan(10);
+    expect(missedUntilDistrust(course(none, 'announced', 10_000))).toBeLessThan(10);
   });
 
   it('that loses one in ten stays trusted', () => {
@@ -34,13 +34,13 @@ describe('a subscription', () => {
     for (let change = 1; change <= 40; change += 1)
       trust = afterChange(trust, change % 2 === 0 ? 'missed' : 'announced');
     expect(isTrusted(trust, true)).toBe(false);
-    expect(isTrusted(after(trust, 'announced', 10), false)).toBe(false);
-    expect(isTrusted(after(trust, 'announced', 30), false)).toBe(true);
+    expect(isTrusted(course(trust, 'announced', 10), false)).toBe(false);
+    expect(isTrusted(course(trust, 'announced', 30), false)).toBe(true);
   });
 
   it('of which one or two changes are known is believed either way', () => {
-    expect(isTrusted(after(none, 'missed', 2), true)).toBe(true);
-    expect(isTrusted(after(none, 'announced', 2), false)).toBe(false);
+    expect(isTrusted(course(none, 'missed', 2), true)).toBe(true);
+    expect(isTrusted(course(none, 'announced', 2), false)).toBe(false);
   });
 });
 
