@@ -1,5 +1,6 @@
 import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
+import { serviceChecks } from './doctor.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
@@ -7,6 +8,7 @@ import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
 import { every } from './schedule.ts';
 import { liveStatus } from './status.ts';
+import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
@@ -15,6 +17,7 @@ import { explainDate } from './sync/explain-date.ts';
 import { reportOrder } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
+import { listSubscriptions } from './sync/subscription-list.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -85,6 +88,22 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       decideRemovals: (decision, product_ids) =>
         decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
+      doctor: (signal) =>
+        serviceChecks(
+          {
+            config,
+            probe: wiring.probe,
+            offset: wiring.serviceClock.offset,
+            subscriptions: wiring.subscriptions,
+            peers: null,
+          },
+          signal,
+        ),
+      subscriptions: () => listSubscriptions(facts, settingsOf(config)),
+      manage: () => {
+        if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
+        return wiring.subscriptions.work;
+      },
       plan: () => makePlan(ports, config.budget.lanes),
       explain: (product_id, date) =>
         date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),

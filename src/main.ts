@@ -41,6 +41,14 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'products that the list no longer shows, and what is held',
     load: async (io) => (await import('./commands/removals.ts')).removalsCommand(io),
   },
+  subscription: {
+    summary: 'subscriptions to change notifications: declared, and as the service has them',
+    load: async (io) => (await import('./commands/subscription.ts')).subscriptionCommand(io),
+  },
+  doctor: {
+    summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
+    load: async (io) => (await import('./commands/doctor.ts')).doctorCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./commands/config.ts')).configCommand(io),

@@ -83,6 +83,12 @@ function render(status: Status, now: number): string {
   return `${lines.join('\n')}\n`;
 }
 
+const subscriptionTroubles: Readonly<Record<string, string>> = {
+  'subscription-broken': 'has not been sending',
+  'subscription-failing': 'could not be changed',
+  'subscription-taken': 'has been called to an address that is not ours',
+};
+
 /** What waits for a person. */
 function troubles({ removals, alarms }: Status, now: number): string[] {
   const held =
@@ -97,7 +103,13 @@ function troubles({ removals, alarms }: Status, now: number): string[] {
       ({ raised_at, products }) =>
         `Images    all images of ${number(products)} products vanished from the list ${ago(raised_at, now)}: each is shown until 14 days after it was confirmed`,
     );
-  return [...held, ...vanished];
+  const subscriptions = alarms
+    .filter(({ kind }) => kind in subscriptionTroubles)
+    .map(({ kind, raised_at, products }) => {
+      const covers = products === 0 ? '' : ` (it covers ${number(products)} products)`;
+      return `Alarm     a subscription ${subscriptionTroubles[kind]} for ${duration(now - raised_at)}${covers}: catalogued subscription list`;
+    });
+  return [...held, ...vanished, ...subscriptions];
 }
 
 function freshnessRow(

@@ -179,6 +179,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
   'removals list': ['hold', 'products'],
+  'subscription list': ['subscriptions', 'waiting', 'uncovered'],
+  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure'],
+  'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
+  doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
 export const contract = { columns, outputs };
