@@ -1,5 +1,6 @@
 import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
+import { serviceChecks } from './doctor.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
@@ -8,14 +9,17 @@ import { readStatus } from './mirror/status.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
 import { type InboxStatus, liveStatus } from './status.ts';
+import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
+import { noteAbsence } from './sync/coverage.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
 import { reportOrder } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
+import { listSubscriptions } from './sync/subscription-list.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -86,8 +90,15 @@ export async function startDaemon(
     broken: broken.reject,
   });
   if (receiving !== null) stack.use(receiving);
-  // What an earlier process received and did not apply.
-  await receiving?.apply();
+  if (receiving !== null) {
+    noteAbsence(ports, inbox.deliveries.heartbeats().last);
+    // What an earlier process received and did not apply.
+    await receiving.mind();
+  }
+
+  function unlessStopping(error: unknown): void {
+    if (!stopping.signal.aborted) throw error;
+  }
 
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -115,10 +126,31 @@ export async function startDaemon(
       removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       decideRemovals: (decision, product_ids) =>
         decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
+      doctor: (signal) =>
+        serviceChecks(
+          {
+            config,
+            probe: wiring.probe,
+            offset: wiring.serviceClock.offset,
+            subscriptions: wiring.subscriptions,
+            peers: receiving?.peers ?? null,
+          },
+          signal,
+        ),
+      subscriptions: () => listSubscriptions(facts, settingsOf(config)),
+      manage: () => {
+        if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
+        return wiring.subscriptions.work;
+      },
       plan: () => makePlan(ports, config.budget.lanes),
       explain: (product_id, date) =>
         date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
       job: (job_id) => mirror.jobs.find(job_id),
+      replay: async (since) => {
+        const deliveries = inbox.deliveries.replay(since, ports.clock.now());
+        await receiving?.apply();
+        return deliveries;
+      },
     }),
   );
   stack.use(every('second', tick));
@@ -130,6 +162,11 @@ export async function startDaemon(
       }),
     ),
   );
+  // By now the receiver listens: what is put may be called at once.
+  if ('work' in wiring.subscriptions && receiving !== null) {
+    const { work } = wiring.subscriptions;
+    stack.use(every('minute', () => guarded(() => work.tend(stopping.signal).catch(unlessStopping))));
+  }
   stack.use(
     every('hour', () =>
       guarded(async () => {

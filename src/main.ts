@@ -45,6 +45,14 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'what the service has sent: list, show, apply it again',
     load: async (io) => (await import('./commands/notifications.ts')).notificationsCommand(io),
   },
+  subscription: {
+    summary: 'subscriptions to change notifications: declared, and as the service has them',
+    load: async (io) => (await import('./commands/subscription.ts')).subscriptionCommand(io),
+  },
+  doctor: {
+    summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
+    load: async (io) => (await import('./commands/doctor.ts')).doctorCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./commands/config.ts')).configCommand(io),

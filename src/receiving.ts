@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
-import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
+import { couldOnlyMatchProxy, isAllowed, networksOf } from './inbox/allowlist.ts';
 import { type Receiver, startReceiver } from './inbox/receiver.ts';
 import type { Logger } from './log.ts';
 import { SyncFailed } from './sqlite/failed-sync.ts';
-import { type Applied, applyDeliveries } from './sync/apply.ts';
+import { type Applied, applyDeliveries, noteDropped } from './sync/apply.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The receiver of a daemon, and what makes effects of what it stored. Disposing takes no more and ends what is under way. */
@@ -14,7 +14,18 @@ export interface Receiving extends AsyncDisposable {
   apply(): Promise<void>;
   /** Once a minute: notes that deliveries can be received, and tries again what could not be applied. */
   mind(): Promise<void>;
+  /** Who called last, the newest first, and whether the allow-list lets them in. */
+  peers(): readonly Caller[];
 }
+
+export interface Caller {
+  readonly peer: string;
+  readonly received_at: number;
+  readonly allowed: boolean;
+}
+
+/** So many callers that the allow-list refused are remembered. */
+const refusedKept = 10;
 
 export interface ReceivingOptions {
   readonly clock: Clock;
@@ -28,7 +39,7 @@ export interface ReceivingOptions {
 
 /** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
 export async function startReceiving(
-  { config, inbox, ports }: Wiring,
+  { config, mirror, inbox, ports }: Wiring,
   secret: unknown,
   { clock, log, signal, rule, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
@@ -37,13 +48,18 @@ export async function startReceiving(
   const problem = couldOnlyMatchProxy(config.receiver);
   if (problem !== null && rule === 'check')
     throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
+  const networks = networksOf(allow);
+  const refused: Caller[] = [];
   let running: Promise<void> | null = null;
   let again = false;
 
   async function work(): Promise<void> {
     do {
       again = false;
-      applied(await applyDeliveries(ports, inbox.deliveries, signal));
+      const counts = await applyDeliveries(ports, inbox.deliveries, signal);
+      if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
+      mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
+      applied(counts);
     } while (again && !signal.aborted);
   }
 
@@ -72,6 +88,12 @@ export async function startReceiving(
     clock,
     log,
     received: () => void apply(),
+    refused: ({ reason, peer }) => {
+      if (reason === 'dropped') noteDropped(ports);
+      if (reason !== 'address') return;
+      refused.unshift({ peer, received_at: clock.now(), allowed: false });
+      refused.splice(refusedKept);
+    },
   });
   receiver.broken.catch(broken);
   return {
@@ -86,6 +108,12 @@ export async function startReceiving(
       }
       await apply();
     },
+    peers: () => [
+      ...refused,
+      ...inbox.deliveries
+        .list({ since: null, state: null, limit: refusedKept })
+        .map(({ peer, received_at }) => ({ peer, received_at, allowed: isAllowed(peer, networks) })),
+    ],
     async [Symbol.asyncDispose]() {
       await receiver[Symbol.asyncDispose]();
       await running;

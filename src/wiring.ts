@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Chance, type Clock, systemChance, systemClock } from './clock.ts';
+import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
@@ -9,17 +9,26 @@ import { type Mirror, openMirror } from './mirror/mirror.ts';
 import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
 import { acquireLock } from './sqlite/lock.ts';
+import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
+import type { CallbackAddresses } from './sync/callback.ts';
 import type { Ports } from './sync/ports.ts';
 import { prepareRecords } from './sync/prepare.ts';
+import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
 import { createLimiter, type Limiter } from './upstream/limiter.ts';
+import { failed, type Outcome } from './upstream/outcome.ts';
+import { type ServiceClock, serviceClock } from './upstream/service-clock.ts';
 import { version } from './version.ts';
 
-/** What a test replaces: time and chance. */
+/** What a test replaces: time, chance, and what it has no receiver for. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
+  /** Callback addresses, where the inbox has none. */
+  readonly addresses?: CallbackAddresses;
+  /** Asks our own public address; else it is asked for real. */
+  readonly selfTest?: SubscriptionPorts['selfTest'];
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -29,6 +38,11 @@ export interface Wiring extends AsyncDisposable {
   readonly inbox: Inbox;
   readonly limiter: Limiter;
   readonly ports: Ports;
+  readonly subscriptions: ManagedSubscriptions;
+  /** One list call of one row: whether the service answers and takes the key. */
+  probe(signal: AbortSignal): Promise<Outcome>;
+  /** How far our clock is from the service's. */
+  readonly serviceClock: ServiceClock;
   /** How many records are worked on at a time. */
   readonly workers: number;
 }
@@ -80,8 +94,10 @@ export function wire(
       }),
     );
     stack.defer(() => mirror.budget.saveLearned(limiter.learned()));
+    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
     const http = stack.use(
       createHttp({
+        heard: service_clock.heard,
         base_url: service.base_url,
         authorization: profile.authorization,
         key: secrets.api_key,
@@ -101,6 +117,16 @@ export function wire(
     });
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config) };
     prepareRecords(ports);
+    const subscriptions = manageSubscriptions({
+      loaded: { config, secrets },
+      ports,
+      addresses: overrides.addresses ?? (secrets.receiver_secret === null ? null : inbox.addresses),
+      refusal: '',
+      ...(overrides.selfTest === undefined ? {} : { selfTest: overrides.selfTest }),
+      http,
+      limiter,
+      service_clock,
+    });
     const closing = stack.move();
     return {
       config,
@@ -108,6 +134,21 @@ export function wire(
       inbox,
       limiter,
       ports,
+      subscriptions,
+      probe: async (signal) => {
+        const { parameters, paths, timeouts, max_bytes } = profile;
+        const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
+        const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
+        using patience = clock.deadline(timeouts.total, signal);
+        try {
+          const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
+          return await limiter.run(ask, patience.signal, 'notification');
+        } catch (error) {
+          if (!(error instanceof DeadlineExceeded)) throw error;
+          return failed('deadline', 'no answer in time, or it asked for a longer pause');
+        }
+      },
+      serviceClock: service_clock,
       workers: budget.concurrency,
       [Symbol.asyncDispose]: () => closing.disposeAsync(),
     };

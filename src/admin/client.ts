@@ -3,8 +3,11 @@ import { listenAddress } from '../listen-address.ts';
 
 /** A running daemon, as a command talks to it. */
 export interface AdminClient {
-  /** The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200. */
-  call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer | null>;
+  /**
+   * The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200.
+   * `patience_ms`: 10 s, more where the daemon asks the service.
+   */
+  call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown, patience_ms?: number): Promise<Answer | null>;
 }
 
 /** The daemon answered, and its answer is no. */
@@ -21,7 +24,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
   const address = listenAddress(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
   return {
-    call: <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
+    call: <Answer>(method: 'GET' | 'POST', path: string, body?: unknown, patience_ms = 10_000) => {
       const { promise, resolve, reject } = Promise.withResolvers<Answer | null>();
       const payload = body === undefined ? undefined : JSON.stringify(body);
       const headers = {
@@ -30,7 +33,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
         ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
       };
-      const call = request({ ...target, method, path, headers, timeout: 10_000 }, (response) => {
+      const call = request({ ...target, method, path, headers, timeout: patience_ms }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);

@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
+import type { SubscriptionWork } from '../sync/subscription-work.ts';
 
 export interface AdminOptions {
   readonly listen: string;
@@ -24,6 +25,13 @@ export interface AdminOptions {
   removals(): unknown;
   /** How many products a decision was about. */
   decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
+  /** What only a daemon can look at: the service, and its own receiver. */
+  doctor(signal: AbortSignal): Promise<unknown>;
+  subscriptions(): unknown;
+  /** Throws where subscriptions cannot be managed. */
+  manage(): Pick<SubscriptionWork, 'compare' | 'apply' | 'reactivate' | 'rotate'>;
+  /** Applies what was received since then once more; how many deliveries. */
+  replay(since: number): Promise<number>;
   /** Null: not mirrored. */
   explain(product_id: number, date: string | null): unknown;
 }
@@ -64,6 +72,31 @@ const removalsBody = {
   type: 'object',
   additionalProperties: false,
   properties: { product_ids: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [] } },
+} as const;
+
+const subscriptionId = { type: 'string', maxLength: 120 } as const;
+const oneOrAllBody = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { subscription_id: { ...subscriptionId, nullable: true, default: null } },
+} as const;
+const oneBody = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['subscription_id'],
+  properties: { subscription_id: subscriptionId },
+} as const;
+const applyBody = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { dry_run: { type: 'boolean', default: false } },
+} as const;
+
+const replayBody = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['since'],
+  properties: { since: { type: 'integer', minimum: 0 } },
 } as const;
 
 /** The local interface of a running daemon (design 3.4): health, status, and resyncs that a person asks for. */
@@ -117,6 +150,14 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
         return { products };
       },
     );
+  subscriptionRoutes(app, options);
+  app.post<{ Body: { since: number } }>(
+    '/v1/notifications/replay',
+    { schema: { body: replayBody } },
+    async ({ body }) => ({
+      deliveries: await options.replay(body.since),
+    }),
+  );
   app.get('/v1/plan', async () => options.plan());
   app.get<{ Params: { id: string }; Querystring: { date?: string } }>('/v1/explain/:id', async (request, reply) => {
     const found = options.explain(Number(request.params.id), request.query.date ?? null);
@@ -149,6 +190,30 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       message: status >= 500 ? 'internal error' : error.message,
     });
   });
+}
+
+/** What asks the service goes on when the caller leaves: half of it would be worse. */
+function subscriptionRoutes(app: FastifyInstance, { subscriptions, manage, doctor }: Omit<AdminOptions, 'log'>): void {
+  const never = new AbortController().signal;
+  type OneOrAll = { Body: { subscription_id: string | null } };
+  app.get('/v1/doctor', async () => doctor(never));
+  app.get('/v1/subscriptions', async () => subscriptions());
+  app.post<OneOrAll>('/v1/subscriptions/compare', { schema: { body: oneOrAllBody } }, async ({ body }) =>
+    manage().compare(body.subscription_id, never),
+  );
+  app.post<{ Body: { dry_run: boolean } }>(
+    '/v1/subscriptions/apply',
+    { schema: { body: applyBody } },
+    async ({ body }) => manage().apply(body.dry_run ? 'dry' : 'now', never),
+  );
+  app.post<{ Body: { subscription_id: string } }>(
+    '/v1/subscriptions/reactivate',
+    { schema: { body: oneBody } },
+    async ({ body }) => manage().reactivate(body.subscription_id, never),
+  );
+  app.post<OneOrAll>('/v1/subscriptions/rotate', { schema: { body: oneOrAllBody } }, async ({ body }) =>
+    manage().rotate(body.subscription_id, never),
+  );
 }
 
 /** Outside a unix socket `/v1` needs the token. */

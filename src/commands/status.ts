@@ -105,6 +105,8 @@ const alarmWords: Readonly<Record<string, (products: string, since: string) => s
     `Closures  too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
   'hints-not-confirmed': (_, since) =>
     `Closures  most that were announced are not confirmed, noticed ${since}: somebody may know the callback address; catalogued subscription rotate`,
+  'old-address-used': (_, since) =>
+    `Address   a callback address is called that was replaced, since ${since}: somebody has kept it; catalogued subscription show`,
   'subscription-silent': (products, since) =>
     `Silent    a subscription does not announce what changes, noticed ${since}; ${products} products are read as without it`,
   'subscription-taken': (_, since) =>

@@ -136,8 +136,8 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @failure, not_before = @not_before
      WHERE subscription_id = @subscription_id`,
   );
-  const delivered = db.prepare<[number, string]>(
-    'UPDATE subscription SET last_delivery_at = ?1 WHERE subscription_id = ?2 AND last_delivery_at IS NOT ?1',
+  const delivered = db.prepare<{ subscription_id: string; at: number }>(
+    'UPDATE subscription SET last_delivery_at = @at WHERE subscription_id = @subscription_id AND last_delivery_at IS NOT @at',
   );
   const covered = `SELECT s.subscription_id, e.value AS product_id FROM subscription s, json_each(s.entity_ids) e
        WHERE s.held_type = 'product_ids' AND s.declared_id IS NOT NULL AND s.status IS NOT 'missing'
@@ -206,7 +206,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
       tried.run({ subscription_id, ...attempt });
     },
     delivered: (last) => {
-      for (const [subscription_id, at] of last) delivered.run(at, subscription_id);
+      for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });
     },
     cover: () => uncover.run().changes + cover.run().changes,
     covering: (product_id) =>

@@ -217,7 +217,13 @@ export interface Tables {
     outcome: HoldOutcome | null;
   };
   alarm: {
-    kind: 'images-vanished' | 'closures-held' | 'hints-not-confirmed' | 'subscription-silent' | SubscriptionAlarm;
+    kind:
+      | 'images-vanished'
+      | 'closures-held'
+      | 'hints-not-confirmed'
+      | 'old-address-used'
+      | 'subscription-silent'
+      | SubscriptionAlarm;
     raised_at: number;
     seen_at: number;
     products: number;

@@ -14,6 +14,8 @@ export interface ExpectedNotice extends Expectation {
 export interface Announcer extends Trust {
   readonly subscription_id: string;
   readonly trusted: 0 | 1;
+  /** Since when it covers the product. */
+  readonly covered_since: number;
   /** When it last told of such a change of this product; null: never. */
   readonly received_at: number | null;
 }
@@ -28,7 +30,7 @@ export interface TrustTable {
   /** Those whose notifications have had their time. */
   ripe(found_before: number): ExpectedNotice[];
   forget(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): void;
-  /** Who covers the product, asked for such changes and did so before `since_at`. */
+  /** Who covers the product and was asked for such changes. */
   announcers(expected: ExpectedNotice): Announcer[];
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
   /** Subscriptions that are not trusted, and how many products they cover. */
@@ -66,10 +68,10 @@ export function trustTable(db: Database): TrustTable {
   const ripe = db.prepare<[number], ExpectedNotice>('SELECT * FROM expected_notice WHERE found_at <= ? LIMIT 1000');
   const forget = db.prepare<[number, string]>('DELETE FROM expected_notice WHERE product_id = ? AND change_type = ?');
   const announcers = db.prepare<ExpectedNotice, Announcer>(
-    `SELECT s.subscription_id, s.announced, s.announceable, s.trusted, n.received_at
+    `SELECT s.subscription_id, s.announced, s.announceable, s.trusted, c.since_at AS covered_since, n.received_at
      FROM subscription_product c JOIN subscription s USING (subscription_id)
      LEFT JOIN notice n ON n.product_id = c.product_id AND n.change_type = @change_type AND n.subscription_id = s.subscription_id
-     WHERE c.product_id = @product_id AND ${workingSql} AND c.since_at <= @since_at
+     WHERE c.product_id = @product_id AND ${workingSql} AND c.since_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM json_each(s.change_types) t WHERE t.value = @change_type)`,
   );
   const trust = db.prepare<[number, number, number, string]>(

@@ -62,6 +62,16 @@ export function openForReading(path: string, kind: FileKind): Database.Database 
   return guarded(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 }));
 }
 
+/** The version of SQLite that this program brings along. */
+export function sqliteVersion(): string {
+  const db = new Database(':memory:');
+  try {
+    return String(db.prepare('SELECT sqlite_version()').pluck().get());
+  } finally {
+    db.close();
+  }
+}
+
 /** What a check of the whole file finds wrong: nothing, or its first problem. */
 export function quickCheck(db: Database.Database): string | null {
   const answer = db.pragma('quick_check(1)', { simple: true });

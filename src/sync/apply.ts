@@ -34,6 +34,8 @@ const batch = 20;
 const slice = 200;
 /** What nobody can make sense of brings the list forward, but not again within this. */
 const lookEveryMs = 3_600_000;
+/** An old address that nobody has called for so long is no longer told of. */
+const forgottenMs = 24 * 3_600_000;
 
 /**
  * Turns stored deliveries into effects, in their order (reliability.md 2.3). Idempotent: the number of a delivery is noted
@@ -179,11 +181,13 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
   return superseded;
 }
 
-/** Raises or ends the alarms about closures: too many at once, and hints that no read confirms. */
+/** Raises or ends the alarms about deliveries: too many closures at once, hints that no read confirms, old addresses. */
 export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
   const misuse = isMisuse(mirror.closures.decided(100));
   mirror.transaction(() => {
+    const old = mirror.removals.alarms().find(({ kind }) => kind === 'old-address-used');
+    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.removals.calm('old-address-used');
     if (mirror.closures.counts().held === 0) mirror.removals.calm('closures-held');
     if (!misuse) {
       mirror.removals.calm('hints-not-confirmed');
@@ -196,4 +200,12 @@ export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
         'most closures that were announced are not confirmed: the callback address may be known to others; rotate it',
       );
   });
+}
+
+/** Somebody calls an address whose grace is over: they have kept it, or the service still has it. */
+export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
+  const now = clock.now();
+  const alarm = { kind: 'old-address-used', at: now, started_at: now, products: 0 } as const;
+  if (mirror.transaction(() => mirror.removals.raise(alarm)) === 'new')
+    log.error({}, 'a callback address is called that was replaced, and whose grace is over');
 }

@@ -34,6 +34,8 @@ export interface SubscriptionWork {
   reactivate(subscription_id: string, signal: AbortSignal): Promise<Attempt[]>;
   /** Null: all. */
   rotate(subscription_id: string | null, signal: AbortSignal): Promise<Attempt[]>;
+  /** Whether the receiver answers at its public address. */
+  readonly selfTest: SubscriptionPorts['selfTest'];
 }
 
 /** A subscription as it is declared beside what the service has. */
@@ -141,6 +143,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   }
 
   return {
+    selfTest: ports.selfTest,
     tend: (signal) => inTurn(() => tend(signal)),
     compare: (subscription_id, signal) => inTurn(() => compare(subscription_id, signal)),
     apply: (run, signal) => inTurn(() => apply(run, signal)),

@@ -11,6 +11,7 @@ import {
   type WantedSubscription,
   wantedParts,
 } from '../domain/subscription.ts';
+import type { Mirror } from '../mirror/mirror.ts';
 import type { StoredSubscription, SubscriptionFacts } from '../mirror/subscriptions.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome, Subscriptions } from '../upstream/subscriptions.ts';
 import { type CallbackAddresses, callbackUrl, ownerOf } from './callback.ts';
@@ -41,7 +42,13 @@ const provenAfterMs = 30 * 60_000;
 const pauseMs = 60_000;
 
 /** What the service should have now. A declaration of mirrored entities is left as it is until their lists were read once. */
-export function wantedSubscriptions({ mirror, settings }: Pick<SubscriptionPorts, 'mirror' | 'settings'>): {
+export function wantedSubscriptions({
+  mirror,
+  settings,
+}: {
+  readonly mirror: Pick<Mirror, 'subscriptions'>;
+  readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
+}): {
   readonly wanted: WantedSubscription[];
   /** Declarations that wait for the first walk over the lists. */
   readonly waiting: string[];
@@ -62,7 +69,7 @@ export function wantedSubscriptions({ mirror, settings }: Pick<SubscriptionPorts
   return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
 }
 
-function entitiesOf(mirror: SubscriptionPorts['mirror'], declared: DeclaredSubscription): readonly number[] | null {
+function entitiesOf(mirror: Pick<Mirror, 'subscriptions'>, declared: DeclaredSubscription): readonly number[] | null {
   const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
   if (type === 'products_i_sell') return null;
   return entities === 'mirrored'

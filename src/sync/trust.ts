@@ -38,8 +38,10 @@ function judge({ mirror, policy, log }: TrustPorts, expected: ExpectedNotice): v
   // What could not be received, nobody can be blamed for.
   if (mirror.trust.wasGap(since_at, until)) return;
   for (const announcer of mirror.trust.announcers(expected)) {
-    const { subscription_id, received_at } = announcer;
+    const { subscription_id, received_at, covered_since } = announcer;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
+    // It may have happened before anybody was asked to tell of it.
+    if (!announced && covered_since > since_at) continue;
     const trust = afterChange(announcer, announced ? 'announced' : 'missed');
     const trusted = isTrusted(trust, announcer.trusted === 1);
     mirror.trust.trust(subscription_id, trust, trusted ? 1 : 0);

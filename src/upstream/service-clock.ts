@@ -11,18 +11,29 @@ export interface ServiceClock {
 /** An offset that a token has to be corrected for; below it, the second that a header rounds to and the way are all there is. */
 export const offsetUsedMs = 5000;
 /** An offset that a person should know of. */
-export const offsetWarnedMs = 30_000;
+const offsetWarnedMs = 30_000;
 
 const kept = 5;
 
-export function serviceClock(): ServiceClock {
+/** Whether the two clocks are so far apart that one of them is wrong. */
+export function isWrong(offset: number | null): boolean {
+  return offset !== null && Math.abs(offset) > offsetWarnedMs;
+}
+
+/** `apart` is told when the clocks begin to be too far apart, once until they agree again. */
+export function serviceClock(apart: (offset_ms: number) => void = () => undefined): ServiceClock {
   const heard: number[] = [];
+  let told = false;
+  const median = () => heard.toSorted((a, b) => a - b)[heard.length >> 1] ?? null;
   return {
     heard: (offset) => {
       heard.push(offset);
       if (heard.length > kept) heard.shift();
+      const now = median();
+      if (isWrong(now) && !told) apart(now ?? offset);
+      told = isWrong(now);
     },
-    offset: () => heard.toSorted((a, b) => a - b)[heard.length >> 1] ?? null,
+    offset: median,
     newest: () => heard.at(-1) ?? null,
   };
 }

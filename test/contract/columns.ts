@@ -188,6 +188,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',
     'reason', 'settled_at', 'replay_of', 'text', 'base64',
   ],
+  'subscription list': ['subscriptions', 'waiting', 'uncovered'],
+  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure'],
+  'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
+  doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
 export const contract = { columns, outputs };

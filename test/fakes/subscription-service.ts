@@ -18,7 +18,7 @@ export interface ServedCall {
   readonly body: string;
 }
 
-/** The service's side of subscriptions, as small as it can be: it keeps what it is sent, and a test scripts what it answers. */
+/** The service's side of subscriptions, as small as it can be, and an empty catalogue: it keeps what it is sent, and a test scripts what it answers. */
 export interface SubscriptionService extends AsyncDisposable {
   readonly url: string;
   readonly held: Map<string, ServedSubscription>;
@@ -48,6 +48,8 @@ export async function subscriptionService(now: () => number): Promise<Subscripti
     };
     calls.push(call);
     response.setHeader('date', new Date(now() + service.skew).toUTCString());
+    if (call.path.startsWith('/v2/products?'))
+      return answer(response, 200, { success: true, products: [], pagination: { page: 1, page_size: 1, total: 0 } });
     const refusal = call.method === 'GET' ? null : service.verify(call);
     if (refusal !== null) return answer(response, refusal.status, { success: false, ...refusal, message: 'No.' });
     const [, id = '', rest] = /^\/v2\/product-change-notification\/([^/]+)(\/reactivate)?$/.exec(call.path) ?? [];

@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { type LoadedConfig, parseConfig } from '../../src/config.ts';
+import { type LoadedConfig, parseConfig, type Secrets } from '../../src/config.ts';
 
 /** A configuration whose files lie in `directory` and whose service is `url`; `more` is laid over it. */
-export function testConfig(directory: string, url: string, more: Record<string, unknown> = {}): LoadedConfig {
+export function testConfig(
+  directory: string,
+  url: string,
+  more: Record<string, unknown> = {},
+  some: Partial<Secrets> = {},
+): LoadedConfig {
   const text = testConfigText(directory, url, more);
-  const secrets = { api_key: null, signing_key: null, receiver_secret: null, admin_token: null };
+  const secrets = { api_key: null, signing_key: null, receiver_secret: null, admin_token: null, ...some };
   return { ...parseConfig(text), secrets, file: 'test' };
 }
 

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Secrets } from '../../src/config.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { runChores, sortIntoCategories } from '../../src/sync/chores.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
-import { type Wiring, wire } from '../../src/wiring.ts';
+import { type Overrides, type Wiring, wire } from '../../src/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { testConfig } from './test-config.ts';
@@ -24,7 +25,7 @@ export interface VirtualHouse extends AsyncDisposable {
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
-  restart(): Promise<void>;
+  restart(down?: { meanwhile(): Promise<void> }): Promise<void>;
   compare(): Promise<Comparison>;
 }
 
@@ -35,10 +36,17 @@ const day = 24 * hour;
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
 
+export interface HouseOptions extends Overrides {
+  readonly start?: number;
+  readonly secrets?: Partial<Secrets>;
+  /** Whether somebody else is busy, so that time stands still. */
+  readonly busy?: () => boolean;
+}
+
 export async function virtualHouse(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
-  start = noon,
+  { start = noon, secrets = {}, busy: others = () => false, ...overrides }: HouseOptions = {},
 ): Promise<VirtualHouse> {
   const clock = virtualClock(start);
   const stack = new AsyncDisposableStack();
@@ -48,7 +56,8 @@ export async function virtualHouse(
   let chored_at = start - hour;
   let step = 0;
   const chance = () => roll(99, step++);
-  const startWiring = () => wire(testConfig(path, sandbox.url, config), log.log, { clock, chance });
+  const startWiring = () =>
+    wire(testConfig(path, sandbox.url, config, secrets), log.log, { clock, chance, ...overrides });
   let wiring = startWiring();
   stack.defer(() => wiring[Symbol.asyncDispose]());
 
@@ -61,7 +70,8 @@ export async function virtualHouse(
     let quiet = 0;
     while (!ended) {
       await setImmediate();
-      const busy = wiring.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
+      const busy =
+        others() || wiring.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet > 3 && clock.next()) quiet = 0;
@@ -77,8 +87,9 @@ export async function virtualHouse(
     },
     log,
     drive,
-    restart: async () => {
+    restart: async ({ meanwhile } = { meanwhile: async () => {} }) => {
       await wiring[Symbol.asyncDispose]();
+      await meanwhile();
       wiring = startWiring();
     },
     runUntil: async (done) => {

@@ -8,9 +8,20 @@ const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pr
  * The rows that can be compared. Of a product that is not on sale the service shows no dates, and a mirror keeps those
  * it has read before, whatever they were: each must say `not_on_sale` (design 3.3), and nothing more is known of them.
  */
-export function comparableRows(view: string, rows: Row[], { sale_status }: ProductState): Row[] {
+export function comparableRows(
+  view: string,
+  rows: Row[],
+  { sale_status, recommended_alternative_product_id }: ProductState,
+): Row[] {
   if (sale_status === 'available') return rows;
   switch (view) {
+    case 'products':
+      // Only a notification tells of it, and that may have been lost: it is the right one, or none.
+      return rows.map((row) =>
+        row.alternative_product_id === recommended_alternative_product_id
+          ? { ...row, alternative_product_id: null }
+          : row,
+      );
     case 'availability_days':
       return rows.filter(({ state }) => state !== 'not_on_sale');
     case 'availability_slots':

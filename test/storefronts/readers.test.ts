@@ -8,7 +8,7 @@ const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const columns = 'date, time, variant_id, availability, max_tickets, retail_price, booking_fee, stale';
 
 it('PHP, Python, the sqlite3 shell and Node read the same slots from the live file, without settings', async () => {
-  await using house = await virtualHouse({ products: 12 }, {}, Date.now());
+  await using house = await virtualHouse({ products: 12 }, {}, { start: Date.now() });
   await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
   const { path } = house.wiring.mirror;
   const db = openMirrorForReading(path);
@@ -29,7 +29,7 @@ it('PHP, Python, the sqlite3 shell and Node read the same slots from the live fi
 
 /** The instants of a view as an old SQLite computes them: on 3.40 `unixepoch('subsec')` is NULL, and so would be `stale`. */
 it('an old SQLite hides images and calls everything stale fifteen days after the daemon died', async () => {
-  await using house = await virtualHouse({ products: 12 }, {}, Date.now());
+  await using house = await virtualHouse({ products: 12 }, {}, { start: Date.now() });
   await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
   const { path } = house.wiring.mirror;
   const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();

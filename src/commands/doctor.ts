@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { type Check, isHealthy, localChecks, serviceChecks, unusable } from '../doctor.ts';
+import { CataloguedError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { AnswerIsNo } from '../main.ts';
+import { type Overrides, wire } from '../wiring.ts';
+import type { Io } from './io.ts';
+import { table } from './table.ts';
+
+const patienceMs = 3 * 60_000;
+
+export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
+  return new Command('doctor')
+    .description(
+      'Looks at everything that has to be right, and says what to do where it is not. Exit 0: nothing is wrong; 1: something is.',
+    )
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nOutput: a line a check: ✓ right, ✗ wrong, - not looked at. With a daemon the service is asked by it, else by the command\nitself, once a start has made the files.\n\nExamples:\n  catalogued doctor\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
+    )
+    .action(async (options: { json?: boolean }, command: Command) => {
+      const checks = await examine(io, command.optsWithGlobals<{ config?: string }>().config, overrides);
+      const healthy = isHealthy(checks);
+      io.stdout.write(options.json ? `${JSON.stringify({ healthy, checks }, null, 2)}\n` : render(checks));
+      if (!healthy) throw new AnswerIsNo();
+    });
+}
+
+async function examine(io: Io, option: string | undefined, overrides: Overrides): Promise<Check[]> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = loadConfig({ file: configPath(option, io.env), env: io.env });
+  } catch (error) {
+    if (error instanceof CataloguedError) return [unusable(error)];
+    throw error;
+  }
+  return [...localChecks(loaded), ...(await beyond(io, loaded, overrides))];
+}
+
+/** What the service and the receiver say: asked by the daemon where one runs. */
+async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
+  const { config, secrets } = loaded;
+  try {
+    const client = adminClient(config.admin.listen, secrets.admin_token);
+    const asked = await client.call<Check[]>('GET', '/v1/doctor', undefined, patienceMs);
+    if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
+    const start = 'catalogued run, or systemctl start catalogued';
+    const none = daemon('skipped', 'none runs: nothing is refreshed, and nothing is received', start);
+    // Files that a first start makes are not made by somebody who only looks.
+    if (!existsSync(config.mirror.path)) return [none, daemonless];
+    await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
+    const { probe, serviceClock, subscriptions } = wiring;
+    return [
+      none,
+      ...(await serviceChecks({ config, probe, offset: serviceClock.offset, subscriptions, peers: null }, io.signal)),
+    ];
+  } catch (error) {
+    if (error instanceof CataloguedError) return [daemon('wrong', error.message, error.hint ?? null)];
+    if (error instanceof AdminRefusal) return [daemon('wrong', `it refuses: ${error.message}`, error.hint ?? null)];
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === undefined && !(error as Error).message.includes('does not answer')) throw error;
+    return [daemon('wrong', `it does not answer at ${config.admin.listen} (${code ?? 'in time'})`, 'restart it')];
+  }
+}
+
+const daemonless: Check = {
+  name: 'service',
+  verdict: 'skipped',
+  found: 'not asked before the first start',
+  advice: null,
+};
+
+function daemon(verdict: Check['verdict'], found: string, advice: string | null): Check {
+  return { name: 'daemon', verdict, found, advice };
+}
+
+const marks = { ok: '✓', wrong: '✗', skipped: '-' } as const;
+
+function render(checks: readonly Check[]): string {
+  const rows = checks.map(({ name, verdict, found }) => [marks[verdict], name, found]);
+  const [, ...lines] = table(['', '', ''], rows).split('\n');
+  const indent = ' '.repeat(Math.max(...checks.map(({ name }) => name.length)) + 5);
+  return `${lines.map((line, index) => withAdvice(line, checks[index]?.advice ?? null, indent)).join('\n')}\n`;
+}
+
+function withAdvice(line: string, advice: string | null, indent: string): string {
+  return advice === null ? line : `${line}\n${indent}→ ${advice}`;
+}

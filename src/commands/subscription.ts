@@ -1,0 +1,233 @@
+import { Command } from 'commander';
+import { adminClient } from '../admin/client.ts';
+import { systemClock } from '../clock.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { AnswerIsNo } from '../main.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import { settingsOf } from '../subscriptions.ts';
+import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscription-list.ts';
+import type { Application, Comparison, SubscriptionWork } from '../sync/subscription-work.ts';
+import type { Attempt } from '../sync/subscriptions.ts';
+import { type Overrides, wire } from '../wiring.ts';
+import type { Io } from './io.ts';
+import { duration, number } from './progress.ts';
+import { asRefusal } from './refusal.ts';
+import { table } from './table.ts';
+
+/** Asking the service for each of many subscriptions takes its time. */
+const patienceMs = 10 * 60_000;
+
+export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command {
+  const command = new Command('subscription').description(
+    'Subscriptions to change notifications: what is declared, what the service has, and what to do about the difference.',
+  );
+  command
+    .command('list')
+    .description('What is declared and what is known of it, and which products on sale nothing that works covers.')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued subscription list\n  catalogued subscription list --json | jq .uncovered',
+    )
+    .action((options: { json?: boolean }, own: Command) => {
+      const { config } = load(io, own);
+      using mirror = openMirrorFacts(config.mirror.path);
+      const list = listSubscriptions(mirror, settingsOf(config));
+      const now = (overrides.clock ?? systemClock).now();
+      print(io, options, list, () => renderList(list, now));
+    });
+  command
+    .command('show')
+    .argument('[id]', 'of a declaration or of one part of it; all where none is given')
+    .description('What is declared beside what the service has. Exit 0: nothing differs; 1: something does.')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
+    .action(async (id: string | undefined, options: { json?: boolean }, own: Command) => {
+      const body = { subscription_id: id ?? null };
+      const compared = await ask(io, load(io, own), overrides, 'compare', body, (work) =>
+        work.compare(id ?? null, io.signal),
+      );
+      print(io, options, compared, () => compared.map(renderComparison).join('\n'));
+      requireAnswers(
+        compared.map(({ subscription_id, failure }) => ({ subscription_id, done: failure === null, message: failure })),
+      );
+      if (compared.some(({ differences }) => differences.length > 0)) throw new AnswerIsNo();
+    });
+  command
+    .command('apply')
+    .description('Sends the service what differs from the declaration, and nothing else.')
+    .option('--dry-run', 'say what would be sent, and send nothing')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText('after', '\nExamples:\n  catalogued subscription apply --dry-run\n  catalogued subscription apply')
+    .action(async (options: { dryRun?: boolean; json?: boolean }, own: Command) => {
+      const run = options.dryRun ? 'dry' : 'now';
+      const body = { dry_run: run === 'dry' };
+      const applied = await ask(io, load(io, own), overrides, 'apply', body, (work) => work.apply(run, io.signal));
+      print(io, options, applied, () => renderApplied(applied, run));
+      requireAnswers(applied);
+    });
+  command
+    .command('reactivate')
+    .argument('<id>', 'of a declaration or of one part of it')
+    .description(
+      'Asks the service to send again what it has given up. Where it cannot be asked so, the subscription is put anew.',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued subscription reactivate all\n  catalogued subscription reactivate all-2',
+    )
+    .action(async (id: string, _: object, own: Command) => {
+      const body = { subscription_id: id };
+      const attempts = await ask(io, load(io, own), overrides, 'reactivate', body, (work) =>
+        work.reactivate(id, io.signal),
+      );
+      io.stdout.write(renderAttempts(attempts, 'reactivated'));
+      requireAnswers(attempts);
+    });
+  command
+    .command('rotate')
+    .argument('[id]', 'of a declaration or of one part of it; all where none is given')
+    .description(
+      'A new callback address: accepted at once, then given to the service. The old one is accepted for the grace (receiver.grace).',
+    )
+    .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
+    .action(async (id: string | undefined, _: object, own: Command) => {
+      const body = { subscription_id: id ?? null };
+      const attempts = await ask(io, load(io, own), overrides, 'rotate', body, (work) =>
+        work.rotate(id ?? null, io.signal),
+      );
+      io.stdout.write(renderAttempts(attempts, 'has a new callback address'));
+      requireAnswers(attempts);
+    });
+  return command;
+}
+
+/** By the daemon where one runs, else here, holding the lock. */
+async function ask<Answer>(
+  io: Io,
+  loaded: LoadedConfig,
+  overrides: Overrides,
+  route: 'compare' | 'apply' | 'reactivate' | 'rotate',
+  body: object,
+  alone: (work: SubscriptionWork) => Promise<Answer>,
+): Promise<Answer> {
+  const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
+  const answer = await client
+    .call<Answer>('POST', `/v1/subscriptions/${route}`, body, patienceMs)
+    .catch((error: unknown) => {
+      throw asRefusal(error);
+    });
+  if (answer !== null) return answer;
+  await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
+  if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
+  if (route !== 'compare')
+    io.stderr.write('Warning: no daemon runs: what the service sends is lost until one does (catalogued run)\n');
+  return await alone(wiring.subscriptions.work);
+}
+
+function load(io: Io, command: Command): LoadedConfig {
+  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+  return loadConfig({ file, env: io.env });
+}
+
+function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () => string): void {
+  io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : text());
+}
+
+/** What the service did not take or answer, all of it at once (69). */
+function requireAnswers(attempts: readonly Attempt[]): void {
+  const failed = attempts.filter(({ done }) => !done);
+  if (failed.length === 0) return;
+  throw new CataloguedError('subscription-failed', 'the service did not do as it was asked:', {
+    exitCode: exitCodes.unavailable,
+    details: failed.map(({ subscription_id, message }) => `${subscription_id}: ${message ?? 'no answer'}`),
+    hint: 'catalogued doctor looks at the key, the clock and the public address; a running daemon tries again by itself',
+  });
+}
+
+function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now: number): string {
+  const rows = subscriptions.map((each) => listRow(each, now));
+  const headings = [
+    'subscription',
+    'type',
+    'entities',
+    'covers',
+    'status',
+    'trust',
+    'last delivery',
+    'looked at',
+    'differs',
+  ];
+  const failures = subscriptions
+    .filter(({ failure }) => failure !== null)
+    .map(({ subscription_id, failure }) => `${subscription_id}: ${failure}`);
+  const bare = uncovered.products.map(({ product_id, title }) => `  ${product_id}  ${title ?? '(no title)'}`);
+  const more = uncovered.count - uncovered.products.length;
+  const lines = [
+    rows.length === 0 ? 'No subscription is declared.' : table(headings, rows),
+    ...waiting.map((id) => `${id} waits until what is mirrored has been read once.`),
+    ...(failures.length === 0 ? [] : ['', ...failures]),
+    '',
+    `Products on sale that no working subscription covers: ${number(uncovered.count)}`,
+    ...bare,
+    ...(more > 0 ? [`  and ${number(more)} more`] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function listRow(each: ListedSubscription, now: number): string[] {
+  const { subscription_id, declared_id, type, entities, covered_products, status, trust, differences } = each;
+  const ago = (at: number | null) => (at === null ? '-' : `${duration(now - at)} ago`);
+  return [
+    subscription_id,
+    type,
+    entities === null ? '-' : number(entities),
+    covered_products === null ? '-' : number(covered_products),
+    status ?? '-',
+    trust === null ? '-' : `${Math.floor(trust * 100)} %`,
+    ago(each.last_delivery_at),
+    ago(each.checked_at),
+    declared_id === null ? 'declared no more' : differences.length === 0 ? 'no' : differences.join('; '),
+  ];
+}
+
+function renderComparison({ subscription_id, declared, service, differences, failure }: Comparison): string {
+  const entities = (ids: readonly number[] | null | undefined) =>
+    ids == null ? '-' : `${number(ids.length)} entities`;
+  const rows = [
+    ['type', declared?.type ?? '-', service?.held_type ?? '-'],
+    ['entity_ids', entities(declared?.entity_ids), entities(service?.entity_ids)],
+    ['change_types', declared?.change_types.join(' ') ?? '-', service?.change_types?.join(' ') ?? '-'],
+    ['status', '-', service?.status ?? 'not there'],
+  ];
+  const verdict =
+    failure !== null
+      ? `The service could not be asked: ${failure}`
+      : differences.length === 0
+        ? 'Nothing differs.'
+        : `Differs: ${differences.join('; ')}`;
+  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n`;
+}
+
+function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {
+  const words = {
+    create: ['would create', 'created'],
+    update: ['would update', 'updated'],
+    none: ['nothing', 'nothing'],
+  } as const;
+  const rows = applied.map(({ subscription_id, action, differences, request, done }) => {
+    const ids = (request as { entity_ids?: readonly number[] } | null)?.entity_ids;
+    const outcome = done ? words[action][run === 'dry' ? 0 : 1] : 'failed';
+    return [subscription_id, outcome, ids === undefined ? '-' : number(ids.length), differences.join('; ') || '-'];
+  });
+  return rows.length === 0
+    ? 'Nothing to apply: what is mirrored has not been read yet.\n'
+    : `${table(['subscription', run === 'dry' ? 'dry run' : 'done', 'entities', 'differs'], rows)}\n`;
+}
+
+function renderAttempts(attempts: readonly Attempt[], done: string): string {
+  const lines = attempts.filter((each) => each.done).map(({ subscription_id }) => `${subscription_id} ${done}.\n`);
+  return lines.join('');
+}

@@ -1,0 +1,216 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { doctorCommand } from '../../src/commands/doctor.ts';
+import { subscriptionCommand } from '../../src/commands/subscription.ts';
+import { loadConfig } from '../../src/config.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import type { CataloguedError } from '../../src/errors.ts';
+import { memoryAddresses } from '../fakes/callback-addresses.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { rsaPem } from '../fakes/signing-keys.ts';
+import { payloadOf, type SubscriptionService, subscriptionService } from '../fakes/subscription-service.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+interface Answered {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly error: CataloguedError | null;
+}
+
+interface CommandHouse extends AsyncDisposable {
+  readonly service: SubscriptionService;
+  run(...args: string[]): Promise<Answered>;
+  doctor(...args: string[]): Promise<Answered>;
+  /** Starts a daemon in this process. */
+  start(): Promise<AsyncDisposable>;
+}
+
+const these = { id: 'these', type: 'product_ids', entities: [1004411, 1004412] };
+
+async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> {
+  const stack = new AsyncDisposableStack();
+  const { path: directory } = stack.use(temporaryDirectory());
+  const service = stack.use(await subscriptionService(systemClock.now));
+  const addresses = memoryAddresses();
+  const pem = join(directory, 'signing.pem');
+  writeFileSync(pem, rsaPem('pkcs8'));
+  chmodSync(pem, 0o600);
+  const config = join(directory, 'catalogued.yaml');
+  const settings = {
+    signing: { key_file: pem },
+    receiver: { public_url: 'http://127.0.0.1:9/hooks' },
+    subscriptions: [these, { id: 'sold', type: 'products_i_sell' }],
+    ...more,
+  };
+  writeFileSync(config, testConfigText(directory, service.url, settings));
+  const env = { CATALOGUED_CONFIG: config };
+  async function answered(command: typeof subscriptionCommand, args: string[]): Promise<Answered> {
+    const io = capturedIo(env);
+    try {
+      await command(io, { addresses }).exitOverride().parseAsync(args, { from: 'user' });
+      return { code: 0, out: io.out(), err: io.err(), error: null };
+    } catch (error) {
+      const code = (error as Error).name === 'AnswerIsNo' ? 1 : (error as CataloguedError).exitCode;
+      return { code, out: io.out(), err: io.err(), error: error as CataloguedError };
+    }
+  }
+  return {
+    service,
+    run: (...args) => answered(subscriptionCommand, args),
+    doctor: (...args) => answered(doctorCommand, args),
+    start: async () => {
+      const daemon = await startDaemon(loadConfig({ file: config, env }), testLog('fatal').log, { addresses });
+      return stack.use(daemon);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
+  const begin = async (more: Record<string, unknown> = {}) => {
+    const at = await house(more);
+    if (running === 'a daemon') await at.start();
+    // The first command makes the files.
+    else await at.run('apply', '--dry-run');
+    at.service.calls.length = 0;
+    return at;
+  };
+
+  it('says what it would apply, applies it, and then nothing differs', async () => {
+    await using at = await begin();
+    const dry = await at.run('apply', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, out: expect.stringMatching(/^these +would create +2 +not there$/m) });
+    expect(at.service.puts()).toEqual([]);
+    expect(await at.run('show')).toMatchObject({ code: 1, out: expect.stringContaining('Differs: not there') });
+    const applied = await at.run('apply', '--json');
+    expect(JSON.parse(applied.out)).toMatchObject([
+      { subscription_id: 'these', action: 'create', done: true, request: { entity_ids: [1004411, 1004412] } },
+      { subscription_id: 'sold', action: 'create', done: true },
+    ]);
+    expect(applied.out).not.toContain('/hooks');
+    expect(applied.err.includes('no daemon runs')).toBe(running === 'no daemon');
+    expect(await at.run('show')).toMatchObject({ code: 0, out: expect.stringContaining('Nothing differs.') });
+    expect(await at.run('show', 'sold', '--json')).toMatchObject({ code: 0 });
+    const list = await at.run('list');
+    expect(list.out).toMatch(/^these +product_ids +2 +0 +active +- +- +0 s ago +no$/m);
+    expect(list.out).toMatch(/^sold +products_i_sell +- +- +active/m);
+    expect(list.out).toContain('Products on sale that no working subscription covers: 0\n');
+    expect(JSON.parse((await at.run('list', '--json')).out)).toMatchObject({ waiting: [], uncovered: { count: 0 } });
+  });
+
+  it('reactivates and rotates by the id of a declaration', async () => {
+    await using at = await begin();
+    await at.run('apply');
+    const held = at.service.held.get('these');
+    if (held !== undefined) held.status = 'degraded';
+    const before = held?.callback_url;
+    expect(await at.run('show', 'these')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('Differs: status: degraded'),
+    });
+    expect(await at.run('reactivate', 'these')).toMatchObject({ code: 0, out: 'these reactivated.\n' });
+    expect(await at.run('rotate')).toMatchObject({
+      code: 0,
+      out: 'these has a new callback address.\nsold has a new callback address.\n',
+    });
+    expect(at.service.held.get('these')).toMatchObject({ status: 'active' });
+    expect(payloadOf(at.service.puts().at(-2)?.body ?? '').callback_url).not.toBe(before);
+    expect(await at.run('rotate', 'those')).toMatchObject({
+      code: 64,
+      error: { message: 'no subscription those is declared' },
+    });
+  });
+
+  it('names what the service refuses (69)', async () => {
+    await using at = await begin();
+    at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
+    const refused = await at.run('apply');
+    expect(refused).toMatchObject({ code: 69, out: expect.stringMatching(/^these +failed/m) });
+    expect(refused.error?.details[0]).toMatch(/^these: refused: .*signing\.key_file.*public key SHA256:/);
+    const doctor = await at.doctor('--json');
+    expect(doctor.code).toBe(1);
+  });
+
+  it('has a doctor who finds everything right, once what is declared is applied', async () => {
+    await using at = await begin({ subscriptions: [these] });
+    await at.run('apply');
+    const { out } = await at.doctor('--json');
+    const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; found: string }[] };
+    const verdicts = Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
+    expect(verdicts).toEqual({
+      configuration: 'ok',
+      credentials: 'ok',
+      'signing key': 'ok',
+      'mirror directory': 'ok',
+      'state directory': 'ok',
+      'disk space': 'ok',
+      SQLite: 'ok',
+      'public address': 'ok',
+      'allow-list': 'skipped',
+      daemon: running === 'a daemon' ? 'ok' : 'skipped',
+      service: 'ok',
+      clock: 'ok',
+      subscriptions: 'ok',
+      receiver: 'skipped',
+    });
+    expect(out).toMatch(/public key is SHA256:/);
+    const text = await at.doctor();
+    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/^✓ +service +it answers, and takes the key$/m) });
+  });
+
+  it('has a doctor who says what is wrong, and what to do', async () => {
+    await using at = await begin({
+      receiver: { public_url: 'https://partner.example/hooks', allow: ['192.0.2.1'] },
+      signing: {},
+    });
+    at.service.skew = 90_000;
+    const { code, out } = await at.doctor();
+    expect(code).toBe(1);
+    expect(out).toMatch(/^✗ +signing key +not set, and subscriptions are declared\n +→ set signing\.key_file/m);
+    expect(out).toMatch(/^✗ +allow-list +it could only ever match the proxy .*\n +→ .*trusted_proxies/m);
+    expect(out).toMatch(/^✗ +clock +\d+\.\d s behind the service/m);
+    expect(out).toMatch(/^✗ +subscriptions +these: not there.*\n.*subscription apply/m);
+  });
+});
+
+describe('where subscriptions cannot be managed', () => {
+  const cases: [title: string, more: Record<string, unknown>, expected: string][] = [
+    ['none is declared', { subscriptions: [] }, 'no subscription is declared'],
+    ['there is no public address', { receiver: {} }, 'receiver.public_url is not set'],
+    [
+      'the profile has no path for them',
+      { service: { profile: { authorization: { header: null }, paths: { subscription: null } } } },
+      'service.profile.paths.subscription is null',
+    ],
+  ];
+  it.each(cases)('because %s, a command says so (78)', async (_, more, expected) => {
+    await using at = await house(more);
+    expect(await at.run('apply')).toMatchObject({ code: 78, error: { message: expected } });
+    expect(at.service.calls).toEqual([]);
+  });
+});
+
+it('the doctor makes no files, and says that a service that is away is away', async () => {
+  await using at = await house();
+  expect((await at.doctor()).out).toMatch(/^- +service +not asked before the first start$/m);
+  expect(await at.run('list')).toMatchObject({ code: 65 });
+  await at.run('apply', '--dry-run');
+  await at.service[Symbol.asyncDispose]();
+  const { code, out } = await at.doctor();
+  expect(code).toBe(1);
+  expect(out).toMatch(/^✗ +service +the connection was refused\n +→ check service\.base_url/m);
+  expect(out).toMatch(/^- +subscriptions +the service cannot be asked$/m);
+});
+
+it('a configuration that is wrong is the doctor’s first and only finding', async () => {
+  await using at = await house({ signing: { key_file: '/nowhere/key.pem' } });
+  const { code, out } = await at.doctor();
+  expect(code).toBe(1);
+  expect(out.trim().split('\n')).toHaveLength(2);
+  expect(out).toMatch(/^✗ +configuration +signing\.key_file: there is no file \/nowhere\/key\.pem/m);
+});

@@ -1,0 +1,153 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createSecret } from '../../src/config/secrets.ts';
+import { type Receiving, startReceiving } from '../../src/receiving.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { runChores } from '../../src/sync/chores.ts';
+import { noteAbsence } from '../../src/sync/coverage.ts';
+import { pass } from '../../src/sync/engine.ts';
+import type { SubscriptionWork } from '../../src/sync/subscription-work.ts';
+import { openMirrorAt } from './mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from './virtual-house.ts';
+
+/** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
+export interface NotifiedHouse extends AsyncDisposable {
+  readonly house: VirtualHouse;
+  readonly receiving: Receiving;
+  readonly work: SubscriptionWork;
+  /** The public address of the receiver. */
+  readonly public_url: string;
+  /** Products that are on sale, in ascending order. */
+  ids(): number[];
+  /** A minute at a time, as the daemon's schedule would. */
+  live(ms: number, step?: number): Promise<void>;
+  /** The daemon is away for so long; the service goes on. */
+  away(ms: number): Promise<void>;
+  query<Row>(sql: string): Row[];
+  product(product_id: number): Record<string, unknown> | undefined;
+  alarms(): string[];
+}
+
+const minute = 60_000;
+const never = new AbortController().signal;
+const secret = createSecret('0123456789abcdef0123456789abcdef');
+
+export async function notifiedHouse(
+  options: Partial<SandboxOptions> = {},
+  config: Record<string, unknown> = {},
+): Promise<NotifiedHouse> {
+  const port = await freePort();
+  const public_url = `http://127.0.0.1:${port}/hooks`;
+  const stack = new AsyncDisposableStack();
+  let asking = 0;
+  const house = stack.use(
+    await virtualHouse(
+      { lean: true, products: 30, hold_ms: 5 * minute, ...options },
+      {
+        scheduling: 'fixed',
+        signing: { body: 'json' },
+        receiver: { listen: `127.0.0.1:${port}`, public_url },
+        subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+        ...config,
+      },
+      {
+        secrets: { receiver_secret: secret },
+        busy: () => asking > 0,
+        // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
+        selfTest: async () => {
+          asking += 1;
+          const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
+            asking -= 1;
+          });
+          return { result: status === 404 ? 'passed' : 'failed', words: String(status) };
+        },
+      },
+    ),
+  );
+  const start = async (): Promise<Receiving> => {
+    const { wiring, log, clock } = house;
+    const receiving = await startReceiving(wiring, secret, {
+      clock,
+      log: log.log,
+      signal: never,
+      rule: 'check',
+      applied: () => {},
+      broken: (error) => {
+        throw error;
+      },
+    });
+    if (receiving === null) throw new Error('no receiver');
+    noteAbsence(wiring.ports, wiring.inbox.deliveries.heartbeats().last);
+    await receiving.mind();
+    return receiving;
+  };
+  let receiving = await start();
+  stack.defer(() => receiving[Symbol.asyncDispose]());
+
+  function work(): SubscriptionWork {
+    const { subscriptions } = house.wiring;
+    if ('why' in subscriptions) throw subscriptions.why;
+    return subscriptions.work;
+  }
+
+  async function tick(): Promise<void> {
+    const { wiring, drive } = house;
+    await receiving.mind();
+    await drive(work().tend(never));
+    await drive(runChores(wiring.ports, never));
+    using until = house.clock.deadline(minute);
+    await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));
+  }
+
+  const query = <Row>(sql: string): Row[] => {
+    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    const rows = db.prepare<[], Row>(sql).all();
+    db.close();
+    return rows;
+  };
+  const live = async (ms: number, step = minute) => {
+    const end = house.clock.now() + ms;
+    while (house.clock.now() < end) {
+      await house.drive(house.clock.sleep(Math.min(step, end - house.clock.now())));
+      await tick();
+    }
+  };
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  await live(2 * minute);
+  return {
+    house,
+    get receiving() {
+      return receiving;
+    },
+    get work() {
+      return work();
+    },
+    public_url,
+    ids: () => house.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
+    live,
+    away: async (ms) => {
+      await receiving[Symbol.asyncDispose]();
+      await house.restart({
+        meanwhile: () => house.drive(house.clock.sleep(ms)),
+      });
+      receiving = await start();
+    },
+    query,
+    product: (product_id) =>
+      query<Record<string, unknown>>(
+        `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
+         FROM products WHERE product_id = ${product_id}`,
+      )[0],
+    alarms: () => house.wiring.mirror.removals.alarms().map(({ kind }) => kind),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** A port that was free a moment ago: the address is part of the configuration, before anybody listens. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

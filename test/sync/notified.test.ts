@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
+const gaps = (test: NotifiedHouse) => test.house.wiring.mirror.trust.gaps(10);
+const covered = (test: NotifiedHouse) => test.house.wiring.mirror.trust.covered();
+const subscription = (test: NotifiedHouse) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
+
+describe('with a subscription', () => {
+  it('a closed product is unsellable within the hold time, and back when it opens; a new text arrives', async () => {
+    await using test = await notifiedHouse();
+    const [id = 0, other = 0] = test.ids();
+    const { world } = test.house.sandbox;
+    expect(subscription(test)).toMatchObject({ status: 'active', covered_products: 30 });
+    world.disable(id, { ...words, alternative: other });
+    await test.live(4 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+    await test.live(minute);
+    expect(test.product(id)).toMatchObject({
+      sellable: 0,
+      disabled_reason: words.reason,
+      expected_reopening: 'more_than_month',
+    });
+    await test.live(minute);
+    expect(test.query('SELECT * FROM alternatives')).toEqual([{ product_id: id, alternative_product_id: other }]);
+    world.enable(id);
+    world.edit(other, { field: 'description', value: 'Twice as high.' });
+    await test.live(7 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1, disabled_reason: null });
+    expect(
+      test.query<{ text: string }>(
+        `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${other}`,
+      ),
+    ).toEqual([{ text: 'Twice as high.' }]);
+    expect((await test.house.compare()).first).toEqual([]);
+  });
+
+  it('checkout information and variants of what it covers are read on notification, with 28 days as the backstop', async () => {
+    const asked: string[] = [];
+    await using test = await notifiedHouse({ served: ({ path }) => asked.push(path) });
+    expect(covered(test)).toBe(30);
+    await test.live(8 * day, hour);
+    expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(60);
+    await test.live(18 * day, hour);
+    expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(60);
+    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+  });
+});
+
+describe('the receiver is away', () => {
+  it.each([
+    ['for five minutes: the service tries again, and nothing is missed', 5 * minute, 0],
+    ['for two days: what is covered is read again, and the gap is closed', 2 * day, 1],
+    ['for 32 days: the cancelled subscription is made anew as well', 32 * day, 1],
+  ])('%s', async (_, ms, expected) => {
+    await using test = await notifiedHouse();
+    const [id = 0, other = 0] = test.ids();
+    const { world } = test.house.sandbox;
+    await test.live(minute);
+    world.disable(id, { ...words, alternative: other });
+    world.edit(other, { field: 'whats_included', value: '* Everything' });
+    await test.away(ms);
+    await test.live(3 * hour);
+    expect(gaps(test).filter(({ subscription_id }) => subscription_id === null)).toHaveLength(expected);
+    expect(gaps(test).every(({ closed_at }) => closed_at !== null)).toBe(true);
+    expect(subscription(test)).toMatchObject({ status: 'active' });
+    expect(test.house.sandbox.subscriptions()).toMatchObject([{ status: 'active' }]);
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    expect((await test.house.compare()).first).toEqual([]);
+    expect(covered(test)).toBe(30);
+    world.enable(id);
+    await test.live(7 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+  });
+});
+
+describe('a subscription that silently stops', () => {
+  it('is named before twenty changes were missed, and what it covers is read as if it were not there', async () => {
+    await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
+    const { world } = test.house.sandbox;
+    const ids = test.ids();
+    for (const id of ids.slice(0, 10)) world.edit(id, { field: 'whats_included', value: `* Ticket ${id}` });
+    await test.live(day + hour, hour);
+    expect(subscription(test)).toMatchObject({ trust: 1 });
+    test.house.sandbox.setSending('all', 'none');
+    let missed = 0;
+    while (!test.alarms().includes('subscription-silent') && missed < 40) {
+      const id = ids[10 + missed] ?? 0;
+      world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+      missed += 1;
+      await test.live(day + hour, hour);
+    }
+    expect(missed).toBeLessThan(20);
+    expect(test.query('SELECT subscription_id FROM subscriptions WHERE trust < 0.7')).toEqual([
+      { subscription_id: 'all' },
+    ]);
+    await test.live(5 * minute);
+    expect(covered(test)).toBe(0);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions.ts';
+import { public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
+
+const never = new AbortController().signal;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const grace = 7 * day;
+
+class Killed extends Error {}
+
+/** The same ports, which end at the `at`th thing that is done through them: before it takes effect, or after. */
+function killable(
+  ports: SubscriptionPorts,
+  at: number,
+): { ports: SubscriptionPorts; done(): number; killed(): boolean } {
+  let count = 0;
+  let dead = false;
+  const boundary = () => {
+    count += 1;
+    dead ||= count === at;
+    if (dead) throw new Killed(`killed at ${at}`);
+  };
+  const around = <Result>(work: () => Result): Result => {
+    boundary();
+    const result = work();
+    boundary();
+    return result;
+  };
+  const { addresses, mirror, service } = ports;
+  return {
+    done: () => count,
+    killed: () => dead,
+    ports: {
+      ...ports,
+      addresses: {
+        ...addresses,
+        begin: (id, now) => around(() => addresses.begin(id, now)),
+        announced: (...given) => around(() => addresses.announced(...given)),
+      },
+      mirror: { ...mirror, transaction: (work) => around(() => mirror.transaction(work)) },
+      service: {
+        ...service,
+        put: async (...given) => {
+          boundary();
+          const outcome = await service.put(...given);
+          boundary();
+          return outcome;
+        },
+      },
+    },
+  };
+}
+
+/** Whether a delivery to the address that the service has now would be accepted. */
+function reaches(at: SubscriptionHouse): boolean {
+  const token = at.service.held.get('all')?.callback_url.slice(public_url.length + 1) ?? '';
+  return at.addresses.recognise(token, at.clock.now()) !== null;
+}
+
+describe('a rotation', () => {
+  it('puts the new address first, and accepts the old one for the grace and no longer', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    const old = at.addresses.token('all', 1);
+    expect(await at.work.rotate('all', never)).toEqual([{ subscription_id: 'all', done: true, message: null }]);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
+    const now = at.clock.now();
+    expect(at.addresses.recognise(old, now + grace - 1)).not.toBeNull();
+    expect(at.addresses.recognise(old, now + grace)).toBeNull();
+  });
+
+  it('comes by itself when the address is old enough, once', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    await at.live(29 * day, day);
+    expect(at.addresses.states()).toHaveLength(1);
+    await at.live(2 * day, day);
+    expect(at.addresses.states()).toHaveLength(2);
+    await at.live(9 * day, day);
+    expect(at.addresses.states()).toHaveLength(2);
+    expect(reaches(at)).toBe(true);
+  });
+
+  it('that was begun is finished before another one begins', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    at.service.script.push((_call, response) => response.destroy());
+    expect(await at.work.rotate('all', never)).toMatchObject([{ done: false }]);
+    expect(await at.work.rotate('all', never)).toMatchObject([{ done: true }]);
+    expect(at.addresses.states().map(({ epoch, announced_at }) => [epoch, announced_at !== null])).toEqual([
+      [1, true],
+      [2, true],
+    ]);
+  });
+
+  it('whose PUT took effect unheard is found announced, without a second PUT', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    at.service.script.push((_call, response, effect) => {
+      effect();
+      response.destroy();
+    });
+    expect(await at.work.rotate('all', never)).toMatchObject([{ done: false }]);
+    expect(reaches(at)).toBe(true);
+    at.restart();
+    await at.live(2 * minute);
+    expect(at.service.puts()).toHaveLength(2);
+    expect(at.addresses.states()[1]?.announced_at).not.toBeNull();
+  });
+
+  it('is finished after a kill between any two steps, and the service always calls an address that is accepted (W12)', async () => {
+    let kills = 0;
+    for (let boundary = 1; ; boundary += 1) {
+      await using at = await subscriptionHouse();
+      await at.live(minute);
+      const old = at.addresses.token('all', 1);
+      const given = killable(at.ports, boundary);
+      const work = at.restart(given.ports);
+      const rotating = work.rotate('all', never);
+      if (!given.killed()) await rotating.catch((error) => expect(error).toBeInstanceOf(Killed));
+      else await expect(rotating).rejects.toBeInstanceOf(Killed);
+      if (!given.killed()) {
+        // Every boundary has been a kill once: two of each begin, PUT and announcement at least, and of the writes.
+        expect(kills).toBeGreaterThanOrEqual(10);
+        break;
+      }
+      kills += 1;
+      expect(reaches(at), `after kill ${boundary}`).toBe(true);
+      expect(at.addresses.recognise(old, at.clock.now()), `old address after kill ${boundary}`).not.toBeNull();
+      at.restart();
+      for (let tick = 0; tick < 3; tick += 1) {
+        await at.live(minute);
+        expect(reaches(at)).toBe(true);
+        expect(at.addresses.recognise(old, at.clock.now())).not.toBeNull();
+      }
+      if (at.addresses.states().length === 1) await at.work.rotate('all', never);
+      expect(at.addresses.states().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
+      expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
+      await at.live(grace, day);
+      expect(at.addresses.recognise(old, at.clock.now()), 'refused after the grace').toBeNull();
+      expect(reaches(at)).toBe(true);
+    }
+  });
+
+  it('is caught by this harness where it drops the old address before the service has the new one (control)', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    const hasty: SubscriptionPorts = {
+      ...at.ports,
+      addresses: {
+        ...at.addresses,
+        begin: (id, now) => {
+          const epoch = at.addresses.begin(id, now);
+          at.addresses.announced(id, epoch, now, 0);
+          return epoch;
+        },
+      },
+    };
+    const given = killable(hasty, 5);
+    await expect(at.restart(given.ports).rotate('all', never)).rejects.toBeInstanceOf(Killed);
+    expect(reaches(at)).toBe(false);
+  });
+});
