@@ -112,6 +112,9 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   );
   stack.use(every('second', tick));
   stack.use(every('minute', () => guarded(() => runChores(ports, stopping.signal))));
+  const { subscriptions } = wiring;
+  if ('work' in subscriptions)
+    stack.use(every('minute', () => guarded(() => subscriptions.work.tend(stopping.signal))));
   stack.use(
     every('hour', () =>
       guarded(async () => {

@@ -225,7 +225,9 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
   return check(name, different.length === 0, {
     right: `${compared.length} as declared`,
     wrong: different
-      .map(({ subscription_id, differences }) => `${subscription_id}: ${differences.join(', ')}`)
+      .map(({ subscription_id, differences, last_attempt }) =>
+        [`${subscription_id}: ${differences.join(', ')}`, ...(last_attempt === null ? [] : [last_attempt])].join('; '),
+      )
       .join('; '),
     advice: 'catalogued subscription apply --dry-run, then without it; reactivate what is degraded',
   });

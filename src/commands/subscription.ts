@@ -193,7 +193,8 @@ function listRow(each: ListedSubscription, now: number): string[] {
   ];
 }
 
-function renderComparison({ subscription_id, declared, service, differences, failure }: Comparison): string {
+function renderComparison({ subscription_id, declared, service, differences, ...rest }: Comparison): string {
+  const { failure, last_attempt } = rest;
   const entities = (ids: readonly number[] | null | undefined) =>
     ids == null ? '-' : `${number(ids.length)} entities`;
   const rows = [
@@ -208,7 +209,7 @@ function renderComparison({ subscription_id, declared, service, differences, fai
       : differences.length === 0
         ? 'Nothing differs.'
         : `Differs: ${differences.join('; ')}`;
-  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n`;
+  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${last_attempt}\n`}`;
 }
 
 function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {

@@ -12,6 +12,7 @@ import {
   announce,
   epochsOf,
   heldOf,
+  mayPutUnread,
   noteDifferences,
   noteFailure,
   putHash,
@@ -20,17 +21,22 @@ import {
   unproven,
 } from './subscriptions.ts';
 
-/** Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored. */
+/**
+ * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.
+ * `unread`: why the service could not be asked just now; null: it was, or need not be.
+ */
 export async function stepSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
+  unread: string | null,
   signal: AbortSignal,
 ): Promise<void> {
   const { mirror, clock, addresses, settings, service } = ports;
   const { subscription_id } = wanted;
   const row = mirror.subscriptions.find(subscription_id);
-  // Never asked: a PUT without knowing what is there could take somebody else's.
-  if (row === null || row.status === null || !service.can.put) return;
+  if (row === null || !service.can.put) return;
+  // A PUT without knowing what is there could take somebody else's.
+  if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
   const now = clock.now();
   const epochs = epochsOf(ports, subscription_id);
   const epoch = newestOf(epochs)?.epoch ?? 1;
@@ -82,7 +88,7 @@ export async function rotateSubscription(
 }
 
 /** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */
-export async function repairSubscription(
+async function repairSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
   action: 'reactivate' | 'put',

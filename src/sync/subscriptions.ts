@@ -117,7 +117,7 @@ export async function readSubscription(
 ): Promise<string | null> {
   const { mirror, clock, service } = ports;
   const outcome = await service.find(wanted.subscription_id, signal);
-  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return wordsOf(outcome);
+  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
   mirror.transaction(() => {
     const at = clock.now();
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
@@ -127,6 +127,29 @@ export async function readSubscription(
     settleAttempt(ports, wanted.subscription_id);
   });
   return null;
+}
+
+function noteUnread(
+  { mirror, clock, chance }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  outcome: Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }>,
+): string {
+  mirror.transaction(() => {
+    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (isBlameless(outcome) ? 0 : 1);
+    const now = clock.now();
+    const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
+    mirror.subscriptions.unread(subscription_id, failures, again);
+  });
+  return wordsOf(outcome);
+}
+
+/** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
+export function mayPutUnread(unread: string): boolean {
+  return unread.startsWith('refused: ');
+}
+
+function isBlameless({ kind }: Failure): boolean {
+  return kind === 'throttled' || kind === 'unreachable';
 }
 
 /** What the service would be known to have after an answer that is not stored; null: it has none. Text: why it could not be asked. */
@@ -196,6 +219,9 @@ function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: st
   mirror.subscriptions.tried(subscription_id, { at: tried_at, failures: 0, failure: null, not_before: null });
 }
 
+/** Why an attempt did not work. */
+type Failure = Exclude<SubscriptionOutcome, { kind: 'read' }> | { readonly kind: 'self-test'; readonly words: string };
+
 /** What came of an attempt to change something at the service. */
 export interface Attempt {
   readonly subscription_id: string;
@@ -262,11 +288,11 @@ export function unproven({ clock, chance }: SubscriptionPorts, before: StoredSub
 export function noteFailure(
   { mirror, clock, chance, log }: SubscriptionPorts,
   subscription_id: string,
-  outcome: Exclude<SubscriptionOutcome, { kind: 'read' }> | { kind: 'self-test'; words: string },
+  outcome: Failure,
 ): Attempt {
   const message = wordsOf(outcome);
   const at = clock.now();
-  const blameless = outcome.kind === 'throttled' || outcome.kind === 'unreachable';
+  const blameless = isBlameless(outcome);
   mirror.transaction(() => {
     const before = mirror.subscriptions.find(subscription_id);
     const failures = (before?.failures ?? 0) + (blameless ? 0 : 1);
@@ -283,9 +309,7 @@ export function putHash({ type, entity_ids, change_types }: WantedSubscription, 
   return hash('sha256', JSON.stringify([type, entity_ids, change_types, epoch]), 'base64url');
 }
 
-export function wordsOf(
-  outcome: Exclude<SubscriptionOutcome, { kind: 'read' }> | { kind: 'self-test'; words: string },
-): string {
+function wordsOf(outcome: Failure): string {
   switch (outcome.kind) {
     case 'missing':
       return 'refused: the service has no such subscription';

@@ -180,7 +180,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
   'removals list': ['hold', 'products'],
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
-  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure'],
+  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields

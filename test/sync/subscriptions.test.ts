@@ -209,6 +209,23 @@ describe('a PUT that fails (U15)', () => {
   });
 });
 
+describe('a service that lets no subscription be read', () => {
+  it('still gets what is declared, and is asked less and less often', async () => {
+    await using at = await subscriptionHouse();
+    const refuse = () =>
+      at.service.script.push((call, response, effect) => {
+        if (call.method !== 'GET') effect();
+        answer(response, call.method === 'GET' ? 405 : 200, {});
+      });
+    for (let call = 0; call < 100; call += 1) refuse();
+    await at.live(day, 10 * minute);
+    expect(heldIds(at)).toEqual([1, 2, 3]);
+    expect(at.service.puts()).toHaveLength(1);
+    expect(row(at)).toMatchObject({ status: 'accepted', failures: 0 });
+    expect(at.service.calls.length).toBeLessThanOrEqual(12);
+  });
+});
+
 describe('a subscription that does not send', () => {
   const degrade = (at: SubscriptionHouse, status: string) => {
     const held = at.service.held.get('all');
