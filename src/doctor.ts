@@ -155,7 +155,8 @@ function receiverRule({ receiver: { public_url, allow, listen, trusted_proxies }
           wrong: `${new URL(public_url).origin} is not encrypted: the secret address crosses the network in the open`,
           advice: 'put a proxy with TLS before the receiver',
         });
-  const onlyProxy = public_url?.startsWith('https:') === true && trusted_proxies.length === 0;
+  const behindProxy = public_url?.startsWith('https:') === true && !listen.startsWith('unix:');
+  const onlyProxy = behindProxy && trusted_proxies.length === 0;
   const rule =
     allow.length === 0
       ? skipped('allow-list', 'receiver.allow is empty: every address may post, the secret one alone protects')

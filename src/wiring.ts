@@ -116,7 +116,8 @@ export function wire(
       loaded: { config, secrets },
       ports,
       addresses: overrides.addresses ?? null,
-      refusal: null,
+      // The receiver's 404 has no body; that of a proxy has one.
+      refusal: '',
       http,
       limiter,
       service_clock,

@@ -285,8 +285,8 @@ export interface StepFacts extends RepairFacts {
   readonly put: 'same' | 'other';
   /** When a PUT was last sent against an address that is not ours. */
   readonly wrested_at: number | null;
-  /** The master secret has changed, so that our own old addresses look like somebody else's. */
-  readonly master: 'same' | 'changed';
+  /** Whether an address that is not ours is somebody else's; it may be an old one of our own that we cannot tell. */
+  readonly foreign: 'theirs' | 'perhaps ours';
 }
 
 /** What the daemon does next about one subscription, and why. */
@@ -315,7 +315,7 @@ export function subscriptionStep(
   const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
   if (not_before !== null && not_before > now && not_before - now < longestPauseMs) return { step: 'nothing' };
   // Two programs that both overwrite it would do so for ever: one PUT a day, and an alarm.
-  if (held?.address === 'foreign' && facts.master === 'same')
+  if (held?.address === 'foreign' && facts.foreign === 'theirs')
     return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
   const repair = repairOf(held?.status ?? null, facts, now);
   if (repair.action === 'recreate')

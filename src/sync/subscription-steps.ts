@@ -12,6 +12,7 @@ import {
   announce,
   epochsOf,
   heldOf,
+  isTaken,
   mayPutUnread,
   noteDifferences,
   noteFailure,
@@ -31,7 +32,7 @@ export async function stepSubscription(
   unread: string | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const { mirror, clock, addresses, settings, service } = ports;
+  const { mirror, clock, settings, service } = ports;
   const { subscription_id } = wanted;
   const row = mirror.subscriptions.find(subscription_id);
   if (row === null || !service.can.put) return;
@@ -48,7 +49,7 @@ export async function stepSubscription(
       ...row,
       can: service.can,
       put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
-      master: addresses.masterChanged() ? 'changed' : 'same',
+      foreign: isTaken(ports, row) ? 'theirs' : 'perhaps ours',
     },
     { rotate_every: settings.rotate_every, now },
   );

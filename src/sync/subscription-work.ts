@@ -13,6 +13,7 @@ import {
   type Attempt,
   declareSubscriptions,
   heldOf,
+  isTaken,
   lookAtSubscription,
   mayPutUnread,
   putSubscription,
@@ -225,11 +226,11 @@ function isWithinDay(at: number | null, now: number): boolean {
 }
 
 /** Raises and ends the alarms about subscriptions, from what is stored. */
-function tell({ mirror, clock, log, addresses }: SubscriptionPorts): void {
+function tell(ports: SubscriptionPorts): void {
+  const { mirror, clock, log } = ports;
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
-    'subscription-taken': ({ address, wrested_at }) =>
-      (address === 'foreign' && !addresses.masterChanged()) || isWithinDay(wrested_at, clock.now()),
+    'subscription-taken': (row) => isTaken(ports, row) || isWithinDay(row.wrested_at, clock.now()),
     // One that was never put is not broken, but new.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),

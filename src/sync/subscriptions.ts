@@ -245,9 +245,10 @@ export async function putSubscription(
   const before = mirror.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
-  if (before?.address === 'foreign' && !addresses.masterChanged())
-    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
+  const wrests = before !== null && isTaken(ports, before);
   const outcome = await service.put({ ...wanted, callback_url }, signal);
+  if (wrests && mayHaveTakenEffect(outcome))
+    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
     const at = clock.now();
@@ -264,6 +265,20 @@ export async function putSubscription(
   announce(ports, subscription_id, epoch);
   log.info({ subscription_id, reason, epoch, entities: wanted.entity_ids?.length ?? null }, 'subscription put');
   return { subscription_id, done: true, message: null };
+}
+
+/**
+ * Whether the service calls an address that is not ours. Where none of ours was ever announced, it may be our own of
+ * another master secret, or of an installation before this one: that is nobody to fight with.
+ */
+export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
+  const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);
+  return row.address === 'foreign' && announced && !ports.addresses.masterChanged();
+}
+
+/** Also where the answer was lost. */
+function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
+  return outcome.kind === 'read' || (outcome.kind === 'failed' && !outcome.code.startsWith('status-'));
 }
 
 /** The service calls this epoch's address: older ones are accepted for the grace. */

@@ -311,6 +311,16 @@ describe('two daemons with one subscription id', () => {
     expect(at.alarms()).toEqual([]);
   });
 
+  it('are not what a new installation finds of the one before it: it puts its own address, without an alarm', async () => {
+    await using at = await subscriptionHouse();
+    at.service.held.set('all', {
+      subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes], callback_url: `${public_url}/old`, status: 'active',
+    }); // biome-ignore format: one row
+    await at.live(minute);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
+    expect(at.alarms()).toEqual([]);
+  });
+
   it('are not what a changed master secret is: the new addresses are put at once', async () => {
     await using at = await subscriptionHouse();
     await at.live(minute);
