@@ -5,7 +5,6 @@ import {
   subscriptionStep,
   type WantedSubscription,
 } from '../domain/subscription.ts';
-import type { StoredSubscription } from '../mirror/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
 import {
   type Attempt,
@@ -19,7 +18,7 @@ import {
   putHash,
   putSubscription,
   type SubscriptionPorts,
-  unproven,
+  succeeded,
 } from './subscriptions.ts';
 
 /**
@@ -132,7 +131,7 @@ export async function reactivateSubscription(
       epoch,
       at: clock.now(),
     });
-    mirror.subscriptions.tried(subscription_id, unproven(ports, before as StoredSubscription));
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
   });
   announce(ports, subscription_id, epoch);

@@ -232,7 +232,7 @@ export interface Attempt {
 
 /**
  * Sends what is wanted, with the newest callback address; the same again where an answer was lost, so there is one
- * subscription whatever happens. `repairing`: it counts as working only when a later read shows it.
+ * subscription whatever happens.
  */
 export async function putSubscription(
   ports: SubscriptionPorts,
@@ -254,11 +254,7 @@ export async function putSubscription(
     const at = clock.now();
     mirror.subscriptions.learn(subscription_id, factsOf(ports, subscription_id, outcome.value, { wanted, epoch }));
     mirror.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
-    const revived = before !== null && before.status !== null && !isWorking(before.status) && before.put_at !== null;
-    mirror.subscriptions.tried(
-      subscription_id,
-      revived ? unproven(ports, before) : { at, failures: 0, failure: null, not_before: null },
-    );
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
     mirror.subscriptions.cover();
   });
@@ -292,11 +288,21 @@ export function announce(
   if (own?.announced_at == null) addresses.announced(subscription_id, epoch, clock.now(), settings.grace);
 }
 
-/** An attempt that seems to have worked, and has to prove it: should it break again, the next one comes later. */
-export function unproven({ clock, chance }: SubscriptionPorts, before: StoredSubscription) {
+/**
+ * An attempt that seems to have worked. Where it was to revive what did not send, it has to prove it: should that break
+ * again, the next attempt comes later.
+ */
+export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSubscription | null) {
   const at = clock.now();
-  const failures = before.failures + 1;
-  return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+  const fresh = { at, failures: 0, failure: null, not_before: null };
+  if (before === null || before.status === null || before.put_at === null) return fresh;
+  if (!isWorking(before.status)) {
+    const failures = before.failures + 1;
+    return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+  }
+  const proving = before.failures > 0 && before.failure === null;
+  const { failures, not_before } = before;
+  return proving ? { at: before.tried_at ?? at, failures, failure: null, not_before } : fresh;
 }
 
 /** Notes an attempt that did not work, and when the next one may be made. */

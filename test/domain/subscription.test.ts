@@ -264,6 +264,7 @@ describe('a rotation', () => {
 describe('the next step of a subscription', () => {
   const facts: StepFacts = {
     failures: 0,
+    failure: null,
     not_before: null,
     can: { reactivate: true },
     put_at: now - 2 * day,

@@ -253,6 +253,19 @@ describe('a subscription that does not send', () => {
     },
   );
 
+  it('and was just revived still gets what differs, and keeps its backoff', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    degrade(at, 'degraded');
+    await at.live(hour);
+    expect(row(at)).toMatchObject({ failures: 1, failure: null });
+    at.addProducts(4, 4);
+    at.restart();
+    await at.live(minute);
+    expect(heldIds(at)).toEqual([1, 2, 3, 4]);
+    expect(row(at)).toMatchObject({ failures: 1, failure: null });
+  });
+
   it('is put again where the service cannot reactivate', async () => {
     await using at = await subscriptionHouse([declaredAll], { reactivate: false });
     await at.live(minute);
