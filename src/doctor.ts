@@ -235,7 +235,8 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
 }
 
 async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
-  if (peers === null || 'why' in subscriptions) return [skipped('receiver', 'none runs: start the daemon')];
+  if ('why' in subscriptions) return [skipped('receiver', subscriptions.why.message)];
+  if (peers === null) return [skipped('receiver', 'none runs: start the daemon')];
   const { result, words } = await subscriptions.work.selfTest(signal);
   const test = check('receiver', result === 'passed', {
     right: `at its public address ${words}`,

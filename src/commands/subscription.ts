@@ -166,7 +166,7 @@ function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now
   const bare = uncovered.products.map(({ product_id, title }) => `  ${product_id}  ${title ?? '(no title)'}`);
   const more = uncovered.count - uncovered.products.length;
   const lines = [
-    rows.length === 0 ? 'No subscription is declared.' : table(headings, rows),
+    ...(rows.length > 0 ? [table(headings, rows)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
     ...waiting.map((id) => `${id} waits until what is mirrored has been read once.`),
     ...(failures.length === 0 ? [] : ['', ...failures]),
     '',
