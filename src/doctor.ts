@@ -155,7 +155,8 @@ function receiverRule({ receiver: { public_url, allow, listen, trusted_proxies }
           wrong: `${new URL(public_url).origin} is not encrypted: the secret address crosses the network in the open`,
           advice: 'put a proxy with TLS before the receiver',
         });
-  const onlyProxy = public_url?.startsWith('https:') === true && trusted_proxies.length === 0;
+  const behindProxy = public_url?.startsWith('https:') === true && !listen.startsWith('unix:');
+  const onlyProxy = behindProxy && trusted_proxies.length === 0;
   const rule =
     allow.length === 0
       ? skipped('allow-list', 'receiver.allow is empty: every address may post, the secret one alone protects')
@@ -225,14 +226,17 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
   return check(name, different.length === 0, {
     right: `${compared.length} as declared`,
     wrong: different
-      .map(({ subscription_id, differences }) => `${subscription_id}: ${differences.join(', ')}`)
+      .map(({ subscription_id, differences, last_attempt }) =>
+        [`${subscription_id}: ${differences.join(', ')}`, ...(last_attempt === null ? [] : [last_attempt])].join('; '),
+      )
       .join('; '),
     advice: 'catalogued subscription apply --dry-run, then without it; reactivate what is degraded',
   });
 }
 
 async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
-  if (peers === null || 'why' in subscriptions) return [skipped('receiver', 'none runs: start the daemon')];
+  if ('why' in subscriptions) return [skipped('receiver', subscriptions.why.message)];
+  if (peers === null) return [skipped('receiver', 'none runs: start the daemon')];
   const { result, words } = await subscriptions.work.selfTest(signal);
   const test = check('receiver', result === 'passed', {
     right: `at its public address ${words}`,

@@ -121,6 +121,7 @@ export function wire(
       loaded: { config, secrets },
       ports,
       addresses: overrides.addresses ?? (secrets.receiver_secret === null ? null : inbox.addresses),
+      // The receiver's 404 has no body; that of a proxy has one.
       refusal: '',
       ...(overrides.selfTest === undefined ? {} : { selfTest: overrides.selfTest }),
       http,

@@ -12,6 +12,8 @@ CREATE TABLE subscription (
   epoch INTEGER,                    -- of our address
   differences TEXT NOT NULL DEFAULT '[]',  -- JSON array of words: the last comparison with what is declared
   checked_at INTEGER,               -- when it was last read or put
+  read_failures INTEGER NOT NULL DEFAULT 0,  -- reads in a row that brought nothing
+  read_not_before INTEGER,          -- no read before this instant
   put_at INTEGER,                   -- when a PUT was last accepted
   put_hash TEXT,                    -- of what was put
   wrested_at INTEGER,               -- when a PUT was last sent against an address that is not ours

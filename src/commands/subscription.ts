@@ -166,7 +166,7 @@ function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now
   const bare = uncovered.products.map(({ product_id, title }) => `  ${product_id}  ${title ?? '(no title)'}`);
   const more = uncovered.count - uncovered.products.length;
   const lines = [
-    rows.length === 0 ? 'No subscription is declared.' : table(headings, rows),
+    ...(rows.length > 0 ? [table(headings, rows)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
     ...waiting.map((id) => `${id} waits until what is mirrored has been read once.`),
     ...(failures.length === 0 ? [] : ['', ...failures]),
     '',
@@ -193,7 +193,8 @@ function listRow(each: ListedSubscription, now: number): string[] {
   ];
 }
 
-function renderComparison({ subscription_id, declared, service, differences, failure }: Comparison): string {
+function renderComparison({ subscription_id, declared, service, differences, ...rest }: Comparison): string {
+  const { failure, last_attempt } = rest;
   const entities = (ids: readonly number[] | null | undefined) =>
     ids == null ? '-' : `${number(ids.length)} entities`;
   const rows = [
@@ -208,7 +209,7 @@ function renderComparison({ subscription_id, declared, service, differences, fai
       : differences.length === 0
         ? 'Nothing differs.'
         : `Differs: ${differences.join('; ')}`;
-  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n`;
+  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${last_attempt}\n`}`;
 }
 
 function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {

@@ -223,13 +223,20 @@ export type Repair =
 /** A pause longer than any that we make: the clock was set back since. */
 const longestPauseMs = 25 * 3_600_000;
 
+function isGone(held: Pick<HeldSubscription, 'status'> | null): boolean {
+  return held?.status === 'cancelled' || held?.status === 'missing';
+}
+
+function isPause(not_before: number | null, now: number): not_before is number {
+  return not_before !== null && not_before > now && not_before - now < longestPauseMs;
+}
+
 /** How to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an assumption. */
 export function repairOf(status: string | null, facts: RepairFacts, now: number): Repair {
   if (status === null || isWorking(status)) return { action: 'nothing' };
   const { not_before, can } = facts;
-  if (not_before !== null && not_before > now && not_before - now < longestPauseMs)
-    return { action: 'wait', until: not_before };
-  if (status === 'cancelled' || status === 'missing') return { action: 'recreate', self_test: false };
+  if (isPause(not_before, now)) return { action: 'wait', until: not_before };
+  if (isGone({ status })) return { action: 'recreate', self_test: false };
   return { action: can.reactivate ? 'reactivate' : 'put', self_test: true };
 }
 
@@ -280,13 +287,15 @@ export function rotationStep(epochs: readonly EpochState[], rotate_every: number
 }
 
 export interface StepFacts extends RepairFacts {
+  /** Why the last attempt did not work; null: it did, as far as is known, and only a repair has to wait. */
+  readonly failure: string | null;
   /** The last PUT that was accepted, and whether it said what is wanted now. */
   readonly put_at: number | null;
   readonly put: 'same' | 'other';
   /** When a PUT was last sent against an address that is not ours. */
   readonly wrested_at: number | null;
-  /** The master secret has changed, so that our own old addresses look like somebody else's. */
-  readonly master: 'same' | 'changed';
+  /** Whether an address that is not ours is somebody else's; it may be an old one of our own that we cannot tell. */
+  readonly foreign: 'theirs' | 'perhaps ours';
 }
 
 /** What the daemon does next about one subscription, and why. */
@@ -311,15 +320,16 @@ export function subscriptionStep(
   facts: StepFacts,
   { rotate_every, now }: { readonly rotate_every: number; readonly now: number },
 ): SubscriptionStep {
-  const { not_before, put_at, wrested_at } = facts;
+  const { failure, not_before, put_at, wrested_at } = facts;
   const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
-  if (not_before !== null && not_before > now && not_before - now < longestPauseMs) return { step: 'nothing' };
+  if (failure !== null && isPause(not_before, now)) return { step: 'nothing' };
   // Two programs that both overwrite it would do so for ever: one PUT a day, and an alarm.
-  if (held?.address === 'foreign' && facts.master === 'same')
+  if (held?.address === 'foreign' && facts.foreign === 'theirs')
     return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
   const repair = repairOf(held?.status ?? null, facts, now);
   if (repair.action === 'recreate')
     return { step: 'put', reason: held?.status === 'missing' ? 'missing' : 'cancelled' };
+  if (repair.action === 'wait' && isGone(held)) return { step: 'nothing' };
   const rotation = rotationStep(epochs, rotate_every, now);
   if (rotation.step === 'put' && held?.address !== 'current') return { step: 'put', reason: 'rotation' };
   const repeated = facts.put === 'same' && held?.address === 'current' && within(put_at, dayMs);

@@ -60,6 +60,8 @@ export interface SubscriptionTable {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
   /** The service has none of this id. */
   missing(subscription_id: string, at: number): void;
+  /** A read that brought nothing, and when the next one may be tried. */
+  unread(subscription_id: string, failures: number, not_before: number): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: number; hash: string }): void;
   wrested(subscription_id: string, at: number): void;
@@ -73,6 +75,8 @@ export interface SubscriptionTable {
   cover(): number;
   /** The working subscriptions that cover a product, and what they announce. */
   covering(product_id: number): { readonly subscription_id: string; readonly change_types: readonly string[] }[];
+  /** The mirrored products that one covers, whether it works or not; in ascending order. */
+  coveredBy(subscription_id: string): number[];
   /** Products on sale that no working subscription covers. */
   uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] };
   /** Raises an alarm about so many products or, where none is raised any more (null), ends it. */
@@ -80,7 +84,7 @@ export interface SubscriptionTable {
 }
 
 /** SQL over `subscription s`: it sends, and to us (see `isWorking`). */
-export const workingSql = `(s.declared_id IS NOT NULL AND s.status NOT IN ('degraded', 'failed', 'cancelled', 'missing') AND s.address = 'ours')`;
+const workingSql = `(s.declared_id IS NOT NULL AND s.status NOT IN ('degraded', 'failed', 'cancelled', 'missing') AND s.address = 'ours')`;
 
 export function subscriptionTable(db: Database): SubscriptionTable {
   const columns = `s.*, v.covered_products, v.trust`;
@@ -120,13 +124,22 @@ export function subscriptionTable(db: Database): SubscriptionTable {
   const learn = db.prepare(
     `UPDATE subscription SET status_at = CASE WHEN status IS @status THEN status_at ELSE @at END, status = @status,
        held_type = COALESCE(@type, held_type), change_types = COALESCE(@change_types, change_types), entity_ids = COALESCE(@entity_ids, entity_ids),
-       epoch = CASE WHEN @address IS NULL THEN epoch ELSE @epoch END, address = COALESCE(@address, address), checked_at = @at
+       epoch = CASE WHEN @address IS NULL THEN epoch ELSE @epoch END, address = COALESCE(@address, address), checked_at = @at, read_failures = 0, read_not_before = NULL
      WHERE subscription_id = @subscription_id`,
   );
   const missing = db.prepare(
     `UPDATE subscription SET status_at = CASE WHEN status IS 'missing' THEN status_at ELSE @at END, status = 'missing',
-       held_type = NULL, change_types = NULL, address = NULL, epoch = NULL, checked_at = @at WHERE subscription_id = @subscription_id`,
+       held_type = NULL, change_types = NULL, address = NULL, epoch = NULL, checked_at = @at,
+       read_failures = 0, read_not_before = NULL WHERE subscription_id = @subscription_id`,
   );
+  const unread = db.prepare<[number, number, string]>(
+    'UPDATE subscription SET read_failures = ?, read_not_before = ? WHERE subscription_id = ?',
+  );
+  const coveredBy = db
+    .prepare<[string], number>(
+      'SELECT product_id FROM subscription_product WHERE subscription_id = ? ORDER BY product_id',
+    )
+    .pluck();
   const compared = db.prepare<[string, string]>('UPDATE subscription SET differences = ? WHERE subscription_id = ?');
   const put = db.prepare<[number, string, string]>(
     'UPDATE subscription SET put_at = ?, put_hash = ? WHERE subscription_id = ?',
@@ -193,6 +206,9 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     missing: (subscription_id, at) => {
       missing.run({ subscription_id, at });
     },
+    unread: (subscription_id, failures, not_before) => {
+      unread.run(failures, not_before, subscription_id);
+    },
     compared: (subscription_id, differences) => {
       compared.run(JSON.stringify(differences), subscription_id);
     },
@@ -213,6 +229,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
       covering
         .all(product_id)
         .map((row) => ({ ...row, change_types: JSON.parse(row.change_types ?? '[]') as string[] })),
+    coveredBy: (subscription_id) => coveredBy.all(subscription_id),
     uncovered: (limit) => ({ count: countBare.get() ?? 0, products: listBare.all(limit) }),
     alarm: (kind, concerned, at) => {
       const known = raised.get(kind);

@@ -241,6 +241,8 @@ export interface Tables {
     epoch: number | null;
     differences: string;
     checked_at: number | null;
+    read_failures: number;
+    read_not_before: number | null;
     put_at: number | null;
     put_hash: string | null;
     wrested_at: number | null;

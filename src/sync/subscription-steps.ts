@@ -5,32 +5,38 @@ import {
   subscriptionStep,
   type WantedSubscription,
 } from '../domain/subscription.ts';
-import type { StoredSubscription } from '../mirror/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
 import {
   type Attempt,
   announce,
   epochsOf,
   heldOf,
+  isTaken,
+  mayPutUnread,
   noteDifferences,
   noteFailure,
   putHash,
   putSubscription,
   type SubscriptionPorts,
-  unproven,
+  succeeded,
 } from './subscriptions.ts';
 
-/** Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored. */
+/**
+ * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.
+ * `unread`: why the service could not be asked just now; null: it was, or need not be.
+ */
 export async function stepSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
+  unread: string | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const { mirror, clock, addresses, settings, service } = ports;
+  const { mirror, clock, settings, service } = ports;
   const { subscription_id } = wanted;
   const row = mirror.subscriptions.find(subscription_id);
-  // Never asked: a PUT without knowing what is there could take somebody else's.
-  if (row === null || row.status === null || !service.can.put) return;
+  if (row === null || !service.can.put) return;
+  // A PUT without knowing what is there could take somebody else's.
+  if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
   const now = clock.now();
   const epochs = epochsOf(ports, subscription_id);
   const epoch = newestOf(epochs)?.epoch ?? 1;
@@ -42,7 +48,7 @@ export async function stepSubscription(
       ...row,
       can: service.can,
       put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
-      master: addresses.masterChanged() ? 'changed' : 'same',
+      foreign: isTaken(ports, row) ? 'theirs' : 'perhaps ours',
     },
     { rotate_every: settings.rotate_every, now },
   );
@@ -82,7 +88,7 @@ export async function rotateSubscription(
 }
 
 /** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */
-export async function repairSubscription(
+async function repairSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
   action: 'reactivate' | 'put',
@@ -125,7 +131,7 @@ export async function reactivateSubscription(
       epoch,
       at: clock.now(),
     });
-    mirror.subscriptions.tried(subscription_id, unproven(ports, before as StoredSubscription));
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
   });
   announce(ports, subscription_id, epoch);

@@ -13,7 +13,9 @@ import {
   type Attempt,
   declareSubscriptions,
   heldOf,
+  isTaken,
   lookAtSubscription,
+  mayPutUnread,
   putSubscription,
   readSubscription,
   type SubscriptionPorts,
@@ -52,6 +54,8 @@ export interface Comparison {
   readonly differences: readonly string[];
   /** Why the service could not be asked now; null: it was. */
   readonly failure: string | null;
+  /** Why the last attempt to change it did not work; null: it did, or there was none. */
+  readonly last_attempt: string | null;
 }
 
 /** What applying a declaration came to, or would. */
@@ -71,6 +75,10 @@ const failuresTold = 3;
 
 export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   const { mirror, clock, service } = ports;
+  /** The daemon ends: what was under way is taken up again at the next start. */
+  const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
+    if (!signal.aborted) throw error;
+  };
   let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: number }) | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -92,16 +100,19 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const outdated = plan === null || plan.waiting.length > 0 || now - plan.at >= hourMs || now < plan.at;
     const wanted = outdated ? declare() : (plan?.wanted ?? []);
     for (const each of wanted) {
-      if (signal.aborted || !service.can.put) break;
+      if (signal.aborted) return;
       const row = mirror.subscriptions.find(each.subscription_id);
-      if (first || isOld(row?.checked_at ?? null)) await readSubscription(ports, each, signal);
-      await stepSubscription(ports, each, signal);
+      const unread = first || isDue(row) ? await readSubscription(ports, each, signal) : null;
+      await stepSubscription(ports, each, unread, signal);
     }
     tell(ports);
   }
 
-  function isOld(checked_at: number | null): boolean {
+  /** An hour after the last read that was answered; instants that have not come yet count as absent. */
+  function isDue(row: StoredSubscription | null): boolean {
+    const { checked_at = null, read_not_before = null } = row ?? {};
     const now = clock.now();
+    if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
     return checked_at === null || now - checked_at >= hourMs || checked_at > now;
   }
 
@@ -124,15 +135,14 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   }
 
   async function applyOne(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
-    const failure = await readSubscription(ports, wanted, signal);
+    const unread = await readSubscription(ports, wanted, signal);
     const row = mirror.subscriptions.find(wanted.subscription_id);
-    if (failure !== null || row === null) return application(wanted, null, 'none', { done: false, message: failure });
-    const held = heldOf(ports, row);
-    const action = actionOn(wanted, held);
-    const found = row.differences;
-    if (action === 'none') return application(wanted, found, action, { done: true, message: null });
+    if (row === null || (unread !== null && !mayPutUnread(unread)))
+      return application(wanted, null, 'none', { done: false, message: unread });
+    const action = actionOn(wanted, heldOf(ports, row));
+    if (action === 'none') return application(wanted, row.differences, action, { done: true, message: null });
     const attempt = await putSubscription(ports, wanted, 'requested', signal);
-    return application(wanted, found, action, attempt);
+    return application(wanted, row.differences, action, attempt);
   }
 
   /** As a run would find it, and nothing is written down: not even that it was asked. */
@@ -144,7 +154,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
 
   return {
     selfTest: ports.selfTest,
-    tend: (signal) => inTurn(() => tend(signal)),
+    tend: (signal) => inTurn(() => tend(signal).catch(unlessStopped(signal))),
     compare: (subscription_id, signal) => inTurn(() => compare(subscription_id, signal)),
     apply: (run, signal) => inTurn(() => apply(run, signal)),
     reactivate: (subscription_id, signal) =>
@@ -206,6 +216,7 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
     service: known ? { held_type, entity_ids, change_types, status, checked_at } : null,
     differences: row?.differences ?? ['not there'],
     failure,
+    last_attempt: row?.failure ?? null,
   };
 }
 
@@ -215,11 +226,11 @@ function isWithinDay(at: number | null, now: number): boolean {
 }
 
 /** Raises and ends the alarms about subscriptions, from what is stored. */
-function tell({ mirror, clock, log, addresses }: SubscriptionPorts): void {
+function tell(ports: SubscriptionPorts): void {
+  const { mirror, clock, log } = ports;
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
-    'subscription-taken': ({ address, wrested_at }) =>
-      (address === 'foreign' && !addresses.masterChanged()) || isWithinDay(wrested_at, clock.now()),
+    'subscription-taken': (row) => isTaken(ports, row) || isWithinDay(row.wrested_at, clock.now()),
     // One that was never put is not broken, but new.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),

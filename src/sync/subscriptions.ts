@@ -117,7 +117,7 @@ export async function readSubscription(
 ): Promise<string | null> {
   const { mirror, clock, service } = ports;
   const outcome = await service.find(wanted.subscription_id, signal);
-  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return wordsOf(outcome);
+  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
   mirror.transaction(() => {
     const at = clock.now();
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
@@ -127,6 +127,29 @@ export async function readSubscription(
     settleAttempt(ports, wanted.subscription_id);
   });
   return null;
+}
+
+function noteUnread(
+  { mirror, clock, chance }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  outcome: Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }>,
+): string {
+  mirror.transaction(() => {
+    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (isBlameless(outcome) ? 0 : 1);
+    const now = clock.now();
+    const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
+    mirror.subscriptions.unread(subscription_id, failures, again);
+  });
+  return wordsOf(outcome);
+}
+
+/** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
+export function mayPutUnread(unread: string): boolean {
+  return unread.startsWith('refused: ');
+}
+
+function isBlameless({ kind }: Failure): boolean {
+  return kind === 'throttled' || kind === 'unreachable';
 }
 
 /** What the service would be known to have after an answer that is not stored; null: it has none. Text: why it could not be asked. */
@@ -196,6 +219,9 @@ function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: st
   mirror.subscriptions.tried(subscription_id, { at: tried_at, failures: 0, failure: null, not_before: null });
 }
 
+/** Why an attempt did not work. */
+type Failure = Exclude<SubscriptionOutcome, { kind: 'read' }> | { readonly kind: 'self-test'; readonly words: string };
+
 /** What came of an attempt to change something at the service. */
 export interface Attempt {
   readonly subscription_id: string;
@@ -206,7 +232,7 @@ export interface Attempt {
 
 /**
  * Sends what is wanted, with the newest callback address; the same again where an answer was lost, so there is one
- * subscription whatever happens. `repairing`: it counts as working only when a later read shows it.
+ * subscription whatever happens.
  */
 export async function putSubscription(
   ports: SubscriptionPorts,
@@ -219,25 +245,36 @@ export async function putSubscription(
   const before = mirror.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
-  if (before?.address === 'foreign' && !addresses.masterChanged())
-    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
+  const wrests = before !== null && isTaken(ports, before);
   const outcome = await service.put({ ...wanted, callback_url }, signal);
+  if (wrests && mayHaveTakenEffect(outcome))
+    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
     const at = clock.now();
     mirror.subscriptions.learn(subscription_id, factsOf(ports, subscription_id, outcome.value, { wanted, epoch }));
     mirror.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
-    const revived = before !== null && before.status !== null && !isWorking(before.status) && before.put_at !== null;
-    mirror.subscriptions.tried(
-      subscription_id,
-      revived ? unproven(ports, before) : { at, failures: 0, failure: null, not_before: null },
-    );
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
     mirror.subscriptions.cover();
   });
   announce(ports, subscription_id, epoch);
   log.info({ subscription_id, reason, epoch, entities: wanted.entity_ids?.length ?? null }, 'subscription put');
   return { subscription_id, done: true, message: null };
+}
+
+/**
+ * Whether the service calls an address that is not ours. Where none of ours was ever announced, it may be our own of
+ * another master secret, or of an installation before this one: that is nobody to fight with.
+ */
+export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
+  const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);
+  return row.address === 'foreign' && announced && !ports.addresses.masterChanged();
+}
+
+/** Also where the answer was lost. */
+function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
+  return outcome.kind === 'read' || (outcome.kind === 'failed' && !outcome.code.startsWith('status-'));
 }
 
 /** The service calls this epoch's address: older ones are accepted for the grace. */
@@ -251,22 +288,32 @@ export function announce(
   if (own?.announced_at == null) addresses.announced(subscription_id, epoch, clock.now(), settings.grace);
 }
 
-/** An attempt that seems to have worked, and has to prove it: should it break again, the next one comes later. */
-export function unproven({ clock, chance }: SubscriptionPorts, before: StoredSubscription) {
+/**
+ * An attempt that seems to have worked. Where it was to revive what did not send, it has to prove it: should that break
+ * again, the next attempt comes later.
+ */
+export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSubscription | null) {
   const at = clock.now();
-  const failures = before.failures + 1;
-  return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+  const fresh = { at, failures: 0, failure: null, not_before: null };
+  if (before === null || before.status === null || before.put_at === null) return fresh;
+  if (!isWorking(before.status)) {
+    const failures = before.failures + 1;
+    return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+  }
+  const proving = before.failures > 0 && before.failure === null;
+  const { failures, not_before } = before;
+  return proving ? { at: before.tried_at ?? at, failures, failure: null, not_before } : fresh;
 }
 
 /** Notes an attempt that did not work, and when the next one may be made. */
 export function noteFailure(
   { mirror, clock, chance, log }: SubscriptionPorts,
   subscription_id: string,
-  outcome: Exclude<SubscriptionOutcome, { kind: 'read' }> | { kind: 'self-test'; words: string },
+  outcome: Failure,
 ): Attempt {
   const message = wordsOf(outcome);
   const at = clock.now();
-  const blameless = outcome.kind === 'throttled' || outcome.kind === 'unreachable';
+  const blameless = isBlameless(outcome);
   mirror.transaction(() => {
     const before = mirror.subscriptions.find(subscription_id);
     const failures = (before?.failures ?? 0) + (blameless ? 0 : 1);
@@ -283,9 +330,7 @@ export function putHash({ type, entity_ids, change_types }: WantedSubscription, 
   return hash('sha256', JSON.stringify([type, entity_ids, change_types, epoch]), 'base64url');
 }
 
-export function wordsOf(
-  outcome: Exclude<SubscriptionOutcome, { kind: 'read' }> | { kind: 'self-test'; words: string },
-): string {
+function wordsOf(outcome: Failure): string {
   switch (outcome.kind) {
     case 'missing':
       return 'refused: the service has no such subscription';

@@ -142,7 +142,7 @@ function read(
   if (outcome.kind === 'refused') {
     const advice = adviceOn(outcome, sent.signing);
     const message = withoutAddress(outcome.message, sent.callback_url);
-    return { ...outcome, message: advice === null ? message : `${message}: ${advice}` };
+    return { ...outcome, message: advice === null ? message : `${message.replace(/\.$/, '')}: ${advice}` };
   }
   if (outcome.kind !== 'answer') return outcome;
   const answer = decode(outcome.text);

@@ -1,12 +1,14 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
 import { doctorCommand } from '../../src/commands/doctor.ts';
 import { subscriptionCommand } from '../../src/commands/subscription.ts';
 import { loadConfig } from '../../src/config.ts';
-import { startDaemon } from '../../src/daemon.ts';
+import { serviceChecks } from '../../src/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
+import { wire } from '../../src/wiring.ts';
 import { memoryAddresses } from '../fakes/callback-addresses.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
@@ -26,8 +28,8 @@ interface CommandHouse extends AsyncDisposable {
   readonly service: SubscriptionService;
   run(...args: string[]): Promise<Answered>;
   doctor(...args: string[]): Promise<Answered>;
-  /** Starts a daemon in this process. */
-  start(): Promise<AsyncDisposable>;
+  /** A daemon as far as these commands see one: it holds the lock, and does nothing by itself. */
+  start(): Promise<void>;
 }
 
 const these = { id: 'these', type: 'product_ids', entities: [1004411, 1004412] };
@@ -64,8 +66,21 @@ async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> 
     run: (...args) => answered(subscriptionCommand, args),
     doctor: (...args) => answered(doctorCommand, args),
     start: async () => {
-      const daemon = await startDaemon(loadConfig({ file: config, env }), testLog('fatal').log, { addresses });
-      return stack.use(daemon);
+      const loaded = loadConfig({ file: config, env });
+      const { log } = testLog('fatal');
+      const { subscriptions, probe, serviceClock } = stack.use(wire(loaded, log, { addresses }));
+      const probes = { config: loaded.config, probe, offset: serviceClock.offset, subscriptions, peers: null };
+      const options: Pick<AdminOptions, 'listen' | 'token' | 'log' | 'doctor' | 'manage'> = {
+        listen: loaded.config.admin.listen,
+        token: null,
+        log,
+        doctor: (signal) => serviceChecks(probes, signal),
+        manage: () => {
+          if ('why' in subscriptions) throw subscriptions.why;
+          return subscriptions.work;
+        },
+      };
+      stack.use(await startAdmin(options as AdminOptions));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -132,8 +147,14 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     const refused = await at.run('apply');
     expect(refused).toMatchObject({ code: 69, out: expect.stringMatching(/^these +failed/m) });
     expect(refused.error?.details[0]).toMatch(/^these: refused: .*signing\.key_file.*public key SHA256:/);
-    const doctor = await at.doctor('--json');
-    expect(doctor.code).toBe(1);
+    expect(await at.doctor()).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/these: not there; refused: .*payload_decode_error/),
+    });
+    expect(await at.run('show')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^The last attempt: refused: /m),
+    });
   });
 
   it('has a doctor who finds everything right, once what is declared is applied', async () => {

@@ -189,7 +189,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'reason', 'settled_at', 'replay_of', 'text', 'base64',
   ],
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
-  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure'],
+  'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields

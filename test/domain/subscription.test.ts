@@ -264,12 +264,13 @@ describe('a rotation', () => {
 describe('the next step of a subscription', () => {
   const facts: StepFacts = {
     failures: 0,
+    failure: null,
     not_before: null,
     can: { reactivate: true },
     put_at: now - 2 * day,
     put: 'same',
     wrested_at: null,
-    master: 'same',
+    foreign: 'theirs',
   };
   const announced = [epoch(1, now - day)];
   const cases: [
@@ -334,10 +335,10 @@ describe('the next step of a subscription', () => {
       { step: 'put', reason: 'taken' },
     ],
     [
-      'nor is it a war where the master secret has changed',
+      'nor is it a war where the address may be an old one of our own',
       { ...right, address: 'foreign' },
       announced,
-      { master: 'changed', put: 'other', wrested_at: now - hour },
+      { foreign: 'perhaps ours', put: 'other', wrested_at: now - hour },
       { step: 'put', reason: 'differs' },
     ],
     ['rotates when it is time', right, [epoch(1, now - 31 * day)], {}, { step: 'rotate' }],

@@ -4,7 +4,14 @@ import type { CallbackAddresses } from '../../src/sync/callback.ts';
 type State = ReturnType<CallbackAddresses['states']>[number];
 
 /** The callback addresses without a file; `master` may be changed, as an operator does. */
-export function memoryAddresses(): CallbackAddresses & { master: string; changed: boolean } {
+export interface MemoryAddresses extends CallbackAddresses {
+  master: string;
+  changed: boolean;
+  /** Whether a delivery with this token is taken. */
+  accepts(token: string, now: number): boolean;
+}
+
+export function memoryAddresses(): MemoryAddresses {
   const states: State[] = [];
   const of = (id: string) => states.filter(({ subscription_id }) => subscription_id === id);
   const book = {
@@ -25,11 +32,17 @@ export function memoryAddresses(): CallbackAddresses & { master: string; changed
         else states[index] = { ...state, until: state.until ?? now + grace_ms };
       }
     },
-    recognise: (token: string, now: number) =>
-      states.find(
-        (state) =>
-          book.token(state.subscription_id, state.epoch) === token && (state.until === null || state.until > now),
-      ) ?? null,
+    recognise: (token: string, now: number) => {
+      const state = states.find((each) => book.token(each.subscription_id, each.epoch) === token);
+      if (state === undefined) return null;
+      const dropped = state.until !== null && state.until <= now;
+      const newest = of(state.subscription_id).at(-1)?.epoch === state.epoch;
+      return {
+        ...state,
+        standing: dropped ? ('dropped' as const) : newest ? ('current' as const) : ('grace' as const),
+      };
+    },
+    accepts: (token: string, now: number) => (book.recognise(token, now)?.standing ?? 'dropped') !== 'dropped',
     masterChanged: () => book.changed,
   };
   return book;

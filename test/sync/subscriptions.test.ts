@@ -209,6 +209,23 @@ describe('a PUT that fails (U15)', () => {
   });
 });
 
+describe('a service that lets no subscription be read', () => {
+  it('still gets what is declared, and is asked less and less often', async () => {
+    await using at = await subscriptionHouse();
+    const refuse = () =>
+      at.service.script.push((call, response, effect) => {
+        if (call.method !== 'GET') effect();
+        answer(response, call.method === 'GET' ? 405 : 200, {});
+      });
+    for (let call = 0; call < 100; call += 1) refuse();
+    await at.live(day, 10 * minute);
+    expect(heldIds(at)).toEqual([1, 2, 3]);
+    expect(at.service.puts()).toHaveLength(1);
+    expect(row(at)).toMatchObject({ status: 'accepted', failures: 0 });
+    expect(at.service.calls.length).toBeLessThanOrEqual(12);
+  });
+});
+
 describe('a subscription that does not send', () => {
   const degrade = (at: SubscriptionHouse, status: string) => {
     const held = at.service.held.get('all');
@@ -235,6 +252,19 @@ describe('a subscription that does not send', () => {
       expect(row(at)).toMatchObject({ failures: 0, failure: null, not_before: null });
     },
   );
+
+  it('and was just revived still gets what differs, and keeps its backoff', async () => {
+    await using at = await subscriptionHouse();
+    await at.live(minute);
+    degrade(at, 'degraded');
+    await at.live(hour);
+    expect(row(at)).toMatchObject({ failures: 1, failure: null });
+    at.addProducts(4, 4);
+    at.restart();
+    await at.live(minute);
+    expect(heldIds(at)).toEqual([1, 2, 3, 4]);
+    expect(row(at)).toMatchObject({ failures: 1, failure: null });
+  });
 
   it('is put again where the service cannot reactivate', async () => {
     await using at = await subscriptionHouse([declaredAll], { reactivate: false });
@@ -291,6 +321,16 @@ describe('two daemons with one subscription id', () => {
     expect(at.service.puts().length - 1).toBeLessThanOrEqual(3);
     expect(at.service.puts().length - 1).toBeGreaterThanOrEqual(2);
     await at.live(25 * hour, 10 * minute);
+    expect(at.alarms()).toEqual([]);
+  });
+
+  it('are not what a new installation finds of the one before it: it puts its own address, without an alarm', async () => {
+    await using at = await subscriptionHouse();
+    at.service.held.set('all', {
+      subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes], callback_url: `${public_url}/old`, status: 'active',
+    }); // biome-ignore format: one row
+    await at.live(minute);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
     expect(at.alarms()).toEqual([]);
   });
 
