@@ -1,12 +1,17 @@
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
+import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
 import { type Daemon, startDaemon } from '../daemon.ts';
 import { createLog } from '../log.ts';
+import { openMirrorForReading } from '../mirror/files.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { aborted } from './aborted.ts';
+import { play } from './demo-play.ts';
 import type { Io } from './io.ts';
 import { number, progressPrinter } from './progress.ts';
 
@@ -25,27 +30,89 @@ export function demoCommand(io: Io): Command {
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       const key = randomUUID();
+      const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using sandbox = await startSandbox({
         clock: systemClock,
         seed: 7,
         products: Number(products) || 400,
         key,
         live: true,
+        hold_ms: holdMs,
+        signing_public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
       io.stdout.write(
         `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`,
       );
-      await using daemon = await startDaemon(demoConfig(directory, sandbox, key), createLog('error', io.stderr));
+      const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      const config = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
+      await using daemon = await startDaemon(config, createLog('error', io.stderr));
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
       io.stdout.write(introduction(daemon, directory));
+      await Promise.race([notify(io, sandbox, daemon), daemon.broken]);
       await Promise.race([aborted(io.signal), daemon.broken]);
       io.stdout.write('Stopped. The mirror stays, and can be read without us.\n');
     });
 }
 
+/** Changes are held for minutes by the service; nobody wants to wait for them here. */
+const holdMs = 5000;
+
+/** Subscribes, and shows how the file follows what the service announces. */
+async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
+  const { mirror, subscriptions, ports } = wiring;
+  if ('why' in subscriptions) throw subscriptions.why;
+  await subscriptions.work.tend(io.signal);
+  const [subscription] = mirror.subscriptions.all();
+  const say = (line: string) =>
+    io.stdout.write(`${new Date(ports.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
+  say(
+    `mirror   subscribed to changes of ${number(subscription?.covered_products ?? 0)} products: ${subscription?.status}`,
+  );
+  using db = openMirrorToRead(mirror.path);
+  await play({ sandbox, mirror, clock: ports.clock, signal: io.signal, say, description: db.description });
+  const [id] = mirror.products.ids();
+  if (!io.signal.aborted)
+    io.stdout.write(
+      `\nChange something yourself, and look:\n  curl -d '{"reason":"temporary_closure"}' ${sandbox.url}/sandbox/products/${id}/disable\n  sqlite3 -box ${mirror.path} "SELECT product_id, sellable, disabled_reason, disabled_source FROM products WHERE product_id = ${id}"\n`,
+    );
+}
+
+function openMirrorToRead(path: string) {
+  const db = openMirrorForReading(path);
+  const text = db
+    .prepare<[number], string | null>(
+      "SELECT json_extract(document, '$.description') FROM products WHERE product_id = ?",
+    )
+    .pluck();
+  return {
+    description: (product_id: number) => text.get(product_id) ?? null,
+    [Symbol.dispose]: () => {
+      db.close();
+    },
+  };
+}
+
+/** A port that was free a moment ago: the callback address is part of the configuration. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface DemoParts {
+  readonly directory: string;
+  readonly sandbox: Sandbox;
+  /** The receiver's. */
+  readonly port: number;
+  readonly key: string;
+  readonly signing: string;
+}
+
 /** The embedded defaults, pointed at the sandbox: it is ours, so it may be asked as fast as it can. */
-function demoConfig(directory: string, sandbox: Sandbox, key: string): LoadedConfig {
+function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): LoadedConfig {
   const files = {
     path: join(directory, 'mirror.db'),
     state_dir: join(directory, 'state'),
@@ -57,12 +124,18 @@ function demoConfig(directory: string, sandbox: Sandbox, key: string): LoadedCon
     admin: { listen: `unix:${join(files.state_dir, 'admin.sock')}` },
     backup: { directory: join(directory, 'backup') },
     budget: { requests_per_second: 2000, concurrency: 4 },
+    receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+    subscriptions: [{ id: 'demo', type: 'product_ids', entities: 'mirrored' }],
   });
-  const secret = { reveal: () => key, fingerprint: 'demo' };
   return {
     ...parseConfig(text),
     file: 'the demo',
-    secrets: { api_key: secret, signing_key: null, receiver_secret: null, admin_token: null },
+    secrets: {
+      api_key: createSecret(key),
+      signing_key: createSecret(signing),
+      receiver_secret: createSecret(randomBytes(32).toString('hex')),
+      admin_token: null,
+    },
   };
 }
 
@@ -78,7 +151,7 @@ async function filled(io: Io, { wiring }: Daemon): Promise<void> {
   printer.end();
 }
 
-function introduction({ wiring, admin }: Daemon, directory: string): string {
+function introduction({ wiring, admin, receiver }: Daemon, directory: string): string {
   const { path, products } = wiring.mirror;
   const [product_id] = products.ids();
   const socket = join(directory, 'state', 'admin.sock');
@@ -89,6 +162,7 @@ Addresses
   the mirror       ${path}   (any language with SQLite; open it read-only)
   the daemon       ${admin}   (curl --unix-socket ${socket} http://localhost/v1/status)
   the service      ${wiring.config.service.base_url}   (simulated)
+  the receiver     ${receiver}   (takes its notifications; changes are held for ${holdMs / 1000} s, minutes at the real one)
 
 Queries to try, in another terminal
   sqlite3 -box ${path} "SELECT product_id, title, sale_status, from_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"

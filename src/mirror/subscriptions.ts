@@ -84,7 +84,7 @@ export interface SubscriptionTable {
 }
 
 /** SQL over `subscription s`: it sends, and to us (see `isWorking`). */
-const workingSql = `(s.declared_id IS NOT NULL AND s.status NOT IN ('degraded', 'failed', 'cancelled', 'missing') AND s.address = 'ours')`;
+export const workingSql = `(s.declared_id IS NOT NULL AND s.status NOT IN ('degraded', 'failed', 'cancelled', 'missing') AND s.address = 'ours')`;
 
 export function subscriptionTable(db: Database): SubscriptionTable {
   const columns = `s.*, v.covered_products, v.trust`;

@@ -1,0 +1,74 @@
+import type { Clock } from '../clock.ts';
+import type { Mirror } from '../mirror/mirror.ts';
+import type { ShownProduct } from '../mirror/products.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+
+/** What the play reaches through: the service that it changes, and the mirror that it watches. */
+export interface Stage {
+  readonly sandbox: Pick<Sandbox, 'world'>;
+  readonly mirror: Pick<Mirror, 'products' | 'closures'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  say(line: string): void;
+  /** The description that the file shows. */
+  description(product_id: number): string | null;
+}
+
+const lookEveryMs = 50;
+const opensAfterMs = 4000;
+
+/**
+ * The service closes a product, opens it again and changes a text, and the file follows: each step is said when the file
+ * shows it. Returns early when it is aborted.
+ */
+export async function play(stage: Stage): Promise<void> {
+  const { sandbox, mirror, clock, signal } = stage;
+  const { world } = sandbox;
+  const [closed, other] = mirror.products.ids().filter((id) => mirror.products.shown(id)?.sellable);
+  if (closed === undefined || other === undefined) return;
+  const name = (id: number) => `${id} "${mirror.products.shown(id)?.title ?? ''}"`;
+
+  stage.say(`service  closes ${name(closed)}: out_of_season, expected back within_month, instead ${other}`);
+  world.disable(closed, { reason: 'out_of_season', expected_reopening: 'within_month', alternative: other });
+  const off = await until(stage, () => shownAs(mirror, closed, ({ sellable }) => !sellable));
+  if (off === null) return;
+  stage.say(
+    `mirror   ${closed} is off sale as announced: ${off.disabled_reason}, expected back ${off.expected_reopening}`,
+  );
+  const confirmed = await until(stage, () => mirror.closures.inForce(closed)?.confirmed_at ?? null);
+  if (confirmed === null) return;
+  stage.say(`mirror   ${closed} is off sale, confirmed by a read; its alternative is ${name(other)}`);
+  await clock.sleep(opensAfterMs, signal).catch(() => undefined);
+  if (signal.aborted) return;
+
+  stage.say(`service  opens ${closed} again, and describes ${other} anew`);
+  world.enable(closed);
+  world.edit(other, { field: 'description', value: 'Now with a roof terrace.' });
+  const on = await until(stage, () => shownAs(mirror, closed, ({ sellable }) => sellable));
+  if (on === null) return;
+  stage.say(`mirror   ${closed} is on sale again, by a read`);
+  const text = await until(stage, () => {
+    const shown = stage.description(other);
+    return shown === 'Now with a roof terrace.' ? shown : null;
+  });
+  if (text !== null) stage.say(`mirror   ${other} reads "${text}", as the service says it`);
+}
+
+function shownAs(
+  mirror: Stage['mirror'],
+  product_id: number,
+  is: (shown: ShownProduct) => boolean,
+): ShownProduct | null {
+  const shown = mirror.products.shown(product_id);
+  return shown !== null && is(shown) ? shown : null;
+}
+
+/** Looks again and again until there is something to see; null: it was aborted. */
+async function until<Seen>({ clock, signal }: Stage, look: () => Seen | null): Promise<Seen | null> {
+  while (!signal.aborted) {
+    const seen = look();
+    if (seen !== null) return seen;
+    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+  }
+  return null;
+}
