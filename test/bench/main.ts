@@ -4,17 +4,12 @@ import { table } from '../../src/commands/table.ts';
 import { lanes } from '../../src/domain/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { type Line, median } from './line.ts';
+import { receiverLines } from './receiver.ts';
 
 /*
  * `npm run bench`: ratios within one run, never times alone. Exit 0: every target is met.
  */
-
-interface Line {
-  readonly what: string;
-  readonly value: string;
-  readonly target: string;
-  readonly met: boolean;
-}
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
@@ -84,10 +79,6 @@ async function longestStall(records: number): Promise<number> {
   return delay.max / 1e6;
 }
 
-function median(times: readonly number[]): number {
-  return [...times].sort((a, b) => a - b)[times.length >> 1] ?? 0;
-}
-
 const few = choosing(10_000);
 const many = choosing(1_000_000);
 const stall = await longestStall(1_000_000);
@@ -110,6 +101,7 @@ const lines: Line[] = [
     target: '< 20 ms',
     met: stall < 20,
   },
+  ...(await receiverLines()),
 ];
 const rows = lines.map(({ what, value, target, met }) => [what, value, target, met ? 'yes' : 'NO']);
 process.stdout.write(`${table(['what', 'measured', 'target', 'met'], rows)}\n`);

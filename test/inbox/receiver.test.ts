@@ -94,6 +94,15 @@ describe('a delivery', () => {
   });
 });
 
+it('an address that is taken is refused at the start, with a hint', async () => {
+  await using test = await testReceiver();
+  await expect(testReceiver({ listen: `127.0.0.1:${test.port}` })).rejects.toMatchObject({
+    code: 'receiver-listen',
+    exitCode: 74,
+    hint: expect.stringContaining('receiver.listen'),
+  });
+});
+
 describe('what is too long', () => {
   const long = 1024 * 1024 + 1;
 
