@@ -1,10 +1,6 @@
-import {
-  afterSelfTest,
-  isWorking,
-  newestOf,
-  subscriptionStep,
-  type WantedSubscription,
-} from '../domain/subscription.ts';
+import { newestOf } from '../domain/callback-epoch.ts';
+import { isWorking, type WantedSubscription } from '../domain/subscription.ts';
+import { afterSelfTest, subscriptionStep } from '../domain/subscription-step.ts';
 import { callbackUrl } from './callback.ts';
 import {
   type Attempt,

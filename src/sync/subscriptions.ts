@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 import { retryAt } from '../domain/backoff.ts';
+import { type EpochState, standingOf } from '../domain/callback-epoch.ts';
 import {
   type DeclaredSubscription,
   differences,
-  type EpochState,
   type HeldSubscription,
   isWorking,
-  type SelfTest,
-  standingOf,
   type WantedSubscription,
-  wantedParts,
 } from '../domain/subscription.ts';
+import { wantedParts } from '../domain/subscription-parts.ts';
+import type { SelfTest } from '../domain/subscription-step.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { StoredSubscription, SubscriptionFacts } from '../mirror/subscriptions.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome, Subscriptions } from '../upstream/subscriptions.ts';
