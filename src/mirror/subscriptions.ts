@@ -1,10 +1,6 @@
-import type {
-  AddressOwner,
-  Part,
-  SubscriptionAlarm,
-  SubscriptionType,
-  WantedSubscription,
-} from '../domain/subscription.ts';
+import type { AddressOwner } from '../domain/callback-epoch.ts';
+import type { SubscriptionAlarm, SubscriptionType, WantedSubscription } from '../domain/subscription.ts';
+import type { Part } from '../domain/subscription-parts.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { Tables } from './tables.ts';
 

@@ -1,8 +1,9 @@
 import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
+import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { SaleStatus } from '../domain/product.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
-import type { AddressOwner, SubscriptionAlarm, SubscriptionType } from '../domain/subscription.ts';
+import type { SubscriptionAlarm, SubscriptionType } from '../domain/subscription.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.

@@ -1,4 +1,4 @@
-import type { AddressOwner, EpochState } from '../domain/subscription.ts';
+import type { AddressOwner, EpochState } from '../domain/callback-epoch.ts';
 
 /** The callback addresses, as subscriptions need them (inbox/addresses.ts has all of them). */
 export interface CallbackAddresses {

@@ -1,25 +1,10 @@
-import {
-  afterSelfTest,
-  isWorking,
-  newestOf,
-  subscriptionStep,
-  type WantedSubscription,
-} from '../domain/subscription.ts';
+import { newestOf } from '../domain/callback-epoch.ts';
+import { isWorking, type WantedSubscription } from '../domain/subscription.ts';
+import { afterSelfTest, subscriptionStep } from '../domain/subscription-step.ts';
 import { callbackUrl } from './callback.ts';
-import {
-  type Attempt,
-  announce,
-  epochsOf,
-  heldOf,
-  isTaken,
-  mayPutUnread,
-  noteDifferences,
-  noteFailure,
-  putHash,
-  putSubscription,
-  type SubscriptionPorts,
-  succeeded,
-} from './subscriptions.ts';
+import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './subscription-attempts.ts';
+import { mayPutUnread, noteDifferences } from './subscription-reads.ts';
+import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './subscriptions.ts';
 
 /**
  * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.

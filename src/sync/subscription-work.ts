@@ -8,19 +8,10 @@ import {
 } from '../domain/subscription.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StoredSubscription } from '../mirror/subscriptions.ts';
+import { type Attempt, putSubscription } from './subscription-attempts.ts';
+import { lookAtSubscription, mayPutUnread, readSubscription } from './subscription-reads.ts';
 import { reactivateSubscription, rotateSubscription, stepSubscription } from './subscription-steps.ts';
-import {
-  type Attempt,
-  declareSubscriptions,
-  heldOf,
-  isTaken,
-  lookAtSubscription,
-  mayPutUnread,
-  putSubscription,
-  readSubscription,
-  type SubscriptionPorts,
-  wantedSubscriptions,
-} from './subscriptions.ts';
+import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './subscriptions.ts';
 
 /** Everything that is done about subscriptions, one thing after the other: for the daemon and for people. */
 export interface SubscriptionWork {

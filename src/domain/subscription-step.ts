@@ -1,0 +1,102 @@
+import { type EpochState, rotationStep } from './callback-epoch.ts';
+import { type HeldSubscription, isWorking, needsPut, type WantedSubscription } from './subscription.ts';
+
+/** What the public address answered to a request of our own; `skipped`: it was not asked. */
+export type SelfTest = 'passed' | 'failed' | 'skipped';
+
+export interface RepairFacts {
+  /** Attempts in a row after which it did not work. */
+  readonly failures: number;
+  /** No attempt before this instant. */
+  readonly not_before: number | null;
+  readonly can: { readonly reactivate: boolean };
+}
+
+/** What is to be done about a subscription that does not send. */
+export type Repair =
+  | { readonly action: 'nothing' }
+  | { readonly action: 'wait'; readonly until: number }
+  /** After a self-test of the public address: see `afterSelfTest`. */
+  | { readonly action: 'reactivate' | 'put'; readonly self_test: true }
+  | { readonly action: 'recreate'; readonly self_test: false };
+
+/** A pause longer than any that we make: the clock was set back since. */
+const longestPauseMs = 25 * 3_600_000;
+
+function isGone(held: Pick<HeldSubscription, 'status'> | null): boolean {
+  return held?.status === 'cancelled' || held?.status === 'missing';
+}
+
+function isPause(not_before: number | null, now: number): not_before is number {
+  return not_before !== null && not_before > now && not_before - now < longestPauseMs;
+}
+
+/** How to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an assumption. */
+export function repairOf(status: string | null, facts: RepairFacts, now: number): Repair {
+  if (status === null || isWorking(status)) return { action: 'nothing' };
+  const { not_before, can } = facts;
+  if (isPause(not_before, now)) return { action: 'wait', until: not_before };
+  if (isGone({ status })) return { action: 'recreate', self_test: false };
+  return { action: can.reactivate ? 'reactivate' : 'put', self_test: true };
+}
+
+/** Self-tests that may fail in a row before it is tried all the same: not every network lets us reach our own public address. */
+const selfTestsBelieved = 3;
+
+/** Whether to go on after a self-test: while the address answers nobody, what is revived breaks again. */
+export function afterSelfTest(self_test: SelfTest, { failures }: Pick<RepairFacts, 'failures'>): 'go' | 'wait' {
+  return self_test === 'failed' && failures < selfTestsBelieved ? 'wait' : 'go';
+}
+
+export interface StepFacts extends RepairFacts {
+  /** Why the last attempt did not work; null: it did, as far as is known, and only a repair has to wait. */
+  readonly failure: string | null;
+  /** The last PUT that was accepted, and whether it said what is wanted now. */
+  readonly put_at: number | null;
+  readonly put: 'same' | 'other';
+  /** When a PUT was last sent against an address that is not ours. */
+  readonly wrested_at: number | null;
+  /** Whether an address that is not ours is somebody else's; it may be an old one of our own that we cannot tell. */
+  readonly foreign: 'theirs' | 'perhaps ours';
+}
+
+/** What the daemon does next about one subscription, and why. */
+export type SubscriptionStep =
+  | { readonly step: 'nothing' }
+  | { readonly step: 'put'; readonly reason: 'differs' | 'missing' | 'cancelled' | 'rotation' | 'taken' }
+  | { readonly step: 'rotate' }
+  /** The service calls the newest address already. */
+  | { readonly step: 'announced' }
+  | { readonly step: 'repair'; readonly action: 'reactivate' | 'put' };
+
+const dayMs = 24 * 3_600_000;
+
+/**
+ * The next step. What a service makes of a PUT is its own: one that said the same, and was accepted within a day, is not
+ * repeated because a read shows another list.
+ */
+export function subscriptionStep(
+  wanted: WantedSubscription,
+  held: HeldSubscription | null,
+  epochs: readonly EpochState[],
+  facts: StepFacts,
+  { rotate_every, now }: { readonly rotate_every: number; readonly now: number },
+): SubscriptionStep {
+  const { failure, not_before, put_at, wrested_at } = facts;
+  const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
+  if (failure !== null && isPause(not_before, now)) return { step: 'nothing' };
+  // Two programs that both overwrite it would do so for ever: one PUT a day, and an alarm.
+  if (held?.address === 'foreign' && facts.foreign === 'theirs')
+    return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
+  const repair = repairOf(held?.status ?? null, facts, now);
+  if (repair.action === 'recreate')
+    return { step: 'put', reason: held?.status === 'missing' ? 'missing' : 'cancelled' };
+  if (repair.action === 'wait' && isGone(held)) return { step: 'nothing' };
+  const rotation = rotationStep(epochs, rotate_every, now);
+  if (rotation.step === 'put' && held?.address !== 'current') return { step: 'put', reason: 'rotation' };
+  const repeated = facts.put === 'same' && held?.address === 'current' && within(put_at, dayMs);
+  if (needsPut(wanted, held) && !repeated) return { step: 'put', reason: 'differs' };
+  if (repair.action === 'reactivate' || repair.action === 'put') return { step: 'repair', action: repair.action };
+  if (rotation.step === 'put') return { step: 'announced' };
+  return rotation.step === 'begin' && held !== null ? { step: 'rotate' } : { step: 'nothing' };
+}

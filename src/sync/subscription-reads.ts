@@ -1,0 +1,117 @@
+import { retryAt } from '../domain/backoff.ts';
+import { standingOf } from '../domain/callback-epoch.ts';
+import { differences, type HeldSubscription, isWorking, type WantedSubscription } from '../domain/subscription.ts';
+import type { SubscriptionFacts } from '../mirror/subscriptions.ts';
+import type { SubscriptionAnswer, SubscriptionOutcome } from '../upstream/subscriptions.ts';
+import { ownerOf } from './callback.ts';
+import { isBlameless, pauseMs, wordsOf } from './subscription-failure.ts';
+import { epochsOf, heldOf, type SubscriptionPorts } from './subscriptions.ts';
+
+/** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
+const provenAfterMs = 30 * 60_000;
+
+/** Asks the service for one subscription and stores what it says. Returns why it could not, or null. */
+export async function readSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { mirror, clock, service } = ports;
+  const outcome = await service.find(wanted.subscription_id, signal);
+  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
+  mirror.transaction(() => {
+    const at = clock.now();
+    if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
+    else
+      mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
+    noteDifferences(ports, wanted);
+    settleAttempt(ports, wanted.subscription_id);
+  });
+  return null;
+}
+
+function noteUnread(
+  { mirror, clock, chance }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  outcome: Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }>,
+): string {
+  mirror.transaction(() => {
+    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (isBlameless(outcome) ? 0 : 1);
+    const now = clock.now();
+    const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
+    mirror.subscriptions.unread(subscription_id, failures, again);
+  });
+  return wordsOf(outcome);
+}
+
+/** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
+export function mayPutUnread(unread: string): boolean {
+  return unread.startsWith('refused: ');
+}
+
+/** What the service would be known to have after an answer that is not stored; null: it has none. Text: why it could not be asked. */
+export async function lookAtSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<HeldSubscription | null | string> {
+  const { subscription_id } = wanted;
+  const outcome = await ports.service.find(subscription_id, signal);
+  if (outcome.kind === 'missing') return null;
+  if (outcome.kind !== 'read') return wordsOf(outcome);
+  const row = ports.mirror.subscriptions.find(subscription_id);
+  const facts = factsOf(ports, subscription_id, outcome.value, null);
+  const owner = facts.address === null ? { address: row?.address ?? null, epoch: row?.epoch ?? null } : facts;
+  return {
+    status: facts.status,
+    type: facts.type ?? row?.held_type ?? null,
+    change_types: facts.change_types ?? row?.change_types ?? null,
+    entity_ids: facts.entity_ids ?? row?.entity_ids ?? null,
+    address: standingOf(owner, epochsOf(ports, subscription_id), ports.clock.now()),
+  };
+}
+
+/** What an answer says; what it does not say is what was sent, or stays as it is known. */
+export function factsOf(
+  { mirror, clock, addresses, settings }: SubscriptionPorts,
+  subscription_id: string,
+  answer: SubscriptionAnswer,
+  sent: { readonly wanted: WantedSubscription; readonly epoch: number } | null,
+): SubscriptionFacts {
+  const now = clock.now();
+  const before = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  const known = sent !== null || before === null || before === 'missing' ? 'accepted' : before;
+  const { public_url } = settings;
+  const owner =
+    sent === null
+      ? ownerOf(answer.callback_url, { addresses, public_url, subscription_id, now })
+      : { address: 'ours' as const, epoch: sent.epoch };
+  return {
+    status: answer.status ?? known,
+    type: answer.type ?? sent?.wanted.type ?? null,
+    change_types: answer.change_types ?? sent?.wanted.change_types ?? null,
+    entity_ids: answer.entity_ids ?? sent?.wanted.entity_ids ?? null,
+    ...owner,
+    at: now,
+  };
+}
+
+/** Compares anew and stores in words what differs. Inside a transaction. */
+export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
+  const { mirror } = ports;
+  const row = mirror.subscriptions.find(wanted.subscription_id);
+  if (row === null) return;
+  const found = differences(wanted, heldOf(ports, row));
+  if (found.join() !== row.differences.join()) mirror.subscriptions.compared(wanted.subscription_id, found);
+}
+
+/** An attempt is over once a read shows, long enough after it, that the subscription works. Inside a transaction. */
+function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: string): void {
+  const row = mirror.subscriptions.find(subscription_id);
+  if (row === null || row.failures === 0 || !isWorking(row.status)) return;
+  // What failed for another reason than its state is over when nothing differs.
+  if (row.failure !== null && row.differences.length > 0) return;
+  const tried_at = row.tried_at ?? 0;
+  if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;
+  mirror.subscriptions.tried(subscription_id, { at: tried_at, failures: 0, failure: null, not_before: null });
+}

@@ -1,0 +1,130 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type Check, isHealthy, localChecks, type ServiceProbes, serviceChecks } from '../src/doctor.ts';
+import type { ManagedSubscriptions } from '../src/subscriptions.ts';
+import type { Comparison, SubscriptionWork } from '../src/sync/subscription-work.ts';
+import { testConfig } from './fakes/test-config.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+
+const never = new AbortController().signal;
+const compared: Comparison = {
+  subscription_id: 'all',
+  declared: null,
+  service: null,
+  differences: [],
+  failure: null,
+  last_attempt: null,
+};
+
+function managed(comparison: Partial<Comparison>, result: 'passed' | 'failed' = 'passed'): ManagedSubscriptions {
+  const work: Pick<SubscriptionWork, 'compare' | 'selfTest'> = {
+    compare: async () => [{ ...compared, ...comparison }],
+    selfTest: async () => ({ result, words: 'no answer in time' }),
+  };
+  return { work: work as SubscriptionWork };
+}
+
+async function found(probes: Partial<ServiceProbes>): Promise<Record<string, Check>> {
+  const { config } = testConfig('/nowhere', 'http://127.0.0.1:9');
+  const checks = await serviceChecks(
+    {
+      config,
+      probe: async () => ({ kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: 0 }),
+      offset: () => 400,
+      subscriptions: managed({}),
+      peers: () => [],
+      ...probes,
+    },
+    never,
+  );
+  return Object.fromEntries(checks.map((check) => [check.name, check]));
+}
+
+const peer = (address: string, allowed: boolean) => ({ peer: address, received_at: 0, allowed });
+
+describe('the doctor', () => {
+  const cases: [title: string, probes: Partial<ServiceProbes>, name: string, expected: Partial<Check>][] = [
+    ['finds a service that answers', {}, 'service', { verdict: 'ok' }],
+    [
+      'names a refused key',
+      { probe: async () => ({ kind: 'refused', status: 401, code: 'unauthorized', message: 'No.' }) },
+      'service',
+      { verdict: 'wrong', found: 'it refuses (401): No.', advice: expect.stringContaining('service.api_key_file') },
+    ],
+    [
+      'names a service that is busy',
+      { probe: async () => ({ kind: 'throttled', status: 429, until: null }) },
+      'service',
+      { verdict: 'wrong', found: 'it asks for less (429)' },
+    ],
+    ['takes a clock that is right', {}, 'clock', { verdict: 'ok', found: '0.4 s behind the service' }],
+    [
+      'names a clock that is ahead',
+      { offset: () => -31_000 },
+      'clock',
+      { verdict: 'wrong', found: '31.0 s ahead of the service' },
+    ],
+    ['cannot tell the time by a service that has none', { offset: () => null }, 'clock', { verdict: 'skipped' }],
+    [
+      'repeats what differs and why the last attempt failed',
+      { subscriptions: managed({ differences: ['entity_ids: 2 more'], last_attempt: 'refused: Too many.' }) },
+      'subscriptions',
+      { verdict: 'wrong', found: 'all: entity_ids: 2 more; refused: Too many.' },
+    ],
+    [
+      'says where the service cannot be asked about one',
+      { subscriptions: managed({ failure: 'failed: the service answered 500' }) },
+      'subscriptions',
+      { verdict: 'wrong', found: 'all: failed: the service answered 500' },
+    ],
+    ['hears the receiver at its public address', {}, 'receiver', { verdict: 'ok' }],
+    [
+      'hears nobody there',
+      { subscriptions: managed({}, 'failed') },
+      'receiver',
+      { verdict: 'wrong', found: 'asked at its public address: no answer in time' },
+    ],
+    ['has nothing to hear where none runs', { peers: null }, 'receiver', { verdict: 'skipped' }],
+    ['knows no deliveries yet', {}, 'last deliveries', { verdict: 'skipped', found: 'none yet' }],
+    [
+      'prints who delivered last',
+      { peers: () => [peer('192.0.2.1', true), peer('192.0.2.1', true), peer('192.0.2.2', true)] },
+      'last deliveries',
+      { verdict: 'ok', found: 'from 192.0.2.1, 192.0.2.2: allowed' },
+    ],
+    [
+      'prints who would be refused',
+      { peers: () => [peer('192.0.2.1', true), peer('10.0.0.1', false)] },
+      'last deliveries',
+      {
+        verdict: 'wrong',
+        found: 'from 10.0.0.1: receiver.allow would refuse them',
+        advice: expect.stringContaining('receiver.trusted_proxies'),
+      },
+    ],
+  ];
+  test.each(cases)('%s', async (_, probes, name, expected) => {
+    expect((await found(probes))[name]).toMatchObject(expected);
+  });
+
+  test('asks about nothing else where the service is away', async () => {
+    const away = await found({
+      probe: async () => ({ kind: 'unreachable', code: 'dns', message: 'the name cannot be resolved' }),
+    });
+    expect(away.subscriptions).toMatchObject({ verdict: 'skipped', found: 'the service cannot be asked' });
+  });
+
+  test('finds a state directory that others may enter', () => {
+    using directory = temporaryDirectory();
+    mkdirSync(`${directory.path}/state`);
+    chmodSync(`${directory.path}/state`, 0o755);
+    const checks = localChecks(testConfig(directory.path, 'http://127.0.0.1:9'));
+    expect(isHealthy(checks)).toBe(false);
+    expect(checks.find(({ verdict }) => verdict === 'wrong')).toEqual({
+      name: 'state directory',
+      verdict: 'wrong',
+      found: `${directory.path}/state, mode 0755`,
+      advice: `chmod 0700 ${directory.path}/state`,
+    });
+  });
+});
