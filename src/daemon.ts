@@ -12,7 +12,6 @@ import { type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
-import { noteAbsence } from './sync/coverage.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
@@ -92,6 +91,13 @@ export async function startDaemon(
   if (receiving !== null) stack.use(receiving);
   if (receiving !== null) {
     noteAbsence(ports, inbox.deliveries.heartbeats().last);
+    if (inbox.addresses.masterChanged()) {
+      log.warn(
+        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+      );
+      mirror.transaction(() => mirror.subscriptions.addressesVoid());
+      healGaps(ports);
+    }
     // What an earlier process received and did not apply.
     await receiving.mind();
   }

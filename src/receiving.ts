@@ -5,6 +5,7 @@ import { type Receiver, startReceiver } from './inbox/receiver.ts';
 import type { Logger } from './log.ts';
 import { SyncFailed } from './sqlite/failed-sync.ts';
 import { type Applied, applyDeliveries, noteDropped } from './sync/apply.ts';
+import { healGaps, noteAbsence } from './sync/coverage.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The receiver of a daemon, and what makes effects of what it stored. Disposing takes no more and ends what is under way. */
@@ -96,18 +97,31 @@ export async function startReceiving(
     },
   });
   receiver.broken.catch(broken);
+
+  async function mind(): Promise<void> {
+    try {
+      inbox.deliveries.heartbeat(clock.now());
+    } catch (error) {
+      if (error instanceof SyncFailed) throw error;
+      log.error({ err: error }, 'the inbox cannot be written');
+    }
+    await apply();
+  }
+
+  noteAbsence(ports, inbox.deliveries.heartbeats().last);
+  if (inbox.addresses.masterChanged()) {
+    log.warn(
+      'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+    );
+    mirror.transaction(() => mirror.subscriptions.addressesVoid());
+    healGaps(ports);
+  }
+  // What an earlier process received and did not apply.
+  await mind();
   return {
     receiver,
     apply,
-    mind: async () => {
-      try {
-        inbox.deliveries.heartbeat(clock.now());
-      } catch (error) {
-        if (error instanceof SyncFailed) throw error;
-        log.error({ err: error }, 'the inbox cannot be written');
-      }
-      await apply();
-    },
+    mind,
     peers: () => [
       ...refused,
       ...inbox.deliveries

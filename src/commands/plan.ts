@@ -38,7 +38,7 @@ function render(plan: Plan): string {
   const sweeps = plan.sweeps.map(({ what, calls, minutes }) => [what, number(calls), duration(minutes * 60_000)]);
   const changes = plan.what_if.map(({ change, calls_per_day: more }) => [
     change,
-    `+${number(Math.round(more))}`,
+    `${more < 0 ? '-' : '+'}${number(Math.round(Math.abs(more)))}`,
     `${(100 * (share_of_ceiling * (1 + more / calls_per_day))).toFixed(1)} %`,
   ]);
   return `${[

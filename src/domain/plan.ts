@@ -14,6 +14,9 @@ export interface Group {
   readonly off_sale: number;
   /** Of both, those with dynamic prices. */
   readonly dynamic: number;
+  /** Of both, those that a working, trusted subscription covers, and of these the ones with dynamic prices. */
+  readonly covered: number;
+  readonly covered_dynamic: number;
   readonly windows: readonly Window[];
   /** Milliseconds. */
   readonly cadence: {
@@ -22,6 +25,7 @@ export interface Group {
     readonly checkout_information: number;
     readonly variants: number;
     readonly dynamic_pricing: { readonly products: number; readonly checkout_information: number };
+    readonly covered: { readonly checkout_information: number; readonly variants: number };
   };
 }
 
@@ -61,7 +65,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
     lines.set(what, { ...known, records: known.records + records, calls_per_day });
   };
   const all = groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
-  for (const { on_sale, off_sale, dynamic, windows, cadence } of groups) {
+  for (const { on_sale, off_sale, dynamic, covered, covered_dynamic, windows, cadence } of groups) {
     for (const { part, every } of windows) {
       const lane = part === 0 ? 'near' : 'far';
       add(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
@@ -70,10 +74,15 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
     const products = on_sale + off_sale;
     const steady = products - dynamic;
     if (resources.has('checkout_information')) {
-      add('weekly', 'checkout information', steady * languages, cadence.checkout_information);
+      const announced = covered - covered_dynamic;
+      add('weekly', 'checkout information', (steady - announced) * languages, cadence.checkout_information);
+      add('weekly', 'checkout information', announced * languages, cadence.covered.checkout_information);
       add('weekly', 'checkout information', dynamic * languages, cadence.dynamic_pricing.checkout_information);
     }
-    if (resources.has('variants')) add('weekly', 'variants', products * languages, cadence.variants);
+    if (resources.has('variants')) {
+      add('weekly', 'variants', (products - covered) * languages, cadence.variants);
+      add('weekly', 'variants', covered * languages, cadence.covered.variants);
+    }
     if (resources.has('product_detail')) {
       const looks = Math.min(catalogue.look, cadence.product_detail);
       add('reopening', 'looks at products off sale', off_sale, looks * period);

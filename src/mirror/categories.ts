@@ -8,6 +8,8 @@ export interface CategoryCount {
   readonly on_sale: number;
   readonly off_sale: number;
   readonly dynamic: number;
+  readonly covered: number;
+  readonly covered_dynamic: number;
 }
 
 /** Which product belongs to which category, and what they sold. Functions run inside the caller's transaction. */
@@ -47,9 +49,11 @@ export function categoryTable(db: Database): CategoryTable {
   const inUse = db
     .prepare<[], string>('SELECT DISTINCT category FROM product WHERE category IS NOT NULL ORDER BY category')
     .pluck();
+  const isDynamic =
+    'EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1)';
   const counts = db.prepare<[], CategoryCount>(
     `SELECT category, sum(sellable) AS on_sale, sum(NOT sellable) AS off_sale,
-       sum(EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1)) AS dynamic
+       sum(${isDynamic}) AS dynamic, sum(covered) AS covered, sum(covered AND ${isDynamic}) AS covered_dynamic
      FROM product p WHERE withdrawn_at IS NULL GROUP BY category`,
   );
   const sold = db.prepare<[], { product_id: number; sold: number; sold_at: number }>(

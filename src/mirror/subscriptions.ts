@@ -56,6 +56,8 @@ export interface SubscriptionTable {
   learn(subscription_id: string, facts: SubscriptionFacts): void;
   /** The service has none of this id. */
   missing(subscription_id: string, at: number): void;
+  /** The master secret is another one: every address that the service calls is void. */
+  addressesVoid(): void;
   /** A read that brought nothing, and when the next one may be tried. */
   unread(subscription_id: string, failures: number, not_before: number): void;
   compared(subscription_id: string, differences: readonly string[]): void;
@@ -123,6 +125,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
        epoch = CASE WHEN @address IS NULL THEN epoch ELSE @epoch END, address = COALESCE(@address, address), checked_at = @at, read_failures = 0, read_not_before = NULL
      WHERE subscription_id = @subscription_id`,
   );
+  const voidAddresses = db.prepare("UPDATE subscription SET address = 'foreign', epoch = NULL WHERE address = 'ours'");
   const missing = db.prepare(
     `UPDATE subscription SET status_at = CASE WHEN status IS 'missing' THEN status_at ELSE @at END, status = 'missing',
        held_type = NULL, change_types = NULL, address = NULL, epoch = NULL, checked_at = @at,
@@ -198,6 +201,9 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     learn: (subscription_id, { change_types, entity_ids, ...facts }) => {
       const ascending = entity_ids?.toSorted((a, b) => a - b) ?? null;
       learn.run({ subscription_id, ...facts, change_types: text(change_types), entity_ids: text(ascending) });
+    },
+    addressesVoid: () => {
+      voidAddresses.run();
     },
     missing: (subscription_id, at) => {
       missing.run({ subscription_id, at });

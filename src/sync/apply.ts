@@ -22,6 +22,8 @@ export interface DeliverySource {
   /** The waiting ones above a number, ascending. */
   after(delivery_id: number, limit: number): StoredDelivery[];
   settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
+  /** Several of them in one commit. */
+  transaction<Result>(work: () => Result): Result;
 }
 
 /** How many deliveries ended so. */
@@ -52,36 +54,72 @@ export async function applyDeliveries(
     const found = deliveries.after(0, batch);
     if (found.length === 0) break;
     const applied = mirror.lastDelivery();
-    const decoded = found.map((delivery) => ({ delivery, notification: decodeNotification(delivery.body, delivery) }));
-    const superseded = supersededAmong(decoded.map(({ notification }) => notification));
-    for (const [index, { delivery, notification }] of decoded.entries()) {
-      const { quarantine } = notification;
-      const state = quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
-      // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
-      if (delivery.delivery_id > applied)
-        await applyOne(ports, delivery, state === 'superseded' ? { ...notification, notices: [] } : notification);
-      deliveries.settle(delivery.delivery_id, state, quarantine, clock.now());
-      counts[state] += 1;
-    }
+    const notifications = found.map((delivery) => decodeNotification(delivery.body, delivery));
+    const superseded = supersededAmong(notifications);
+    const decoded = found.map((delivery, index): Decoded => {
+      const notification = notifications[index] ?? nothing;
+      const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
+      return {
+        delivery,
+        state,
+        notification: state === 'superseded' ? { ...notification, notices: [] } : notification,
+      };
+    });
+    // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
+    await applyTogether(
+      ports,
+      decoded.filter(({ delivery }) => delivery.delivery_id > applied),
+    );
+    deliveries.transaction(() => {
+      for (const { delivery, state, notification } of decoded)
+        deliveries.settle(delivery.delivery_id, state, notification.quarantine, clock.now());
+    });
+    for (const { state } of decoded) counts[state] += 1;
   }
   if (counts.quarantined > 0) log.warn({ ...counts }, 'deliveries that make no sense are kept aside');
   return counts;
 }
 
-async function applyOne(ports: ApplyPorts, delivery: StoredDelivery, notification: Notification): Promise<void> {
+interface Decoded {
+  readonly delivery: StoredDelivery;
+  readonly notification: Notification;
+  readonly state: Outcome;
+}
+
+const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
+
+/** Small ones in one transaction; the loop turns between the slices of a large one. */
+async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Promise<void> {
   const { mirror } = ports;
-  const { notices, quarantine } = notification;
-  let unknown = 0;
-  let from = 0;
-  for (; notices.length - from > slice; from += slice) {
-    unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice)));
+  const last = decoded.at(-1);
+  if (last === undefined) return;
+  if (decoded.every(({ notification }) => notification.notices.length <= slice / batch)) {
+    mirror.transaction(() => {
+      for (const { delivery, notification } of decoded) applySmall(ports, delivery, notification);
+      mirror.noteDelivery(last.delivery.delivery_id);
+    });
     await setImmediate();
+    return;
   }
-  mirror.transaction(() => {
-    unknown += applyNotices(ports, delivery, notices.slice(from));
-    if (unknown > 0 || quarantine !== null) lookAround(ports);
-    mirror.noteDelivery(delivery.delivery_id);
-  });
+  for (const { delivery, notification } of decoded) {
+    const { notices } = notification;
+    let unknown = 0;
+    let from = 0;
+    for (; notices.length - from > slice; from += slice) {
+      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice)));
+      await setImmediate();
+    }
+    mirror.transaction(() => {
+      if (unknown > 0) lookAround(ports);
+      applySmall(ports, delivery, { ...notification, notices: notices.slice(from) });
+      mirror.noteDelivery(delivery.delivery_id);
+    });
+  }
+}
+
+function applySmall(ports: ApplyPorts, delivery: StoredDelivery, { notices, quarantine }: Notification): void {
+  const unknown = applyNotices(ports, delivery, notices);
+  if (unknown > 0 || quarantine !== null) lookAround(ports);
 }
 
 /** Returns how many of the products are not in the mirror. */

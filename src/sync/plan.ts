@@ -60,9 +60,9 @@ export function makePlan(facts: Facts, shares: LaneShares): Plan {
 export function catalogueOf({ mirror, policy }: Facts): Catalogue {
   const { extent, cadence } = policy;
   return {
-    groups: mirror.categories.counts().map(({ category, on_sale, off_sale, dynamic }) => {
+    groups: mirror.categories.counts().map(({ category, ...counts }) => {
       const own = policy.of(category);
-      return { on_sale, off_sale, dynamic, windows: own.extent.windows, cadence: own.cadence };
+      return { ...counts, windows: own.extent.windows, cadence: own.cadence };
     }),
     experiences: mirror.experiences.count(),
     languages: extent.languages.length,
@@ -86,11 +86,19 @@ function whatIf({ policy }: Facts, catalogue: Catalogue): [string, Catalogue][] 
     on_sale: 2 * group.on_sale,
     off_sale: 2 * group.off_sale,
     dynamic: 2 * group.dynamic,
+    covered: 2 * group.covered,
+    covered_dynamic: 2 * group.covered_dynamic,
+  }));
+  const announced = catalogue.groups.map((group) => ({
+    ...group,
+    covered: group.on_sale + group.off_sale,
+    covered_dynamic: group.dynamic,
   }));
   return [
     [`a horizon of ${longHorizon} days`, { ...catalogue, groups: longer }],
     ['another language', { ...catalogue, languages: catalogue.languages + 1 }],
     ['another currency', { ...catalogue, currencies: catalogue.currencies + 1 }],
+    ['subscriptions for all products', { ...catalogue, groups: announced }],
     ['twice the products', { ...catalogue, groups: doubled, experiences: 2 * catalogue.experiences }],
   ];
 }

@@ -17,6 +17,8 @@ const catalogue = {
       on_sale: 7100,
       off_sale: 400,
       dynamic: 0,
+      covered: 0,
+      covered_dynamic: 0,
       windows: windows(tiers, 31),
       cadence: {
         products: 7 * day,
@@ -24,6 +26,7 @@ const catalogue = {
         checkout_information: 7 * day,
         variants: 7 * day,
         dynamic_pricing: { products: day, checkout_information: day },
+        covered: { checkout_information: 28 * day, variants: 28 * day },
       },
     },
   ],
@@ -59,6 +62,17 @@ describe('a plan', () => {
     expect(more({ currencies: 2 })).toBeGreaterThan(7100 * 6);
     expect(more({ languages: 2 })).toBeCloseTo((7500 * (2 / 7 + 1 / 28) + 75 / 7) / 0.99, 0);
     expect(more({ extra: 0.25 })).toBeCloseTo(0.25 * (line('near and middle dates') + line('far dates')), 6);
+  });
+
+  it('counts what subscriptions save: checkout information and variants every 28 days, but for dynamic prices', () => {
+    const [group] = catalogue.groups;
+    const covered = {
+      ...catalogue,
+      groups: [{ ...group, dynamic: 500, covered: 7500, covered_dynamic: 500 }],
+    } as never;
+    const calls = (what: string) => planOf(covered).find((each) => each.what === what)?.calls_per_day ?? 0;
+    expect(calls('variants')).toBeCloseTo(7500 / 28 / 0.99, 6);
+    expect(calls('checkout information')).toBeCloseTo((7000 / 28 + 500) / 0.99, 6);
   });
 
   it('gives each lane its reserved share first, and what is left in order', () => {

@@ -19,6 +19,7 @@ export function deliveryList(clock: Clock, subscription_id = 'all'): DeliveryLis
     states: () => stored.map(({ state }) => state),
     after: (delivery_id, limit) =>
       stored.filter((each) => each.state === 'waiting' && each.delivery_id > delivery_id).slice(0, limit),
+    transaction: (work) => work(),
     settle: (delivery_id, state) => {
       const found = stored[delivery_id - 1];
       if (found !== undefined) found.state = state;

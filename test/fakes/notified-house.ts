@@ -4,9 +4,9 @@ import { createSecret } from '../../src/config/secrets.ts';
 import { type Receiving, startReceiving } from '../../src/receiving.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { runChores } from '../../src/sync/chores.ts';
-import { noteAbsence } from '../../src/sync/coverage.ts';
 import { pass } from '../../src/sync/engine.ts';
 import type { SubscriptionWork } from '../../src/sync/subscription-work.ts';
+import { canary } from './canary.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from './virtual-house.ts';
 
@@ -22,7 +22,7 @@ export interface NotifiedHouse extends AsyncDisposable {
   /** A minute at a time, as the daemon's schedule would. */
   live(ms: number, step?: number): Promise<void>;
   /** The daemon is away for so long; the service goes on. */
-  away(ms: number): Promise<void>;
+  away(ms: number, back?: { secret: string }): Promise<void>;
   query<Row>(sql: string): Row[];
   product(product_id: number): Record<string, unknown> | undefined;
   alarms(): string[];
@@ -30,7 +30,6 @@ export interface NotifiedHouse extends AsyncDisposable {
 
 const minute = 60_000;
 const never = new AbortController().signal;
-const secret = createSecret('0123456789abcdef0123456789abcdef');
 
 export async function notifiedHouse(
   options: Partial<SandboxOptions> = {},
@@ -40,6 +39,7 @@ export async function notifiedHouse(
   const public_url = `http://127.0.0.1:${port}/hooks`;
   const stack = new AsyncDisposableStack();
   let asking = 0;
+  let secret = createSecret(canary.master);
   const house = stack.use(
     await virtualHouse(
       { lean: true, products: 30, hold_ms: 5 * minute, ...options },
@@ -51,7 +51,11 @@ export async function notifiedHouse(
         ...config,
       },
       {
-        secrets: { receiver_secret: secret },
+        secrets: {
+          get receiver_secret() {
+            return secret;
+          },
+        },
         busy: () => asking > 0,
         // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
         selfTest: async () => {
@@ -77,8 +81,6 @@ export async function notifiedHouse(
       },
     });
     if (receiving === null) throw new Error('no receiver');
-    noteAbsence(wiring.ports, wiring.inbox.deliveries.heartbeats().last);
-    await receiving.mind();
     return receiving;
   };
   let receiving = await start();
@@ -125,7 +127,8 @@ export async function notifiedHouse(
     public_url,
     ids: () => house.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
     live,
-    away: async (ms) => {
+    away: async (ms, back) => {
+      if (back !== undefined) secret = createSecret(back.secret);
       await receiving[Symbol.asyncDispose]();
       await house.restart({
         meanwhile: () => house.drive(house.clock.sleep(ms)),

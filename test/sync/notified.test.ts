@@ -78,6 +78,72 @@ describe('the receiver is away', () => {
   });
 });
 
+it('another master secret makes every address void: new ones are put, and the time between is a gap that is healed', async () => {
+  await using test = await notifiedHouse();
+  const [id = 0] = test.ids();
+  const address = () => test.house.sandbox.subscriptions()[0]?.callback_url;
+  const before = address();
+  await test.away(minute, { secret: 'fedcba9876543210fedcba9876543210' });
+  test.house.sandbox.world.edit(id, { field: 'description', value: 'Said to an address that is void.' });
+  await test.live(hour);
+  expect(address()).not.toBe(before);
+  expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
+  expect(gaps(test)[0]?.closed_at).not.toBeNull();
+  expect(test.alarms()).toEqual([]);
+  expect((await test.house.compare()).first).toEqual([]);
+});
+
+describe('a flood with the right secret', () => {
+  it('of 5,000 posts changes nothing but the sale status of five products until their reads, within its share of calls', async () => {
+    await using test = await notifiedHouse({ products: 40 }, { budget: { requests_per_second: 10, concurrency: 4 } });
+    const { house } = test;
+    const address = house.sandbox.subscriptions()[0]?.callback_url ?? '';
+    const ids = test.ids();
+    const cells = () =>
+      ['products', 'variants', 'images', 'checkout_information', 'product_prices'].flatMap((view) =>
+        test.query<Record<string, unknown>>(`SELECT * FROM ${view}`).map((row) => {
+          const { checked_at: _, changed_at: __, verified_at: ___, expires_at: ____, stale: _____, ...rest } = row;
+          return rest;
+        }),
+      );
+    const before = cells();
+    const forged = (post: number) => {
+      const product_id = post % 2 === 0 ? (ids[post % ids.length] ?? 0) : 9_000_000 + post;
+      const closed = { change_type: 'checkout_disabled', reason_code: 'forged', recommended_alternative_product_id: 1 };
+      const edited = {
+        change_type: 'product_details_update',
+        field_name: 'title',
+        type: 'string',
+        new_value: 'Forged',
+      };
+      return JSON.stringify({ subscription_id: 'all', products: [{ product_id, changes: [closed, edited] }] });
+    };
+    const calls = () => house.wiring.limiter.state().calls;
+    const [called, at] = [calls(), house.clock.now()];
+    let post = 0;
+    const poster = async () => {
+      while (post < 5000) {
+        const response = await fetch(address, { method: 'POST', body: forged(post++) });
+        expect(response.status).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, poster));
+    await test.receiving.apply();
+    const closed = () =>
+      test.query<{ n: number }>("SELECT count(*) AS n FROM products WHERE disabled_source = 'notification'")[0]?.n;
+    expect(closed()).toBe(5);
+    expect(house.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
+    await test.live(minute);
+    const rate = house.wiring.limiter.state().rate;
+    const seconds = (house.clock.now() - at) / 1000;
+    // And one walk over the list, for the products that nobody knows.
+    expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
+    await test.live(20 * minute);
+    expect(cells()).toEqual(before);
+    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+  });
+});
+
 describe('a subscription that silently stops', () => {
   it('is named before twenty changes were missed, and what it covers is read as if it were not there', async () => {
     await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
