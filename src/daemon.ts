@@ -89,18 +89,6 @@ export async function startDaemon(
     broken: broken.reject,
   });
   if (receiving !== null) stack.use(receiving);
-  if (receiving !== null) {
-    noteAbsence(ports, inbox.deliveries.heartbeats().last);
-    if (inbox.addresses.masterChanged()) {
-      log.warn(
-        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
-      );
-      mirror.transaction(() => mirror.subscriptions.addressesVoid());
-      healGaps(ports);
-    }
-    // What an earlier process received and did not apply.
-    await receiving.mind();
-  }
 
   function unlessStopping(error: unknown): void {
     if (!stopping.signal.aborted) throw error;
