@@ -2,9 +2,18 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
+/** What secrets look like, wherever in a line they stand: callback addresses, tokens with their word, signed tokens, keys. */
+const secretForms = [
+  /(?<=\/)[\w-]{43}(?![\w-])/g,
+  /(?<=\b(?:Token|Bearer) )[\w.~+/=-]{8,}/g,
+  /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
+  /-----BEGIN [^-]*-----[^"]*?-----END [^-]*-----/g,
+];
+
 /**
  * The program's log: one JSON line an event, fields first, a constant lower-case phrase last. What could carry a
- * secret (keys, headers, whole URLs) is never handed to it; `redact` is the second net.
+ * secret (keys, headers, whole URLs) is never handed to it; `redact` is the second net, and what leaves is searched
+ * once more: a path in an error's message has no name that could be listed.
  */
 export function createLog(level: string, destination: DestinationStream): Logger {
   return pino(
@@ -18,6 +27,10 @@ export function createLog(level: string, destination: DestinationStream): Logger
         censor: '[hidden]',
       },
     },
-    destination,
+    {
+      write: (line) => {
+        destination.write(secretForms.reduce((text, form) => text.replace(form, '[hidden]'), line));
+      },
+    },
   );
 }

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { startCli } from '../fakes/run-cli.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+it('the demo shows how the file follows what the service announces', async () => {
+  using directory = temporaryDirectory();
+  const demo = startCli(['demo', '--products', '40'], { cwd: directory.path });
+  const said = await demo.said('Change something yourself');
+  const steps = [
+    /mirror {3}subscribed to changes of 40 products: active/,
+    /service {2}closes (\d+) .*: out_of_season, expected back within_month, instead \d+/,
+    /mirror {3}\d+ is off sale as announced: out_of_season, expected back within_month/,
+    /mirror {3}\d+ is off sale, confirmed by a read; its alternative is \d+/,
+    /service {2}opens \d+ again/,
+    /mirror {3}\d+ is on sale again, by a read/,
+    /mirror {3}\d+ reads "Now with a roof terrace."/,
+  ];
+  const at = steps.map((step) => said.search(step));
+  expect(at.every((place) => place >= 0)).toBe(true);
+  expect(at.toSorted((a, b) => a - b)).toEqual(at);
+  demo.child.kill('SIGINT');
+  expect((await demo.ended).code).toBe(0);
+}, 60_000);
