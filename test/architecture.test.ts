@@ -42,7 +42,7 @@ const doors: Record<string, RegExp> = {
   undici: /^upstream\/http\.ts$/,
   croner: /^schedule\.ts$/,
   pino: /^log\.ts$/,
-  fastify: /^(admin\/server|inbox\/receiver)\.ts$/,
+  fastify: /^(admin\/server|inbox\/listener)\.ts$/,
   commander: /^(main|commands\/.*)\.ts$/,
   zod: /^config(\.ts|\/.*)$/,
   yaml: /^config(\.ts|\/.*)$/,

@@ -21,22 +21,35 @@ export interface AdmissionRules {
 }
 
 /** `dropped`: the address was valid once, and its grace is over. Somebody has kept it: an alarm. */
-export type RefusalReason = 'path' | 'method' | 'address' | 'token' | 'dropped';
+type RefusalReason = 'path' | 'method' | 'address' | 'token' | 'dropped';
 
-export type Admission =
-  | { readonly admitted: true; readonly subscription_id: string; readonly epoch: number; readonly caller: string }
-  | { readonly admitted: false; readonly reason: RefusalReason; readonly caller: string };
+export interface Admitted {
+  readonly admitted: true;
+  readonly subscription_id: string;
+  readonly epoch: number;
+  readonly caller: string;
+}
+
+export interface Refused {
+  readonly admitted: false;
+  readonly reason: RefusalReason;
+  /** Whose address it was; null where the token says nothing of that. */
+  readonly subscription_id: string | null;
+  readonly epoch: number | null;
+  readonly caller: string;
+}
 
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
 /** Whether a request may deliver, and to which subscription. Every question is asked of every request. */
-export function admit(facts: RequestFacts, rules: AdmissionRules, now: number): Admission {
+export function admit(facts: RequestFacts, rules: AdmissionRules, now: number): Admitted | Refused {
   const cut = facts.target.lastIndexOf('/');
   const token = facts.target.slice(cut + 1);
   const found = rules.addresses.recognise(token, now);
   const known = callerOf(facts.peer, facts.forwarded, rules.trusted);
   const caller = known ?? facts.peer;
-  const refuse = (reason: RefusalReason) => ({ admitted: false, reason, caller }) as const;
+  const { subscription_id = null, epoch = null } = found ?? {};
+  const refuse = (reason: RefusalReason): Refused => ({ admitted: false, reason, subscription_id, epoch, caller });
   if (facts.target.slice(0, Math.max(0, cut)) !== rules.path_prefix || !tokenPattern.test(token)) return refuse('path');
   if (facts.method !== 'POST') return refuse('method');
   if (!isAllowed(known, rules.allow)) return refuse('address');

@@ -1,5 +1,5 @@
 import type { Logger } from '../log.ts';
-import type { RefusalReason } from './admission.ts';
+import type { Refused } from './admission.ts';
 
 const everyMs = 60_000;
 /** Peers that are told apart; a flood from more addresses is counted together. */
@@ -9,9 +9,9 @@ const peersAtMost = 1000;
 export function refusalLog(
   log: Logger,
   monotonic: () => number,
-): (refused: { reason: RefusalReason; peer: string }) => void {
+): (refused: Pick<Refused, 'reason' | 'caller' | 'subscription_id' | 'epoch'>) => void {
   const peers = new Map<string, { said_at: number; unsaid: number }>();
-  return ({ reason, peer }) => {
+  return ({ reason, caller: peer, subscription_id, epoch }) => {
     const now = monotonic();
     // In the order of their last line: the first is the oldest.
     for (const [name, { said_at }] of peers) {
@@ -29,7 +29,8 @@ export function refusalLog(
     peers.delete(key);
     peers.set(key, { said_at: now, unsaid: 0 });
     const fields = { route: 'callback', peer: key === 'others' ? key : peer, reason, refused: 1 + (seen?.unsaid ?? 0) };
-    if (reason === 'dropped') log.warn(fields, 'a callback address was used whose time is over');
+    if (reason === 'dropped')
+      log.warn({ ...fields, subscription_id, epoch }, 'a callback address was used whose time is over');
     else log.info(fields, 'requests refused');
   };
 }

@@ -7,7 +7,10 @@ const minute = 60_000;
 function saying() {
   let now = 0;
   const { log, lines } = testLog();
-  const say = refusalLog(log, () => now);
+  const whose = { subscription_id: 'norland', epoch: 2 };
+  const sayAll = refusalLog(log, () => now);
+  const say = ({ reason, peer }: { reason: 'path' | 'method' | 'token' | 'dropped'; peer: string }) =>
+    sayAll({ reason, caller: peer, ...whose });
   const said = () => lines().map(({ peer, reason, refused }) => [peer, reason, refused]);
   return { say, said, wait: (ms: number) => (now += ms) };
 }

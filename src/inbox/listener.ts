@@ -1,0 +1,133 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import fastify, { type FastifyInstance } from 'fastify';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { listenAddress } from '../listen-address.ts';
+
+/** How much of one caller is endured (reliability 2.2). Milliseconds and bytes. */
+export interface ListenerLimits {
+  readonly connections: number;
+  readonly headers_timeout: number;
+  readonly request_timeout: number;
+  /** How often those two are checked. */
+  readonly check_every: number;
+  readonly keep_alive: number;
+  readonly header_bytes: number;
+  readonly headers: number;
+  readonly requests_per_socket: number;
+}
+
+export interface Listener {
+  /** A URL, or the socket as the configuration names it. */
+  readonly address: string;
+  /** Takes no more connections and lets go of idle ones; resolves when none is left. */
+  close(): Promise<void>;
+  /** Ends the connections that are left, whatever they are at. */
+  cut(): void;
+}
+
+/** `target` is what stands in the request line. */
+type Handle = (request: IncomingMessage, response: ServerResponse, target: string) => void;
+
+/**
+ * Listens on HOST:PORT or unix:PATH, and hands every well-formed request to `handle` before anything of its body is
+ * read. What is not well-formed gets 400, 408 or 431 and the end of its connection.
+ */
+export async function startListener(listen: string, limits: ListenerLimits, handle: Handle): Promise<Listener> {
+  // One, or two where a name has an address of either kind.
+  const servers: Server[] = [];
+  const app = fastify({
+    logger: false,
+    // Paths are compared as bytes: a router would answer 400 to what it cannot decode.
+    rewriteUrl: () => '/',
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    serverFactory: (handler) => {
+      const server = serverWith(limits, handler);
+      servers.push(server);
+      return server;
+    },
+  });
+  // Every request is taken over before Fastify parses anything, so its own 400, 413 and 415 never leave.
+  app.addHook('onRequest', (request, reply, _done) => {
+    reply.hijack();
+    if (isMalformed(request.raw)) answer(reply.raw, 400, 'close');
+    else handle(request.raw, reply.raw, request.originalUrl);
+  });
+  const address = await bind(app, listen);
+  // Fastify's own are taken off: what is not HTTP gets what Node says to it.
+  for (const server of servers) server.removeAllListeners('clientError');
+  return {
+    address,
+    close: () => app.close(),
+    cut: () => {
+      for (const server of servers) server.closeAllConnections();
+    },
+  };
+}
+
+/** Answers without a body. A refusal (404) is the same to the last byte, whatever was wrong. */
+export function answer(response: ServerResponse, status: 200 | 400 | 404 | 503, connection: 'keep' | 'close'): void {
+  // It tells nothing, not even the time.
+  if (status === 404) response.sendDate = false;
+  response.writeHead(status, { 'content-length': '0', ...(connection === 'close' ? { connection: 'close' } : {}) });
+  response.end();
+}
+
+/** Every header of that name, in order; Node joins or drops repeated ones. */
+export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? '');
+  return values;
+}
+
+const refusalBytes = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
+
+function serverWith(limits: ListenerLimits, handler: RequestListener): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headers_timeout,
+      requestTimeout: limits.request_timeout,
+      connectionsCheckingInterval: limits.check_every,
+      keepAliveTimeout: limits.keep_alive,
+      maxHeaderSize: limits.header_bytes,
+    },
+    handler,
+  );
+  server.maxConnections = limits.connections;
+  server.maxHeadersCount = limits.headers;
+  server.maxRequestsPerSocket = limits.requests_per_socket;
+  // Otherwise Node would answer these by itself, before anything is known of the caller.
+  server.on('checkContinue', handler).on('checkExpectation', handler);
+  server.on('connect', (_, socket) => socket.end(refusalBytes));
+  return server;
+}
+
+async function bind(app: FastifyInstance, listen: string): Promise<string> {
+  const address = listenAddress(listen);
+  try {
+    if (!('socket' in address)) return await app.listen({ host: address.host, port: address.port });
+    rmSync(address.socket, { force: true });
+    await app.listen({ path: address.socket });
+    // The proxy is somebody else, of the same group.
+    chmodSync(address.socket, 0o660);
+    return listen;
+  } catch (error) {
+    await app.close();
+    const code = (error as NodeJS.ErrnoException).code;
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : (code ?? String(error));
+    throw new CataloguedError('receiver-listen', `cannot listen on ${listen}: ${reason}`, {
+      exitCode: code === 'EACCES' ? exitCodes.permission : exitCodes.io,
+      hint: 'name another receiver.listen, or stop the program that holds it',
+      cause: error,
+    });
+  }
+}
+
+/** What Node lets pass although two readers could understand it differently. */
+function isMalformed(request: IncomingMessage): boolean {
+  const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return true;
+  return valuesOf(request, 'host').length > 1;
+}
