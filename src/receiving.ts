@@ -89,10 +89,10 @@ export async function startReceiving(
     clock,
     log,
     received: () => void apply(),
-    refused: ({ reason, peer }) => {
+    refused: ({ reason, caller }) => {
       if (reason === 'dropped') noteDropped(ports);
       if (reason !== 'address') return;
-      refused.unshift({ peer, received_at: clock.now(), allowed: false });
+      refused.unshift({ peer: caller, received_at: clock.now(), allowed: false });
       refused.splice(refusedKept);
     },
   });
