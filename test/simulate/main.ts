@@ -6,6 +6,7 @@ import { table } from '../../src/commands/table.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
 import { liveMonth, type Month, type MonthOptions } from './month.ts';
+import { notificationsStory } from './notifications.ts';
 
 /*
  * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults]`: the real engine against the sandbox, on a
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     fixed: { type: 'boolean', default: false },
     faults: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    notifications: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '5' },
   },
 });
@@ -27,9 +29,11 @@ const { values } = parseArgs({
 if (existsSync('/dev/shm')) process.env.TMPDIR ??= '/dev/shm';
 
 const say = (text: string) => process.stdout.write(text);
+const saying = (line: string) => void say(`${line}\n`);
 
 async function main(): Promise<number> {
   if (values.compare) return comparison();
+  if (values.notifications) return (await notificationsStory(saying)) ? 0 : 1;
   await using stack = new AsyncDisposableStack();
   const month = await liveMonth(
     {
