@@ -76,6 +76,16 @@ function render(status: Status, now: number): string {
       status.freshness.map((line) => freshnessRow(line, now)),
     ),
   ];
+  if (status.subscriptions.length > 0) {
+    const headings = ['subscription', 'type', 'status', 'covers', 'last delivery', 'trust'];
+    lines.push(
+      '',
+      table(
+        headings,
+        status.subscriptions.map((each) => subscriptionRow(each, now)),
+      ),
+    );
+  }
   if (status.failures.length > 0) {
     const rows = status.failures.map(({ records: count, resource, failure }) => [number(count), resource, failure]);
     lines.push(
@@ -125,7 +135,7 @@ function describeAlarm({ kind, raised_at, products }: Status['alarms'][number], 
 }
 
 /** How far notifications do what polling would have to do. */
-function notifications({ subscriptions, closures, gaps, inbox }: Status, now: number): string[] {
+function notifications({ closures, gaps, inbox }: Status, now: number): string[] {
   const received =
     inbox === null || inbox === undefined
       ? []
@@ -144,13 +154,6 @@ function notifications({ subscriptions, closures, gaps, inbox }: Status, now: nu
       `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms it, ${number(closures.held)} held back`,
     ),
     ...lasting,
-    ...when(
-      subscriptions.length > 0,
-      table(
-        ['subscription', 'type', 'status', 'covers', 'last delivery', 'trust'],
-        subscriptions.map((each) => subscriptionRow(each, now)),
-      ),
-    ),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { couldOnlyMatchProxy } from '../inbox/allowlist.ts';
 import type { Config } from './schema.ts';
 import { printDuration } from './units.ts';
 
@@ -55,8 +56,11 @@ function cadence({ cadence }: Config): string[] {
 }
 
 function notifications({ subscriptions, receiver, signing }: Config): string[] {
-  if (subscriptions.length === 0) return [];
+  const proxy = couldOnlyMatchProxy(receiver);
+  const refused = proxy === null ? [] : [`${proxy.message}: run refuses to start; ${proxy.hint}`];
+  if (subscriptions.length === 0) return refused;
   return [
+    ...refused,
     ...when(
       receiver.public_url === null,
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
