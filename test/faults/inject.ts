@@ -16,7 +16,7 @@ export interface Injected extends Verdict {
 
 /**
  * Lets the kernel fail, or kill, at a chosen system call on the inbox: strace's `inject` expression. Four senders post
- * until each has sent fifteen or the receiver is gone; then the inbox is opened anew and looked at.
+ * until each has sent fifty (enough commits to come to any of the calls) or the receiver is gone; then the inbox is opened anew and looked at.
  */
 export async function inject(expression: string, mode: ChildMode = 'honest'): Promise<Injected> {
   using directory = temporaryDirectory();
@@ -33,7 +33,7 @@ export async function inject(expression: string, mode: ChildMode = 'honest'): Pr
     await child.ended;
   } else {
     let id = 0;
-    await startPosters(child, { posters: 4, each: 15, next: () => ++id, posted }).ended;
+    await startPosters(child, { posters: 4, each: 50, next: () => ++id, posted }).ended;
     // No answer at all: it is ending, and how matters.
     if (posted.answers.includes(0)) await child.ended;
     const lived = ended;
