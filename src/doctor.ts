@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
+import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from './sqlite/database-file.ts';
 import type { ManagedSubscriptions } from './subscriptions.ts';
 import type { Outcome } from './upstream/outcome.ts';
@@ -140,7 +141,8 @@ function sqlite(): Check {
   });
 }
 
-function receiverRule({ receiver: { public_url, allow, listen, trusted_proxies }, subscriptions }: Config): Check[] {
+function receiverRule({ receiver, subscriptions }: Config): Check[] {
+  const { public_url, allow, listen } = receiver;
   const address =
     public_url === null
       ? subscriptions.length === 0
@@ -155,16 +157,13 @@ function receiverRule({ receiver: { public_url, allow, listen, trusted_proxies }
           wrong: `${new URL(public_url).origin} is not encrypted: the secret address crosses the network in the open`,
           advice: 'put a proxy with TLS before the receiver',
         });
-  const behindProxy = public_url?.startsWith('https:') === true && !listen.startsWith('unix:');
-  const onlyProxy = behindProxy && trusted_proxies.length === 0;
+  const problem = couldOnlyMatchProxy(receiver);
   const rule =
     allow.length === 0
       ? skipped('allow-list', 'receiver.allow is empty: every address may post, the secret one alone protects')
-      : check('allow-list', !onlyProxy, {
-          right: `${allow.length} addresses and networks`,
-          wrong: 'it could only ever match the proxy that ends TLS',
-          advice: 'name the proxy in receiver.trusted_proxies',
-        });
+      : problem === null
+        ? ok('allow-list', `${allow.length} addresses and networks`)
+        : wrong('allow-list', problem.message, problem.hint);
   return [address, rule];
 }
 
