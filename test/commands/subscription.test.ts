@@ -193,7 +193,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     const { code, out } = await at.doctor();
     expect(code).toBe(1);
     expect(out).toMatch(/^✗ +signing key +not set, and subscriptions are declared\n +→ set signing\.key_file/m);
-    expect(out).toMatch(/^✗ +allow-list +it could only ever match the proxy .*\n +→ .*trusted_proxies/m);
+    expect(out).toMatch(/^✗ +allow-list +receiver.allow could only ever match the proxy: .*\n +→ .*trusted_proxies/m);
     expect(out).toMatch(/^✗ +clock +\d+\.\d s behind the service/m);
     expect(out).toMatch(/^✗ +subscriptions +these: not there.*\n.*subscription apply/m);
   });
