@@ -4,6 +4,7 @@ import { table } from '../../src/commands/table.ts';
 import { lanes } from '../../src/domain/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { duringResync } from './during-resync.ts';
 import { type Line, median } from './line.ts';
 import { receiverLines } from './receiver.ts';
 
@@ -102,6 +103,7 @@ const lines: Line[] = [
     met: stall < 20,
   },
   ...(await receiverLines()),
+  ...(await duringResync()),
 ];
 const rows = lines.map(({ what, value, target, met }) => [what, value, target, met ? 'yes' : 'NO']);
 process.stdout.write(`${table(['what', 'measured', 'target', 'met'], rows)}\n`);

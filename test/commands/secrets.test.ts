@@ -1,23 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
+import { freePort } from '../fakes/free-port.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Every file below a directory, as bytes read as Latin-1: what is searched for is ASCII. */
 function filesBelow(path: string): string[] {

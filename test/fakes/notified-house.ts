@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type Receiving, startReceiving } from '../../src/receiving.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -7,6 +5,7 @@ import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
 import type { SubscriptionWork } from '../../src/sync/subscription-work.ts';
 import { canary } from './canary.ts';
+import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from './virtual-house.ts';
 
@@ -144,13 +143,4 @@ export async function notifiedHouse(
     alarms: () => house.wiring.mirror.removals.alarms().map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-/** A port that was free a moment ago: the address is part of the configuration, before anybody listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
