@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -14,8 +13,10 @@ import { type Line, quantile } from './line.ts';
  * share its event loop.
  */
 
-const postMs = 8000;
+const postMs = 6000;
 const connections = 10;
+/** Calls a second: as fast as service and daemon can, and what a partner's budget comes to. */
+const rates = { unlimited: 100_000, usual: 15 } as const;
 
 export async function duringResync(): Promise<Line[]> {
   using directory = temporaryDirectory();
@@ -23,48 +24,54 @@ export async function duringResync(): Promise<Line[]> {
   const [port, servicePort] = [await freePort(), await freePort()];
   const sandbox = startCli(['sandbox', '--products', '1500', '--port', String(servicePort), '--hold', '0s'], { cwd });
   await sandbox.said('The sandbox serves');
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(
-    config,
-    testConfigText(cwd, `http://127.0.0.1:${servicePort}`, {
-      signing: { body: 'json' },
-      receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
-      subscriptions: [{ id: 'norland', type: 'product_ids', entities: 'mirrored' }],
-    }),
-  );
   const options = { cwd, env: { CATALOGUED_RECEIVER_SECRET: 'bench'.repeat(8) } };
-  const daemon = startCli(['--config', config, 'run'], options);
-  await daemon.said('pass ended');
-  await runCli(['--config', config, 'subscription', 'apply'], options);
-  const [subscription] = (await (await fetch(`http://127.0.0.1:${servicePort}/sandbox/subscriptions`)).json()) as {
-    callback_url: string;
-  }[];
-  const path = new URL(subscription?.callback_url ?? 'http://none/').pathname;
-  const idle = await load(port, path, 2000);
-  const resync = runCli(['--config', config, 'resync', '--all'], options);
-  await resync;
-  const started = systemClock.now();
-  const busy = await load(port, path, postMs);
-  const job = await status(config, options);
-  daemon.child.kill('SIGTERM');
+  const configOf = (requests_per_second: number) => {
+    const config = join(cwd, `${requests_per_second}.yaml`);
+    writeFileSync(
+      config,
+      testConfigText(cwd, `http://127.0.0.1:${servicePort}`, {
+        signing: { body: 'json' },
+        budget: { requests_per_second, concurrency: 4 },
+        receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+        subscriptions: [{ id: 'norland', type: 'product_ids', entities: 'mirrored' }],
+      }),
+    );
+    return config;
+  };
+  const callback = async () => {
+    const answer = await fetch(`http://127.0.0.1:${servicePort}/sandbox/subscriptions`);
+    const [subscription] = (await answer.json()) as { callback_url: string }[];
+    return new URL(subscription?.callback_url ?? 'http://none/').pathname;
+  };
+  const lines: Line[] = [];
+  for (const [name, rate] of Object.entries(rates)) {
+    const config = configOf(rate);
+    const daemon = startCli(['--config', config, 'run'], options);
+    await daemon.said(name === 'unlimited' ? 'pass ended' : 'daemon started');
+    await runCli(['--config', config, 'subscription', 'apply'], options);
+    const path = await callback();
+    const idle = await load(port, path, 2000);
+    await runCli(['--config', config, 'resync', '--all'], options);
+    const busy = await load(port, path, postMs);
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+    lines.push(lineOf(name as keyof typeof rates, idle, busy));
+  }
   sandbox.child.kill('SIGTERM');
-  await Promise.all([daemon.ended, sandbox.ended]);
-  const [before, during] = [quantile(idle, 0.99), quantile(busy, 0.99)];
-  const most = busy.reduce((max, each) => Math.max(max, each), 0);
-  return [
-    {
-      what: `acknowledgements while ${job} records are read anew, over ${connections} connections`,
-      value: `p99 ${during.toFixed(1)} ms, idle ${before.toFixed(1)} ms = ${(during / before).toFixed(2)} ×; max ${most.toFixed(0)} ms, ${busy.length} in ${((systemClock.now() - started) / 1000).toFixed(0)} s`,
-      target: '≤ 3 ×, max ≤ 100 ms',
-      met: during <= 3 * before && most <= 100,
-    },
-  ];
+  await sandbox.ended;
+  return lines;
 }
 
-async function status(config: string, options: { cwd: string; env: Record<string, string> }): Promise<string> {
-  const { stdout } = await runCli(['--config', config, 'status', '--json'], options);
-  const { records } = JSON.parse(stdout) as { records: { all: number } };
-  return records.all.toLocaleString('en-US');
+function lineOf(name: keyof typeof rates, idle: readonly number[], busy: readonly number[]): Line {
+  const [before, during] = [quantile(idle, 0.99), quantile(busy, 0.99)];
+  const most = busy.reduce((max, each) => Math.max(max, each), 0);
+  const speed = name === 'unlimited' ? 'as fast as both can' : `at ${rates[name]} calls a second`;
+  return {
+    what: `acknowledgements over ${connections} connections during a resync of everything, ${speed}`,
+    value: `p99 ${during.toFixed(1)} ms, idle ${before.toFixed(1)} ms = ${(during / before).toFixed(2)} ×; max ${most.toFixed(0)} ms`,
+    target: name === 'usual' ? '≤ 3 ×, max ≤ 100 ms' : '-',
+    met: name !== 'usual' || (during <= 3 * before && most <= 100),
+  };
 }
 
 async function load(port: number, path: string, ms: number): Promise<number[]> {
