@@ -106,6 +106,14 @@ export async function startReceiving(
       log.error({ err: error }, 'the inbox cannot be written');
     }
     await apply();
+    checkCounts();
+  }
+
+  /** Whatever was received is waiting, applied, superseded or in quarantine: a delivery that is none of it was lost. */
+  function checkCounts(): void {
+    const { received, waiting, applied: done, superseded, quarantined } = inbox.deliveries.counts();
+    const lost = received - waiting - done - superseded - quarantined;
+    if (lost !== 0) log.error({ received, lost }, 'the inbox does not add up');
   }
 
   noteAbsence(ports, inbox.deliveries.heartbeats().last);

@@ -62,6 +62,11 @@ function render(found: Explanation, now: number): string {
     ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
     ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
     ['Images', imagesShown(images, now)],
+    ['Covered', found.covered ? 'yes: a subscription announces its changes' : 'no: every change is found by reading'],
+    ...found.notices.map(({ change_type, subscription_id, received_at }) => [
+      'Notified',
+      `${duration(now - received_at)} ago: ${change_type} (${subscription_id})`,
+    ]),
     ['Costs', `${found.calls_per_day.toFixed(1)} calls a day`],
   ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);
   const headings = ['part', 'last read', 'because', 'next', 'because', 'lane', 'changes a day', 'failures'];

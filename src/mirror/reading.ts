@@ -10,6 +10,7 @@ import { productTables } from './products.ts';
 import { recordTable } from './records.ts';
 import { removalTable } from './removals.ts';
 import { subscriptionTable } from './subscriptions.ts';
+import { trustTable } from './trust.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts
@@ -24,6 +25,7 @@ export interface MirrorFacts
     | 'changes'
     | 'removals'
     | 'subscriptions'
+    | 'trust'
   > {
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
@@ -54,6 +56,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
     records: recordTable(db),
     products: productTables(db, changes, closures),
     closures,
+    trust: trustTable(db),
     categories: categoryTable(db),
     experiences: experienceTables(db),
     budget: budgetTable(db),

@@ -25,6 +25,8 @@ export type Gap = Tables['gap'];
 /** Push, measured: notices, what was expected of them, coverage and gaps. Functions run inside the caller's transaction. */
 export interface TrustTable {
   noticed(notice: Tables['notice']): void;
+  /** The newest notices about a product, the newest first. */
+  noticesOf(product_id: number): Tables['notice'][];
   /** One that is expected already stays as it is. */
   expect(expected: ExpectedNotice): void;
   /** Those whose notifications have had their time. */
@@ -61,6 +63,9 @@ export function trustTable(db: Database): TrustTable {
   const noticed = db.prepare(
     `INSERT INTO notice (subscription_id, product_id, change_type, received_at) VALUES (@subscription_id, @product_id, @change_type, @received_at)
      ON CONFLICT DO UPDATE SET received_at = excluded.received_at`,
+  );
+  const noticesOf = db.prepare<[number], Tables['notice']>(
+    'SELECT * FROM notice WHERE product_id = ? ORDER BY received_at DESC',
   );
   const expect = db.prepare(
     `INSERT OR IGNORE INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)`,
@@ -129,6 +134,7 @@ export function trustTable(db: Database): TrustTable {
   const close = db.prepare<[number, number]>('UPDATE gap SET closed_at = ? WHERE gap_id = ?');
   const gaps = db.prepare<[number], Gap>('SELECT * FROM gap ORDER BY gap_id DESC LIMIT ?');
   return {
+    noticesOf: (product_id) => noticesOf.all(product_id),
     noticed: (notice) => {
       noticed.run(notice);
     },

@@ -30,6 +30,14 @@ export interface Explanation {
   readonly weight: number;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
+  /** A working, trusted subscription announces its changes: what it announces is read less often. */
+  readonly covered: boolean;
+  /** The newest notification of each kind about it, the newest first. */
+  readonly notices: readonly {
+    readonly subscription_id: string;
+    readonly change_type: string;
+    readonly received_at: number;
+  }[];
   /** What notifications said of its sale, the newest first, and what reads made of it. */
   readonly closures: readonly ExplainedClosure[];
   readonly calls_per_day: number;
@@ -75,7 +83,9 @@ export function explainProduct(
     mirror,
     clock,
     policy,
-  }: Pick<Ports, 'clock' | 'policy'> & { readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures'> },
+  }: Pick<Ports, 'clock' | 'policy'> & {
+    readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures' | 'trust'>;
+  },
   product_id: number,
 ): Explanation | null {
   const known = mirror.products.find(product_id);
@@ -107,6 +117,10 @@ export function explainProduct(
       hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
     },
     records,
+    covered: known.covered,
+    notices: mirror.trust
+      .noticesOf(product_id)
+      .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
     closures: mirror.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };

@@ -178,7 +178,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'images', 'records', 'closures', 'calls_per_day',
+    'timezone', 'today', 'category', 'weight', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],

@@ -51,6 +51,24 @@ describe('with a subscription', () => {
   });
 });
 
+it('a notification of the older system is understood at the same address', async () => {
+  await using test = await notifiedHouse();
+  const [id = 0] = test.ids();
+  const { sandbox } = test.house;
+  const address = sandbox.subscriptions()[0]?.callback_url;
+  sandbox.world.disable(id, words);
+  expect(await test.house.drive(sandbox.sendLegacy(id, ['checkout'], address))).toBe('delivered');
+  await test.receiving.apply();
+  expect(test.product(id)).toMatchObject({
+    sellable: 0,
+    disabled_reason: words.reason,
+    disabled_source: 'notification',
+  });
+  await test.live(minute);
+  expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'read' });
+  expect(test.house.wiring.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
+});
+
 describe('the receiver is away', () => {
   it.each([
     ['for five minutes: the service tries again, and nothing is missed', 5 * minute, 0],
