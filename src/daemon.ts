@@ -159,7 +159,11 @@ export async function startDaemon(
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;
-    stack.use(every('minute', () => guarded(() => work.tend(stopping.signal).catch(unlessStopping))));
+    const tend = () => guarded(() => work.tend(stopping.signal).catch(unlessStopping));
+    stack.use(every('minute', tend));
+    // And at once: a rotation that a kill interrupted has its service waiting.
+    const first = tend();
+    stack.defer(() => first);
   }
   stack.use(
     every('hour', () =>

@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { FaultRule } from '../../src/sandbox/faults.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { canary } from '../fakes/canary.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { type RunningCli, runCli, startCli } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+/** Posts to these addresses again and again; what was answered, by address. Nobody there is no answer. */
+function posters(addresses: () => readonly string[]) {
+  const answers = new Map<string, Map<number, number>>();
+  let posting = true;
+  const work = (async () => {
+    while (posting) {
+      for (const address of addresses()) {
+        const status = await fetch(address, { method: 'POST', body: '{}' }).then(
+          (response) => response.status,
+          () => 0,
+        );
+        const counts = answers.get(address) ?? new Map<number, number>();
+        answers.set(address, counts.set(status, (counts.get(status) ?? 0) + 1));
+      }
+      await setImmediate();
+    }
+  })();
+  return {
+    answers,
+    stop: async () => {
+      posting = false;
+      await work;
+    },
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
+}
+
+type Kill =
+  | 'before it is asked for'
+  | 'with the PUT on its way'
+  | 'with the PUT in effect and no answer'
+  | 'as it is answered';
+
+const spoilt: Readonly<Record<Kill, Omit<FaultRule, 'kind'> | null>> = {
+  'before it is asked for': null,
+  'with the PUT on its way': { effect: 'none' },
+  'with the PUT in effect and no answer': { effect: 'taken' },
+  'as it is answered': null,
+};
+
+it.each(Object.keys(spoilt) as Kill[])(
+  'a rotation that is killed %s refuses no address within its grace, and the old one after it',
+  async (kill) => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 5, lean: true, hold_ms: 0 });
+    const port = await freePort();
+    const config = join(cwd, 'catalogued.yaml');
+    writeFileSync(
+      config,
+      testConfigText(cwd, sandbox.url, {
+        signing: { body: 'json' },
+        receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+        subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+      }),
+    );
+    const options = { cwd, env: { CATALOGUED_RECEIVER_SECRET: canary.master } };
+    const start = async (): Promise<RunningCli> => {
+      const daemon = startCli(['--config', config, 'run'], options);
+      await daemon.said('daemon started');
+      return daemon;
+    };
+    const address = () => sandbox.subscriptions()[0]?.callback_url ?? '';
+    let daemon = await start();
+    await daemon.said('pass ended');
+    await runCli(['--config', config, 'subscription', 'apply'], options);
+    const old = address();
+    // What the service would call now, and what it called before: neither may be refused.
+    const posting = posters(() => [...new Set([old, address()])]);
+
+    const rule = spoilt[kill];
+    if (rule !== null) sandbox.faults.add({ kind: 'hang', method: 'PUT', times: 1, ...rule });
+    if (kill !== 'before it is asked for') {
+      const before = sandbox.calls.counts().calls;
+      const asked = runCli(['--config', config, 'subscription', 'rotate', 'all'], options);
+      await until(() => (rule?.effect === 'none' ? sandbox.calls.counts().calls > before : address() !== old));
+      daemon.child.kill('SIGKILL');
+      await asked;
+    } else daemon.child.kill('SIGKILL');
+    await daemon.ended;
+    daemon = await start();
+    if (kill === 'before it is asked for')
+      expect((await runCli(['--config', config, 'subscription', 'rotate', 'all'], options)).code).toBe(0);
+    await until(() => address() !== old);
+    const reached = () => posting.answers.get(address())?.get(200) ?? 0;
+    await until(() => reached() >= 5);
+    expect((await runCli(['--config', config, 'subscription', 'apply'], options)).code).toBe(0);
+    await posting.stop();
+    for (const counts of posting.answers.values()) {
+      expect([...counts.keys()].filter((status) => status !== 200 && status !== 0)).toEqual([]);
+      expect(counts.get(200) ?? 0).toBeGreaterThan(0);
+    }
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+
+    // A week later, so to speak.
+    const inbox = new Database(join(cwd, 'state', 'inbox.db'));
+    expect(inbox.prepare('UPDATE callback_epoch SET until = 1 WHERE until IS NOT NULL').run().changes).toBe(1);
+    inbox.close();
+    daemon = await start();
+    const after = async (url: string) => (await fetch(url, { method: 'POST', body: '{}' })).status;
+    expect([await after(old), await after(address())]).toEqual([404, 200]);
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+  },
+  60_000,
+);
