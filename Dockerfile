@@ -27,7 +27,10 @@ ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
   CATALOGUED_MIRROR__PATH=/data/mirror.db \
   CATALOGUED_MIRROR__INBOX_PATH=/state/inbox.db \
   CATALOGUED_MIRROR__STATE_DIR=/state \
-  CATALOGUED_ADMIN__LISTEN=unix:/state/admin.sock
+  CATALOGUED_ADMIN__LISTEN=unix:/state/admin.sock \
+  CATALOGUED_RECEIVER__LISTEN=0.0.0.0:8480
+# Where the service's notifications come in, behind a proxy with TLS.
+EXPOSE 8480
 # The heap flags keep the whole process under 300 MB during a first fill.
 ENTRYPOINT ["node", "--max-old-space-size=256", "--max-semi-space-size=8", "/app/dist/cli.js"]
 CMD ["run"]
