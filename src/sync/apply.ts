@@ -59,11 +59,7 @@ export async function applyDeliveries(
     const decoded = found.map((delivery, index): Decoded => {
       const notification = notifications[index] ?? nothing;
       const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
-      return {
-        delivery,
-        state,
-        notification: state === 'superseded' ? { ...notification, notices: [] } : notification,
-      };
+      return { delivery, state, notification };
     });
     // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
     await applyTogether(
@@ -95,39 +91,47 @@ async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Pr
   if (last === undefined) return;
   if (decoded.every(({ notification }) => notification.notices.length <= slice / batch)) {
     mirror.transaction(() => {
-      for (const { delivery, notification } of decoded) applySmall(ports, delivery, notification);
+      for (const each of decoded) applySmall(ports, each);
       mirror.noteDelivery(last.delivery.delivery_id);
     });
     await setImmediate();
     return;
   }
-  for (const { delivery, notification } of decoded) {
+  for (const each of decoded) {
+    const { delivery, notification, state } = each;
     const { notices } = notification;
     let unknown = 0;
     let from = 0;
     for (; notices.length - from > slice; from += slice) {
-      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice)));
+      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice), state));
       await setImmediate();
     }
     mirror.transaction(() => {
       if (unknown > 0) lookAround(ports);
-      applySmall(ports, delivery, { ...notification, notices: notices.slice(from) });
+      applySmall(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
       mirror.noteDelivery(delivery.delivery_id);
     });
   }
 }
 
-function applySmall(ports: ApplyPorts, delivery: StoredDelivery, { notices, quarantine }: Notification): void {
-  const unknown = applyNotices(ports, delivery, notices);
+function applySmall(ports: ApplyPorts, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+  const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) lookAround(ports);
 }
 
 /** Returns how many of the products are not in the mirror. */
-function applyNotices(ports: ApplyPorts, delivery: StoredDelivery, notices: readonly ProductNotice[]): number {
+function applyNotices(
+  ports: ApplyPorts,
+  delivery: StoredDelivery,
+  notices: readonly ProductNotice[],
+  state: Outcome,
+): number {
   const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
-  for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
   for (const notice of known) noteNotice(ports, delivery, notice);
+  // The later one has every other effect of it; that this subscription said this kind of thing, only this one tells.
+  if (state === 'superseded') return 0;
+  for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closed = idsOf(known.filter(({ closure }) => closure !== null));
   if (closed.length > 0) confirm(ports, closed);

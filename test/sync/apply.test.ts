@@ -239,6 +239,18 @@ describe('a notification of changed details', () => {
     expect(test.inbox.states()).toEqual(['applied', 'superseded', 'applied', 'applied']);
     expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
   });
+
+  it('is remembered as said where a later one supersedes it, each kind of change of its own', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    test.inbox.post(notificationOf(id, enabled));
+    test.inbox.post(notificationOf(id, disabled(words)));
+    test.inbox.post(notificationOf(id, disabled(words), updated()));
+    expect(await test.apply()).toEqual({ applied: 1, superseded: 2, quarantined: 0 });
+    expect(test.query('SELECT change_type FROM notice ORDER BY change_type')).toEqual(
+      ['checkout_disabled', 'checkout_enabled', 'product_details_update'].map((change_type) => ({ change_type })),
+    );
+  });
 });
 
 describe('a delivery that makes no sense', () => {
