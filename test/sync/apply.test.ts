@@ -138,6 +138,19 @@ describe('a notification that a product is closed', () => {
   });
 });
 
+describe('closures of one product', () => {
+  it('end when it is withdrawn: they count no more among those that wait', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    await test.post(notificationOf(id, disabled(words)));
+    const { mirror, clock } = test.house.wiring.ports;
+    const now = clock.now();
+    mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
+    expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
+    expect(mirror.closures.unconfirmed(now + hour)).toBe(0);
+  });
+});
+
 describe('the alternative of a closed product', () => {
   it('is the one recommended in its place where it is itself closed, and never the product itself', async () => {
     await using test = await filled();
