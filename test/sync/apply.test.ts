@@ -139,6 +139,27 @@ describe('a notification that a product is closed', () => {
 });
 
 describe('closures of one product', () => {
+  it('come a hundred times in five minutes, and the product is read once a minute', async () => {
+    const asked: string[] = [];
+    await using test = await filled({ served: ({ path }) => asked.push(path) });
+    const [id = 0] = test.ids;
+    asked.length = 0;
+    for (let second = 0; second < 300; second += 3) await test.post(notificationOf(id, disabled(words)), 3000);
+    await test.live(2 * minute);
+    expect(asked.filter((path) => path === `/v2/products/${id}`).length).toBeLessThanOrEqual(8);
+  });
+
+  it('come while its reads fail, and they are tried again once a minute', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    const fault = { kind: 'status', status: 400, body: '{"success":false}', path: `/products/${id}\\?` } as const;
+    test.house.sandbox.faults.add(fault);
+    for (let second = 0; second < 240; second += 3)
+      await test.post(notificationOf(id, updated(), disabled(words)), 3000);
+    const detail = test.house.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    expect(detail?.failures).toBe(5);
+  });
+
   it('end when it is withdrawn: they count no more among those that wait', async () => {
     await using test = await filled();
     const [id = 0] = test.ids;
