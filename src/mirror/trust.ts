@@ -25,6 +25,8 @@ export type Gap = Tables['gap'];
 /** Push, measured: notices, what was expected of them, coverage and gaps. Functions run inside the caller's transaction. */
 export interface TrustTable {
   noticed(notice: Tables['notice']): void;
+  /** Whether anything was announced from then to now. */
+  noticedSince(from: number, now: number): boolean;
   /** One that is expected already stays as it is. */
   expect(expected: ExpectedNotice): void;
   /** Those whose notifications have had their time. */
@@ -62,6 +64,9 @@ export function trustTable(db: Database): TrustTable {
     `INSERT INTO notice (subscription_id, product_id, change_type, received_at) VALUES (@subscription_id, @product_id, @change_type, @received_at)
      ON CONFLICT DO UPDATE SET received_at = excluded.received_at`,
   );
+  const noticedSince = db
+    .prepare<[number, number], number>('SELECT EXISTS (SELECT 1 FROM notice WHERE received_at BETWEEN ? AND ?)')
+    .pluck();
   const expect = db.prepare(
     `INSERT OR IGNORE INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)`,
   );
@@ -132,6 +137,7 @@ export function trustTable(db: Database): TrustTable {
     noticed: (notice) => {
       noticed.run(notice);
     },
+    noticedSince: (from, now) => noticedSince.get(from, now) === 1,
     expect: (expected) => {
       expect.run(expected);
     },

@@ -200,6 +200,17 @@ function lookAround(ports: ApplyPorts): void {
   walkWithin(ports, lookEveryMs, 'suspicion');
 }
 
+/**
+ * The list was walked to its end. Where it is all there is to decide by, what was announced during the walk, and what
+ * said available for the first time, need another one.
+ */
+export function walkForNotices(ports: ApplyPorts, started_at: number): void {
+  const { mirror, clock, policy } = ports;
+  if (policy.extent.resources.has('product_detail')) return;
+  if (mirror.closures.askAgain(started_at, clock.now())) walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+  else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
+}
+
 function walkWithin({ mirror, policy, clock }: ApplyPorts, apart: number, reason: DueReason): void {
   const { primary } = walkKinds(policy.extent);
   const now = clock.now();

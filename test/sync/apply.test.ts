@@ -172,6 +172,42 @@ describe('closures of one product', () => {
   });
 });
 
+describe('a closure where the profile has no single-product read', () => {
+  const listOnly = { service: { profile: { authorization: { header: null }, paths: { product: null } } } };
+
+  it('that is not true is undone by two walks over the list', async () => {
+    await using test = await filled({}, listOnly);
+    const [id = 0] = test.ids;
+    await test.live(hour);
+    await test.post(notificationOf(id, disabled(words)), 30_000);
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    await test.live(30 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+  });
+
+  it('that comes while the list is walked has it walked again', async () => {
+    let during: (() => void) | null = null;
+    const served = ({ path }: { path: string }) => {
+      if (path === '/v2/products') during?.();
+    };
+    await using test = await filled({ served }, listOnly);
+    const [id = 0] = test.ids;
+    await test.live(hour);
+    let applied: Promise<unknown> = Promise.resolve();
+    during = () => {
+      during = null;
+      test.inbox.post(notificationOf(id, disabled(words)));
+      applied = test.apply();
+    };
+    await test.post('{', 2 * minute);
+    await applied;
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'enabled' });
+    test.sandboxed(id).status = 'unavailable';
+    await test.live(30 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });
+  });
+});
+
 describe('the alternative of a closed product', () => {
   it('is the one recommended in its place where it is itself closed, and never the product itself', async () => {
     await using test = await filled();
