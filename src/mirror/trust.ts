@@ -1,3 +1,4 @@
+import { futureToleranceMs } from '../domain/record.ts';
 import type { ChangeType } from '../domain/subscription.ts';
 import type { Expectation, Trust } from '../domain/trust.ts';
 import type { Database } from '../sqlite/database-file.ts';
@@ -43,8 +44,8 @@ export interface TrustTable {
   /** Notes since when notifications cannot come from a subscription (null: from any), and that they can again. */
   openGap(subscription_id: string | null, from_at: number): void;
   endGap(subscription_id: string | null, to_at: number): void;
-  /** Whether any gap touches this time. */
-  wasGap(from: number, to: number): boolean;
+  /** Whether a gap of this subscription, or of all, touches this time. */
+  wasGap(subscription_id: string, span: { readonly from: number; readonly to: number; readonly now: number }): boolean;
   /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: number }[];
   mended(): string[];
@@ -103,9 +104,11 @@ export function trustTable(db: Database): TrustTable {
   const endGap = db.prepare<{ subscription_id: string | null; to_at: number }>(
     'UPDATE gap SET to_at = max(@to_at, from_at) WHERE subscription_id IS @subscription_id AND to_at IS NULL',
   );
+  // An end that has not come yet was noted by a clock that was wrong: how long it lasted, nobody knows.
   const wasGap = db
-    .prepare<{ from: number; to: number }, number>(
-      'SELECT EXISTS (SELECT 1 FROM gap WHERE from_at <= @to AND COALESCE(to_at, @to) >= @from)',
+    .prepare<{ subscription_id: string; from: number; to: number; latest: number }, number>(
+      `SELECT EXISTS (SELECT 1 FROM gap WHERE (subscription_id IS NULL OR subscription_id = @subscription_id)
+         AND from_at <= @to AND CASE WHEN to_at > @latest THEN from_at ELSE COALESCE(to_at, @to) END >= @from)`,
     )
     .pluck();
   const broken = db.prepare<[], { subscription_id: string; since: number }>(
@@ -161,7 +164,8 @@ export function trustTable(db: Database): TrustTable {
     endGap: (subscription_id, to_at) => {
       endGap.run({ subscription_id, to_at });
     },
-    wasGap: (from, to) => wasGap.get({ from, to }) === 1,
+    wasGap: (subscription_id, { from, to, now }) =>
+      wasGap.get({ subscription_id, from, to, latest: now + futureToleranceMs }) === 1,
     broken: () => broken.all(),
     mended: () => mended.all(),
     toHeal: () => toHeal.get() ?? null,

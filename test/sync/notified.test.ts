@@ -167,4 +167,22 @@ describe('a subscription that silently stops', () => {
     await test.live(5 * minute);
     expect(covered(test)).toBe(0);
   });
+
+  it.each([
+    { gap: 'of another subscription lasts', subscription_id: 'other', to: null },
+    { gap: 'ended while the clock stood in 2038', subscription_id: null, to: Date.parse('2038-01-19T03:14:07Z') },
+  ])('is named although a gap $gap', async ({ subscription_id, to }) => {
+    await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
+    await test.live(day + hour, hour);
+    const { mirror, clock } = test.house.wiring.ports;
+    mirror.transaction(() => {
+      mirror.trust.openGap(subscription_id, clock.now() - day);
+      if (to !== null) mirror.trust.endGap(subscription_id, to);
+    });
+    test.house.sandbox.setSending('all', 'none');
+    const ids = test.ids().slice(0, 15);
+    for (const id of ids) test.house.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+    await test.live(2 * day, hour);
+    expect(test.alarms()).toContain('subscription-silent');
+  });
 });
