@@ -131,9 +131,11 @@ function applyNotices(
   for (const notice of known) noteNotice(ports, delivery, notice);
   // The later one has every other effect of it; that this subscription said this kind of thing, only this one tells.
   if (state === 'superseded') return 0;
-  for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
-  const closed = idsOf(known.filter(({ closure }) => closure !== null));
+  const closing = known.filter(({ closure }) => closure !== null);
+  const visible = closing.length > 0 ? mirror.products.count() : 0;
+  for (const notice of closing) close(ports, delivery, notice, visible);
+  const closed = idsOf(closing);
   if (closed.length > 0) confirm(ports, closed);
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
   if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
@@ -159,12 +161,13 @@ function close(
   { mirror, clock, policy, log }: ApplyPorts,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
+  visible: number,
 ): void {
   if (closure === null) return;
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.unconfirmed(now), mirror.products.count(), policy.removals);
+  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible, policy.removals);
   mirror.closures.put({
     product_id,
     delivery_id,
@@ -178,10 +181,12 @@ function close(
     mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
     return;
   }
-  const { held } = mirror.closures.counts();
   const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
   if (mirror.removals.raise(alarm) === 'new')
-    log.error({ held }, 'too many products are said to be closed: the rest waits for its reads');
+    log.error(
+      { held: mirror.closures.counts().held },
+      'too many products are said to be closed: the rest waits for its reads',
+    );
 }
 
 /** The read that decides about a closure goes first; where the profile has no single-product read, it is the list. */
