@@ -38,8 +38,8 @@ export interface TrustTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
   /** Subscriptions that are not trusted, and how many products they cover. */
   distrusted(): { readonly subscription_id: string; readonly products: number }[];
-  /** Finds which products a working, trusted subscription covers; returns those of which that has changed. */
-  cover(now: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
+  /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
+  cover(now: number, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
   covered(): number;
   /** Notes since when notifications cannot come from a subscription (null: from any), and that they can again. */
   openGap(subscription_id: string | null, from_at: number): void;
@@ -90,8 +90,9 @@ export function trustTable(db: Database): TrustTable {
   const isCovered = `EXISTS (SELECT 1 FROM subscription_product c JOIN subscription s USING (subscription_id)
     WHERE c.product_id = product.product_id AND ${workingSql} AND s.trusted = 1
       AND EXISTS (SELECT 1 FROM json_each(s.change_types) t WHERE t.value = 'product_details_update'))`;
-  const cover = db.prepare<[], { product_id: number; covered: 0 | 1 }>(
-    `UPDATE product SET covered = NOT covered WHERE withdrawn_at IS NULL AND covered <> ${isCovered} RETURNING product_id, covered`,
+  const cover = db.prepare<[number], { product_id: number; covered: 0 | 1 }>(
+    `UPDATE product SET covered = NOT covered WHERE product_id IN
+       (SELECT product_id FROM product WHERE withdrawn_at IS NULL AND covered <> ${isCovered} LIMIT ?) RETURNING product_id, covered`,
   );
   const noteSince = db.prepare<[number]>('UPDATE subscription_product SET since_at = ? WHERE since_at IS NULL');
   const covered = db
@@ -153,9 +154,9 @@ export function trustTable(db: Database): TrustTable {
       trust.run(announced, announceable, trusted, subscription_id);
     },
     distrusted: () => distrusted.all(),
-    cover: (now) => {
+    cover: (now, limit) => {
       noteSince.run(now);
-      return cover.all();
+      return cover.all(limit);
     },
     covered: () => covered.get() ?? 0,
     openGap: (subscription_id, from_at) => {

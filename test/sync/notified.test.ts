@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mindCoverage } from '../../src/sync/coverage.ts';
 import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
 
 const minute = 60_000;
@@ -141,6 +142,24 @@ describe('a flood with the right secret', () => {
     await test.live(20 * minute);
     expect(cells()).toEqual(before);
     expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+  });
+});
+
+describe('coverage that is lost', () => {
+  it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
+    await using test = await notifiedHouse();
+    await test.live(8 * day, hour);
+    const late = () =>
+      test.query<{ late: number }>(`SELECT count(*) AS late FROM record JOIN product USING (product_id)
+        WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
+    expect(late()).toBe(30);
+    const { mirror } = test.house.wiring.ports;
+    mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
+    await mindCoverage(test.house.wiring.ports, AbortSignal.abort());
+    await test.away(minute);
+    await test.live(2 * minute);
+    expect(covered(test)).toBe(0);
+    expect(late()).toBe(0);
   });
 });
 
