@@ -64,15 +64,19 @@ export async function startReceiving(
     } while (again && !signal.aborted);
   }
 
+  /** What cannot be kept at all ends the daemon; a full disk does not. */
+  function unlessFull(words: string): (error: unknown) => void {
+    return (error) => {
+      if ((error as { code?: unknown }).code === 'SQLITE_FULL') log.error({ err: error }, words);
+      else broken(error);
+    };
+  }
+
   function apply(): Promise<void> {
     again = true;
     running ??= work()
-      .catch((error: unknown) => {
-        // They wait in the inbox until there is room; what cannot be kept at all ends the daemon.
-        if ((error as { code?: unknown }).code === 'SQLITE_FULL')
-          log.error({ err: error }, 'no room to apply deliveries');
-        else broken(error);
-      })
+      // They wait in the inbox until there is room.
+      .catch(unlessFull('no room to apply deliveries'))
       .finally(() => {
         running = null;
       });
@@ -90,7 +94,13 @@ export async function startReceiving(
     log,
     received: () => void apply(),
     refused: ({ reason, caller }) => {
-      if (reason === 'dropped') noteDropped(ports);
+      if (reason === 'dropped') {
+        try {
+          noteDropped(ports);
+        } catch (error) {
+          unlessFull('no room to note that an old address is called')(error);
+        }
+      }
       if (reason !== 'address') return;
       refused.unshift({ peer: caller, received_at: clock.now(), allowed: false });
       refused.splice(refusedKept);

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
 import { mindCoverage } from '../../src/sync/coverage.ts';
 import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
 
@@ -143,6 +144,28 @@ describe('a flood with the right secret', () => {
     expect(cells()).toEqual(before);
     expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
   });
+});
+
+it('a call at an address whose grace is over does not end the daemon while the disk is full', async () => {
+  await using test = await notifiedHouse();
+  const { inbox, mirror } = test.house.wiring;
+  const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.house.clock.now()))}`;
+  await test.house.drive(test.work.rotate(null, new AbortController().signal));
+  await test.live(8 * day, hour);
+  const full = vi.spyOn(mirror, 'transaction').mockImplementation(() => {
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  });
+  const thrown: unknown[] = [];
+  const listeners = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => thrown.push(error));
+  expect((await fetch(old, { method: 'POST', body: '{}' })).status).toBe(404);
+  await setImmediate();
+  await setImmediate();
+  process.removeAllListeners('uncaughtException');
+  for (const each of listeners) process.on('uncaughtException', each);
+  full.mockRestore();
+  expect(thrown).toEqual([]);
 });
 
 describe('coverage that is lost', () => {
