@@ -108,11 +108,19 @@ export async function startReceiving(
   });
   receiver.broken.catch(broken);
 
+  /** When a delivery could be stored last; and whether the inbox could not be written since. */
+  const beat = { at: clock.now(), failed: false };
+
   async function mind(): Promise<void> {
     try {
-      inbox.deliveries.heartbeat(clock.now());
+      const now = clock.now();
+      inbox.deliveries.heartbeat(now);
+      // Every delivery was answered 503 meanwhile: as if nobody had been there.
+      if (beat.failed) noteAbsence(ports, beat.at);
+      Object.assign(beat, { at: now, failed: false });
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
+      beat.failed = true;
       log.error({ err: error }, 'the inbox cannot be written');
     }
     await apply();

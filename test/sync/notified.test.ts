@@ -168,6 +168,22 @@ it('a call at an address whose grace is over does not end the daemon while the d
   expect(thrown).toEqual([]);
 });
 
+it.each([
+  ['ten minutes: the service tries again', 10, 0],
+  ['two hours: that is a gap, and it is healed', 120, 1],
+])('the inbox cannot be written for %s', async (_, minutes, expected) => {
+  await using test = await notifiedHouse();
+  const { deliveries } = test.house.wiring.inbox;
+  const full = () => {
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  };
+  const spies = (['store', 'heartbeat'] as const).map((name) => vi.spyOn(deliveries, name).mockImplementation(full));
+  await test.live(minutes * minute);
+  for (const spy of spies) spy.mockRestore();
+  await test.live(hour);
+  expect(gaps(test).map(({ closed_at }) => closed_at !== null)).toEqual(Array(expected).fill(true));
+});
+
 describe('coverage that is lost', () => {
   it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
     await using test = await notifiedHouse();
