@@ -184,6 +184,30 @@ it.each([
   expect(gaps(test).map(({ closed_at }) => closed_at !== null)).toEqual(Array(expected).fill(true));
 });
 
+it('a mirror that is older than its inbox applies again what the inbox still holds', async () => {
+  await using test = await notifiedHouse();
+  const [id = 0] = test.ids();
+  const { world } = test.house.sandbox;
+  world.edit(id, { field: 'whats_included', value: '* Everything' });
+  await test.live(10 * minute);
+  const { mirror, inbox } = test.house.wiring;
+  const { received } = inbox.deliveries.counts();
+  const last = mirror.lastDelivery();
+  mirror.transaction(() => mirror.noteDelivery(0));
+  expect(last).toBeGreaterThan(0);
+  await test.away(minute);
+  expect(test.house.wiring.mirror.lastDelivery()).toBe(last);
+  expect(test.house.wiring.inbox.deliveries.counts()).toEqual({
+    received,
+    waiting: 0,
+    applied: received,
+    superseded: 0,
+    quarantined: 0,
+  });
+  const marked = test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
+  expect(marked.length).toBeGreaterThan(0);
+});
+
 describe('coverage that is lost', () => {
   it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
     await using test = await notifiedHouse();
