@@ -69,7 +69,8 @@ export function trustTable(db: Database): TrustTable {
     .prepare<[number, number], number>('SELECT EXISTS (SELECT 1 FROM notice WHERE received_at BETWEEN ? AND ?)')
     .pluck();
   const expect = db.prepare(
-    `INSERT OR IGNORE INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)`,
+    `INSERT INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)
+     ON CONFLICT DO UPDATE SET since_at = @since_at, found_at = @found_at WHERE found_at > @found_at + ${futureToleranceMs}`,
   );
   const ripe = db.prepare<[number], ExpectedNotice>('SELECT * FROM expected_notice WHERE found_at <= ? LIMIT 1000');
   const forget = db.prepare<[number, string]>('DELETE FROM expected_notice WHERE product_id = ? AND change_type = ?');
@@ -94,7 +95,9 @@ export function trustTable(db: Database): TrustTable {
     `UPDATE product SET covered = NOT covered WHERE product_id IN
        (SELECT product_id FROM product WHERE withdrawn_at IS NULL AND covered <> ${isCovered} LIMIT ?) RETURNING product_id, covered`,
   );
-  const noteSince = db.prepare<[number]>('UPDATE subscription_product SET since_at = ? WHERE since_at IS NULL');
+  const noteSince = db.prepare<{ now: number }>(
+    `UPDATE subscription_product SET since_at = @now WHERE since_at IS NULL OR since_at > @now + ${futureToleranceMs}`,
+  );
   const covered = db
     .prepare<[], number>('SELECT count(*) FROM product WHERE covered = 1 AND withdrawn_at IS NULL')
     .pluck();
@@ -155,7 +158,7 @@ export function trustTable(db: Database): TrustTable {
     },
     distrusted: () => distrusted.all(),
     cover: (now, limit) => {
-      noteSince.run(now);
+      noteSince.run({ now });
       return cover.all(limit);
     },
     covered: () => covered.get() ?? 0,
