@@ -1,6 +1,13 @@
 import { quarantineAfter } from '../domain/backoff.ts';
 import { type Lane, laneIndex, laneOf, lanes, type Queue } from '../domain/lanes.ts';
-import type { Due, DueReason, RecordFacts, RecordKey, Resource } from '../domain/record.ts';
+import {
+  type Due,
+  type DueReason,
+  futureToleranceMs,
+  type RecordFacts,
+  type RecordKey,
+  type Resource,
+} from '../domain/record.ts';
 import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { param, prepare, query, raw } from './sql.ts';
@@ -225,7 +232,7 @@ export function recordTable(db: Database): RecordTable {
   const dueNotified = afterTriggered('@now', triggered);
   const stays = `(fetched_at IS NULL OR lane <= @lane AND due_at <= ${dueNotified})`;
   const notify = db.prepare<{ ids: string; at: number; now: number; lane: number }>(
-    `UPDATE record SET notified_at = max(COALESCE(notified_at, 0), @at), due_at = CASE WHEN ${stays} THEN due_at ELSE ${dueNotified} END,
+    `UPDATE record SET notified_at = CASE WHEN notified_at BETWEEN @at AND @at + ${futureToleranceMs} THEN notified_at ELSE @at END, due_at = CASE WHEN ${stays} THEN due_at ELSE ${dueNotified} END,
        due_reason = CASE WHEN ${stays} THEN due_reason ELSE 'notified' END, lane = CASE WHEN ${stays} THEN lane ELSE @lane END
      WHERE product_id IN (SELECT value FROM json_each(@ids))`,
   );

@@ -288,6 +288,28 @@ describe('a notification of changed details', () => {
     );
   });
 
+  it('that came while the clock was wrong does not hide one that comes during the next fetch', async () => {
+    let reads = 0;
+    let during: (() => void) | null = null;
+    const served = ({ path }: { path: string }) => {
+      if (!/\/products\/\d+$/.test(path)) return;
+      reads += 1;
+      during?.();
+    };
+    await using test = await filled({ served });
+    const [id = 0] = test.ids;
+    const { mirror, clock } = test.house.wiring.ports;
+    mirror.transaction(() => mirror.records.notify([id], Date.parse('2038-01-19T03:14:07Z'), clock.now()));
+    reads = 0;
+    during = () => {
+      during = null;
+      test.inbox.post(notificationOf(id, updated()));
+      void test.apply();
+    };
+    await test.live(3 * minute);
+    expect(reads).toBe(2);
+  });
+
   it('comes a hundred times a minute, and the product is read once a minute', async () => {
     const asked: string[] = [];
     await using test = await filled({ served: ({ path }) => asked.push(path) });
