@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { runChores } from '../../src/sync/chores.ts';
 import { mindCoverage } from '../../src/sync/coverage.ts';
 import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
 
+const never = new AbortController().signal;
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -150,7 +152,7 @@ it('a call at an address whose grace is over does not end the daemon while the d
   await using test = await notifiedHouse();
   const { inbox, mirror } = test.house.wiring;
   const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.house.clock.now()))}`;
-  await test.house.drive(test.work.rotate(null, new AbortController().signal));
+  await test.house.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
   const full = vi.spyOn(mirror, 'transaction').mockImplementation(() => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
@@ -206,6 +208,22 @@ it('a mirror that is older than its inbox applies again what the inbox still hol
   });
   const marked = test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
   expect(marked.length).toBeGreaterThan(0);
+});
+
+it('a subscription that the service lost and found again has what it covers read again', async () => {
+  await using test = await notifiedHouse();
+  const { mirror, clock } = test.house.wiring.ports;
+  mirror.transaction(() => {
+    mirror.subscriptions.missing('all', clock.now());
+    mirror.subscriptions.cover();
+  });
+  const chores = () => test.house.drive(runChores(test.house.wiring.ports, never));
+  await chores();
+  await test.house.drive(test.work.compare(null, never));
+  await chores();
+  await test.live(hour);
+  expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
+  expect(gaps(test)[0]?.closed_at).not.toBeNull();
 });
 
 describe('coverage that is lost', () => {
