@@ -64,15 +64,19 @@ export async function startReceiving(
     } while (again && !signal.aborted);
   }
 
+  /** What cannot be kept at all ends the daemon; a full disk does not. */
+  function unlessFull(words: string): (error: unknown) => void {
+    return (error) => {
+      if ((error as { code?: unknown }).code === 'SQLITE_FULL') log.error({ err: error }, words);
+      else broken(error);
+    };
+  }
+
   function apply(): Promise<void> {
     again = true;
     running ??= work()
-      .catch((error: unknown) => {
-        // They wait in the inbox until there is room; what cannot be kept at all ends the daemon.
-        if ((error as { code?: unknown }).code === 'SQLITE_FULL')
-          log.error({ err: error }, 'no room to apply deliveries');
-        else broken(error);
-      })
+      // They wait in the inbox until there is room.
+      .catch(unlessFull('no room to apply deliveries'))
       .finally(() => {
         running = null;
       });
@@ -90,7 +94,13 @@ export async function startReceiving(
     log,
     received: () => void apply(),
     refused: ({ reason, caller }) => {
-      if (reason === 'dropped') noteDropped(ports);
+      if (reason === 'dropped') {
+        try {
+          noteDropped(ports);
+        } catch (error) {
+          unlessFull('no room to note that an old address is called')(error);
+        }
+      }
       if (reason !== 'address') return;
       refused.unshift({ peer: caller, received_at: clock.now(), allowed: false });
       refused.splice(refusedKept);
@@ -98,11 +108,19 @@ export async function startReceiving(
   });
   receiver.broken.catch(broken);
 
+  /** When a delivery could be stored last; and whether the inbox could not be written since. */
+  const beat = { at: clock.now(), failed: false };
+
   async function mind(): Promise<void> {
     try {
-      inbox.deliveries.heartbeat(clock.now());
+      const now = clock.now();
+      inbox.deliveries.heartbeat(now);
+      // Every delivery was answered 503 meanwhile: as if nobody had been there.
+      if (beat.failed) noteAbsence(ports, beat.at);
+      Object.assign(beat, { at: now, failed: false });
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
+      beat.failed = true;
       log.error({ err: error }, 'the inbox cannot be written');
     }
     await apply();

@@ -81,6 +81,9 @@ export function wire(
       }),
     );
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
+    // A restored mirror; a new one reads everything anyway.
+    const again = mirror.filledAt() === null ? 0 : inbox.deliveries.waitAgain(mirror.lastDelivery());
+    if (again > 0) log.warn({ deliveries: again }, 'the mirror is older than the inbox: deliveries are applied again');
     const { budget, service } = config;
     const profile = service.profile;
     const limiter = stack.use(

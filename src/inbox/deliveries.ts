@@ -79,6 +79,8 @@ export interface Deliveries extends DeliveryReader {
   prune(before: number): number;
   /** Goes on above this number, where the mirror has applied more than this file knows of. */
   goOnAbove(delivery_id: number): void;
+  /** What is settled above this number waits again: the mirror is an older one, and has not applied it. Returns how many. */
+  waitAgain(delivery_id: number): number;
   /** Notes that a delivery could be received at this instant. */
   heartbeat(now: number): void;
   /** The last instant noted before this start: the gap begins there. */
@@ -170,6 +172,14 @@ export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantine
   const beginNumbers = db.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('delivery', 0)`);
   const skipTo = db.prepare<[number]>(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'delivery'`);
   const noteSkipped = db.prepare<[number]>('UPDATE inbox SET skipped_numbers = skipped_numbers + ?');
+  const settledAbove = (state: string) =>
+    `${state} = ${state} - (SELECT count(*) FROM delivery WHERE delivery_id > @delivery_id AND state = '${state}')`;
+  const uncount = db.prepare<{ delivery_id: number }>(
+    `UPDATE inbox SET ${['applied', 'superseded', 'quarantined'].map(settledAbove).join(', ')}`,
+  );
+  const unsettle = db.prepare<{ delivery_id: number }>(
+    `UPDATE delivery SET state = 'waiting', reason = NULL, settled_at = NULL WHERE delivery_id > @delivery_id AND state <> 'waiting'`,
+  );
   const heartbeat = db.prepare<[number]>('UPDATE inbox SET heartbeat_at = ?');
   const lastHeartbeat = db.prepare<[], number | null>('SELECT heartbeat_at FROM inbox').pluck().get() ?? null;
   let broken: SyncFailed | null = null;
@@ -219,6 +229,11 @@ export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantine
         if (delivery_id <= (last ?? 0)) return;
         skipTo.run(delivery_id);
         noteSkipped.run(delivery_id - (last ?? 0));
+      }),
+    waitAgain: (delivery_id) =>
+      commit(() => {
+        uncount.run({ delivery_id });
+        return unsettle.run({ delivery_id }).changes;
       }),
     heartbeat: (now) =>
       commit(() => {

@@ -34,6 +34,8 @@ export interface ClosureTable {
   /** How many took effect within the guard's span and were not confirmed, with older ones that still wait. */
   unconfirmed(now: number): number;
   counts(): ClosureCounts;
+  /** Whether a walk that began at `started_at` left any undecided that another one would decide. */
+  askAgain(started_at: number, now: number): boolean;
   /** The last that ended, or were confirmed, the newest first. */
   decided(limit: number): Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>[];
   ofProduct(product_id: number): Tables['closure'][];
@@ -69,6 +71,13 @@ export function closureTable(db: Database): ClosureTable {
     `SELECT COALESCE(sum(applied_at IS NOT NULL), 0) AS unconfirmed, COALESCE(sum(applied_at IS NULL), 0) AS held
      FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL`,
   );
+  // One that the walk did not meet at all, the next one will not meet either.
+  const askAgain = db
+    .prepare<{ started_at: number; latest: number }, number>(
+      `SELECT EXISTS (SELECT 1 FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL
+         AND (notified_at BETWEEN @started_at AND @latest OR available_at BETWEEN @started_at AND @latest))`,
+    )
+    .pluck();
   const decided = db.prepare<[number], Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>>(
     `SELECT confirmed_at, ended_at FROM closure WHERE COALESCE(confirmed_at, ended_at) IS NOT NULL
      ORDER BY COALESCE(confirmed_at, ended_at) DESC LIMIT ?`,
@@ -95,6 +104,7 @@ export function closureTable(db: Database): ClosureTable {
     },
     unconfirmed: (now) => unconfirmed.get({ since: now - guardSpanMs, latest: now + futureToleranceMs }) ?? 0,
     counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
+    askAgain: (started_at, now) => askAgain.get({ started_at, latest: now + futureToleranceMs }) === 1,
     decided: (limit) => decided.all(limit),
     ofProduct: (product_id) => ofProduct.all(product_id),
   };

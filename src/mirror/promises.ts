@@ -52,10 +52,11 @@ export function writePromises(db: Database, { cadence, categories, of }: Promise
 /** Moves `stale_at` of checkout information and variants with their cadence, of one product or (null) of all. */
 export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: number | null): void {
   const { dynamic_pricing, covered, checkout_information, variants } = cadence;
+  const which = product_id === null ? '' : 'WHERE product_id = @product_id';
   const isCovered = (table: string) => `(SELECT covered FROM product p WHERE p.product_id = ${table}.product_id)`;
   db.prepare(
     `UPDATE checkout_information_read SET stale_at = checked_at + CASE WHEN has_dynamic_pricing = 1 THEN @dynamic
-       WHEN ${isCovered('checkout_information_read')} THEN @covered ELSE @own END WHERE @product_id IS NULL OR product_id = @product_id`,
+       WHEN ${isCovered('checkout_information_read')} THEN @covered ELSE @own END ${which}`,
   ).run({
     dynamic: dynamic_pricing.checkout_information,
     covered: covered.checkout_information,
@@ -63,8 +64,7 @@ export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: numbe
     product_id,
   });
   db.prepare(
-    `UPDATE variant SET stale_at = checked_at + CASE WHEN ${isCovered('variant')} THEN @covered ELSE @own END
-     WHERE @product_id IS NULL OR product_id = @product_id`,
+    `UPDATE variant SET stale_at = checked_at + CASE WHEN ${isCovered('variant')} THEN @covered ELSE @own END ${which}`,
   ).run({ covered: covered.variants, own: variants, product_id });
 }
 

@@ -1,6 +1,13 @@
 import { quarantineAfter } from '../domain/backoff.ts';
 import { type Lane, laneIndex, laneOf, lanes, type Queue } from '../domain/lanes.ts';
-import type { Due, DueReason, RecordFacts, RecordKey, Resource } from '../domain/record.ts';
+import {
+  type Due,
+  type DueReason,
+  futureToleranceMs,
+  type RecordFacts,
+  type RecordKey,
+  type Resource,
+} from '../domain/record.ts';
 import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { param, prepare, query, raw } from './sql.ts';
@@ -219,17 +226,21 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   // Again a minute after the last read that a notification asked for, else at once; what is due anyway and as urgent stays.
-  const dueNotified = `CASE WHEN fetched_reason = 'notified' AND fetched_at BETWEEN @now - ${triggeredApartMs} AND @now
-    THEN fetched_at + ${triggeredApartMs} ELSE @now END`;
+  const afterTriggered = (now: string, reasons: string) => `CASE
+    WHEN fetched_reason IN ${reasons} AND fetched_at BETWEEN ${now} - ${triggeredApartMs} AND ${now} THEN fetched_at + ${triggeredApartMs}
+    WHEN failed_at BETWEEN ${now} - ${triggeredApartMs} AND ${now} THEN failed_at + ${triggeredApartMs} ELSE ${now} END`;
+  const dueNotified = afterTriggered('@now', triggered);
   const stays = `(fetched_at IS NULL OR lane <= @lane AND due_at <= ${dueNotified})`;
   const notify = db.prepare<{ ids: string; at: number; now: number; lane: number }>(
-    `UPDATE record SET notified_at = max(COALESCE(notified_at, 0), @at), due_at = CASE WHEN ${stays} THEN due_at ELSE ${dueNotified} END,
+    `UPDATE record SET notified_at = CASE WHEN notified_at BETWEEN @at AND @at + ${futureToleranceMs} THEN notified_at ELSE @at END, due_at = CASE WHEN ${stays} THEN due_at ELSE ${dueNotified} END,
        due_reason = CASE WHEN ${stays} THEN due_reason ELSE 'notified' END, lane = CASE WHEN ${stays} THEN lane ELSE @lane END
      WHERE product_id IN (SELECT value FROM json_each(@ids))`,
   );
+  // The first read that decides about a closure waits for nothing, the next ones for their minute.
+  const dueBrought = `CASE @reason WHEN 'closure-unconfirmed' THEN ${afterTriggered('@at', "('closure-unconfirmed')")} ELSE @at END`;
   const bring = (products: string) =>
     db.prepare<{ kind: string; ids?: string; at: number; reason: DueReason; lane: number }>(
-      `UPDATE record SET due_at = min(due_at, @at), due_reason = @reason, lane = @lane
+      `UPDATE record SET due_at = min(due_at, ${dueBrought}), due_reason = @reason, lane = @lane
        -- What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
        WHERE (failures = 0 OR @reason <> 'image-limit') AND (due_at > @at OR @reason = 'closure-unconfirmed' OR lane > @lane AND (fetched_at IS NOT NULL OR @lane <= ${laneIndex('reopening')})) AND product_id ${products} AND (resource, edition, part) =
          (json_extract(@kind, '$.resource'), json_extract(@kind, '$.edition'), json_extract(@kind, '$.part'))`,

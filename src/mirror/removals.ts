@@ -97,6 +97,10 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
   const withdraw = db.prepare<[number, string, number]>(
     'UPDATE product SET withdrawn_at = ?, withdrawn_reason = ? WHERE product_id = ? AND withdrawn_at IS NULL',
   );
+  // No read will decide about it any more; that it is gone bears out that it was closed.
+  const endClosure = db.prepare<{ product_id: number; now: number }>(
+    'UPDATE closure SET confirmed_at = COALESCE(confirmed_at, @now), ended_at = @now WHERE product_id = @product_id AND ended_at IS NULL',
+  );
   const dropRecords = db.prepare<[number]>('DELETE FROM record WHERE product_id = ?');
   const drop = db.prepare<[number]>('DELETE FROM absence WHERE product_id = ?');
   const alarm = db.prepare<[string], Tables['alarm']>('SELECT * FROM alarm WHERE kind = ?');
@@ -142,6 +146,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
       if (withdraw.run(now, reason, product_id).changes === 0) return;
       drop.run(product_id);
       dropRecords.run(product_id);
+      endClosure.run({ product_id, now });
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     },
     raise: (met) => {

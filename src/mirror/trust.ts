@@ -1,3 +1,4 @@
+import { futureToleranceMs } from '../domain/record.ts';
 import type { ChangeType } from '../domain/subscription.ts';
 import type { Expectation, Trust } from '../domain/trust.ts';
 import type { Database } from '../sqlite/database-file.ts';
@@ -27,6 +28,8 @@ export interface TrustTable {
   noticed(notice: Tables['notice']): void;
   /** The newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['notice'][];
+  /** Whether anything was announced from then to now. */
+  noticedSince(from: number, now: number): boolean;
   /** One that is expected already stays as it is. */
   expect(expected: ExpectedNotice): void;
   /** Those whose notifications have had their time. */
@@ -37,14 +40,14 @@ export interface TrustTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
   /** Subscriptions that are not trusted, and how many products they cover. */
   distrusted(): { readonly subscription_id: string; readonly products: number }[];
-  /** Finds which products a working, trusted subscription covers; returns those of which that has changed. */
-  cover(now: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
+  /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
+  cover(now: number, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
   covered(): number;
   /** Notes since when notifications cannot come from a subscription (null: from any), and that they can again. */
   openGap(subscription_id: string | null, from_at: number): void;
   endGap(subscription_id: string | null, to_at: number): void;
-  /** Whether any gap touches this time. */
-  wasGap(from: number, to: number): boolean;
+  /** Whether a gap of this subscription, or of all, touches this time. */
+  wasGap(subscription_id: string, span: { readonly from: number; readonly to: number; readonly now: number }): boolean;
   /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: number }[];
   mended(): string[];
@@ -67,8 +70,12 @@ export function trustTable(db: Database): TrustTable {
   const noticesOf = db.prepare<[number], Tables['notice']>(
     'SELECT * FROM notice WHERE product_id = ? ORDER BY received_at DESC',
   );
+  const noticedSince = db
+    .prepare<[number, number], number>('SELECT EXISTS (SELECT 1 FROM notice WHERE received_at BETWEEN ? AND ?)')
+    .pluck();
   const expect = db.prepare(
-    `INSERT OR IGNORE INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)`,
+    `INSERT INTO expected_notice (product_id, change_type, since_at, found_at) VALUES (@product_id, @change_type, @since_at, @found_at)
+     ON CONFLICT DO UPDATE SET since_at = @since_at, found_at = @found_at WHERE found_at > @found_at + ${futureToleranceMs}`,
   );
   const ripe = db.prepare<[number], ExpectedNotice>('SELECT * FROM expected_notice WHERE found_at <= ? LIMIT 1000');
   const forget = db.prepare<[number, string]>('DELETE FROM expected_notice WHERE product_id = ? AND change_type = ?');
@@ -89,10 +96,13 @@ export function trustTable(db: Database): TrustTable {
   const isCovered = `EXISTS (SELECT 1 FROM subscription_product c JOIN subscription s USING (subscription_id)
     WHERE c.product_id = product.product_id AND ${workingSql} AND s.trusted = 1
       AND EXISTS (SELECT 1 FROM json_each(s.change_types) t WHERE t.value = 'product_details_update'))`;
-  const cover = db.prepare<[], { product_id: number; covered: 0 | 1 }>(
-    `UPDATE product SET covered = NOT covered WHERE withdrawn_at IS NULL AND covered <> ${isCovered} RETURNING product_id, covered`,
+  const cover = db.prepare<[number], { product_id: number; covered: 0 | 1 }>(
+    `UPDATE product SET covered = NOT covered WHERE product_id IN
+       (SELECT product_id FROM product WHERE withdrawn_at IS NULL AND covered <> ${isCovered} LIMIT ?) RETURNING product_id, covered`,
   );
-  const noteSince = db.prepare<[number]>('UPDATE subscription_product SET since_at = ? WHERE since_at IS NULL');
+  const noteSince = db.prepare<{ now: number }>(
+    `UPDATE subscription_product SET since_at = @now WHERE since_at IS NULL OR since_at > @now + ${futureToleranceMs}`,
+  );
   const covered = db
     .prepare<[], number>('SELECT count(*) FROM product WHERE covered = 1 AND withdrawn_at IS NULL')
     .pluck();
@@ -103,9 +113,11 @@ export function trustTable(db: Database): TrustTable {
   const endGap = db.prepare<{ subscription_id: string | null; to_at: number }>(
     'UPDATE gap SET to_at = max(@to_at, from_at) WHERE subscription_id IS @subscription_id AND to_at IS NULL',
   );
+  // An end that has not come yet was noted by a clock that was wrong: how long it lasted, nobody knows.
   const wasGap = db
-    .prepare<{ from: number; to: number }, number>(
-      'SELECT EXISTS (SELECT 1 FROM gap WHERE from_at <= @to AND COALESCE(to_at, @to) >= @from)',
+    .prepare<{ subscription_id: string; from: number; to: number; latest: number }, number>(
+      `SELECT EXISTS (SELECT 1 FROM gap WHERE (subscription_id IS NULL OR subscription_id = @subscription_id)
+         AND from_at <= @to AND CASE WHEN to_at > @latest THEN from_at ELSE COALESCE(to_at, @to) END >= @from)`,
     )
     .pluck();
   const broken = db.prepare<[], { subscription_id: string; since: number }>(
@@ -138,6 +150,7 @@ export function trustTable(db: Database): TrustTable {
     noticed: (notice) => {
       noticed.run(notice);
     },
+    noticedSince: (from, now) => noticedSince.get(from, now) === 1,
     expect: (expected) => {
       expect.run(expected);
     },
@@ -150,9 +163,9 @@ export function trustTable(db: Database): TrustTable {
       trust.run(announced, announceable, trusted, subscription_id);
     },
     distrusted: () => distrusted.all(),
-    cover: (now) => {
-      noteSince.run(now);
-      return cover.all();
+    cover: (now, limit) => {
+      noteSince.run({ now });
+      return cover.all(limit);
     },
     covered: () => covered.get() ?? 0,
     openGap: (subscription_id, from_at) => {
@@ -161,7 +174,8 @@ export function trustTable(db: Database): TrustTable {
     endGap: (subscription_id, to_at) => {
       endGap.run({ subscription_id, to_at });
     },
-    wasGap: (from, to) => wasGap.get({ from, to }) === 1,
+    wasGap: (subscription_id, { from, to, now }) =>
+      wasGap.get({ subscription_id, from, to, latest: now + futureToleranceMs }) === 1,
     broken: () => broken.all(),
     mended: () => mended.all(),
     toHeal: () => toHeal.get() ?? null,

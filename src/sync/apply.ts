@@ -34,6 +34,7 @@ type ApplyPorts = Omit<Ports, 'upstream'>;
 /** So many deliveries are looked at together, and so many products of one are stored in one transaction. */
 const batch = 20;
 const slice = 200;
+const largeBytes = 64 * 1024;
 /** What nobody can make sense of brings the list forward, but not again within this. */
 const lookEveryMs = 3_600_000;
 /** An old address that nobody has called for so long is no longer told of. */
@@ -54,16 +55,17 @@ export async function applyDeliveries(
     const found = deliveries.after(0, batch);
     if (found.length === 0) break;
     const applied = mirror.lastDelivery();
-    const notifications = found.map((delivery) => decodeNotification(delivery.body, delivery));
+    const notifications: Notification[] = [];
+    for (const delivery of found) {
+      notifications.push(decodeNotification(delivery.body, delivery));
+      // A large one takes ten milliseconds: the loop turns before the next.
+      if (delivery.body.length > largeBytes) await setImmediate();
+    }
     const superseded = supersededAmong(notifications);
     const decoded = found.map((delivery, index): Decoded => {
       const notification = notifications[index] ?? nothing;
       const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
-      return {
-        delivery,
-        state,
-        notification: state === 'superseded' ? { ...notification, notices: [] } : notification,
-      };
+      return { delivery, state, notification };
     });
     // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
     await applyTogether(
@@ -95,41 +97,51 @@ async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Pr
   if (last === undefined) return;
   if (decoded.every(({ notification }) => notification.notices.length <= slice / batch)) {
     mirror.transaction(() => {
-      for (const { delivery, notification } of decoded) applySmall(ports, delivery, notification);
+      for (const each of decoded) applySmall(ports, each);
       mirror.noteDelivery(last.delivery.delivery_id);
     });
     await setImmediate();
     return;
   }
-  for (const { delivery, notification } of decoded) {
+  for (const each of decoded) {
+    const { delivery, notification, state } = each;
     const { notices } = notification;
     let unknown = 0;
     let from = 0;
     for (; notices.length - from > slice; from += slice) {
-      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice)));
+      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice), state));
       await setImmediate();
     }
     mirror.transaction(() => {
       if (unknown > 0) lookAround(ports);
-      applySmall(ports, delivery, { ...notification, notices: notices.slice(from) });
+      applySmall(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
       mirror.noteDelivery(delivery.delivery_id);
     });
   }
 }
 
-function applySmall(ports: ApplyPorts, delivery: StoredDelivery, { notices, quarantine }: Notification): void {
-  const unknown = applyNotices(ports, delivery, notices);
+function applySmall(ports: ApplyPorts, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+  const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) lookAround(ports);
 }
 
 /** Returns how many of the products are not in the mirror. */
-function applyNotices(ports: ApplyPorts, delivery: StoredDelivery, notices: readonly ProductNotice[]): number {
+function applyNotices(
+  ports: ApplyPorts,
+  delivery: StoredDelivery,
+  notices: readonly ProductNotice[],
+  state: Outcome,
+): number {
   const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
-  for (const notice of known) if (notice.closure !== null) close(ports, delivery, notice);
   for (const notice of known) noteNotice(ports, delivery, notice);
+  // The later one has every other effect of it; that this subscription said this kind of thing, only this one tells.
+  if (state === 'superseded') return 0;
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
-  const closed = idsOf(known.filter(({ closure }) => closure !== null));
+  const closing = known.filter(({ closure }) => closure !== null);
+  const visible = closing.length > 0 ? mirror.products.count() : 0;
+  for (const notice of closing) close(ports, delivery, notice, visible);
+  const closed = idsOf(closing);
   if (closed.length > 0) confirm(ports, closed);
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
   if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
@@ -155,12 +167,13 @@ function close(
   { mirror, clock, policy, log }: ApplyPorts,
   { delivery_id, received_at }: StoredDelivery,
   { product_id, closure, enabled }: ProductNotice,
+  visible: number,
 ): void {
   if (closure === null) return;
   const now = clock.now();
   const inForce = mirror.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.unconfirmed(now), mirror.products.count(), policy.removals);
+  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible, policy.removals);
   mirror.closures.put({
     product_id,
     delivery_id,
@@ -174,10 +187,12 @@ function close(
     mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
     return;
   }
-  const { held } = mirror.closures.counts();
   const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
   if (mirror.removals.raise(alarm) === 'new')
-    log.error({ held }, 'too many products are said to be closed: the rest waits for its reads');
+    log.error(
+      { held: mirror.closures.counts().held },
+      'too many products are said to be closed: the rest waits for its reads',
+    );
 }
 
 /** The read that decides about a closure goes first; where the profile has no single-product read, it is the list. */
@@ -194,6 +209,17 @@ function confirm(ports: ApplyPorts, product_ids: number[]): void {
 /** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
 function lookAround(ports: ApplyPorts): void {
   walkWithin(ports, lookEveryMs, 'suspicion');
+}
+
+/**
+ * The list was walked to its end. Where it is all there is to decide by, what was announced during the walk, and what
+ * said available for the first time, need another one.
+ */
+export function walkForNotices(ports: ApplyPorts, started_at: number): void {
+  const { mirror, clock, policy } = ports;
+  if (policy.extent.resources.has('product_detail')) return;
+  if (mirror.closures.askAgain(started_at, clock.now())) walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+  else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
 }
 
 function walkWithin({ mirror, policy, clock }: ApplyPorts, apart: number, reason: DueReason): void {

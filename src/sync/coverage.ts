@@ -16,18 +16,25 @@ const healingShare = 0.3;
  */
 export async function mindCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
-  const moved = mirror.transaction(() => mirror.trust.cover(clock.now()));
-  const lost = moved.filter(({ covered }) => covered === 0);
-  if (moved.length > 0) log.info({ covered: moved.length - lost.length, lost: lost.length }, 'coverage changed');
-  for (let from = 0; from < lost.length && !signal.aborted; from += slice) {
-    mirror.transaction(() => {
-      for (const { product_id } of lost.slice(from, from + slice)) {
+  const counts = { moved: 0, lost: 0 };
+  while (!signal.aborted) {
+    // With what follows from it in one transaction: after a kill nobody would know that it has moved.
+    const moved = mirror.transaction(() => {
+      const found = mirror.trust.cover(clock.now(), slice);
+      const lost = found.filter(({ covered }) => covered === 0);
+      for (const { product_id } of lost) {
         reschedule(ports, product_id);
         mirror.moveStaleAt(ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence, product_id);
       }
+      counts.lost += lost.length;
+      return found.length;
     });
+    counts.moved += moved;
+    if (moved < slice) break;
     await setImmediate();
   }
+  const { moved, lost } = counts;
+  if (moved > 0) log.info({ covered: moved - lost, lost }, 'coverage changed');
 }
 
 /** The receiver was away from `last` until now: longer than the service repeats itself is a gap. `last` null: it never was there. */

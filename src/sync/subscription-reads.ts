@@ -22,8 +22,11 @@ export async function readSubscription(
   mirror.transaction(() => {
     const at = clock.now();
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
-    else
+    else {
       mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
+      // Its gap ends with this: by then it is known whom that concerns.
+      mirror.subscriptions.cover();
+    }
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });

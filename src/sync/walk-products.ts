@@ -3,6 +3,7 @@ import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition, walkKinds } from '../domain/record-kinds.ts';
 import type { ProductRead } from '../mirror/products.ts';
 import { judgeAbsence } from './absence.ts';
+import { walkForNotices } from './apply.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
 import type { Refreshed } from './settle.ts';
@@ -31,6 +32,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
+      walkForNotices(ports, started_at);
       mirror.removals.calmImages(started_at, clock.now());
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))

@@ -138,6 +138,76 @@ describe('a notification that a product is closed', () => {
   });
 });
 
+describe('closures of one product', () => {
+  it('come a hundred times in five minutes, and the product is read once a minute', async () => {
+    const asked: string[] = [];
+    await using test = await filled({ served: ({ path }) => asked.push(path) });
+    const [id = 0] = test.ids;
+    asked.length = 0;
+    for (let second = 0; second < 300; second += 3) await test.post(notificationOf(id, disabled(words)), 3000);
+    await test.live(2 * minute);
+    expect(asked.filter((path) => path === `/v2/products/${id}`).length).toBeLessThanOrEqual(8);
+  });
+
+  it('come while its reads fail, and they are tried again once a minute', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    const fault = { kind: 'status', status: 400, body: '{"success":false}', path: `/products/${id}\\?` } as const;
+    test.house.sandbox.faults.add(fault);
+    for (let second = 0; second < 240; second += 3)
+      await test.post(notificationOf(id, updated(), disabled(words)), 3000);
+    const detail = test.house.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    expect(detail?.failures).toBe(5);
+  });
+
+  it('end when it is withdrawn: they count no more among those that wait', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    await test.post(notificationOf(id, disabled(words)));
+    const { mirror, clock } = test.house.wiring.ports;
+    const now = clock.now();
+    mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
+    expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
+    expect(mirror.closures.unconfirmed(now + hour)).toBe(0);
+  });
+});
+
+describe('a closure where the profile has no single-product read', () => {
+  const listOnly = { service: { profile: { authorization: { header: null }, paths: { product: null } } } };
+
+  it('that is not true is undone by two walks over the list', async () => {
+    await using test = await filled({}, listOnly);
+    const [id = 0] = test.ids;
+    await test.live(hour);
+    await test.post(notificationOf(id, disabled(words)), 30_000);
+    expect(test.product(id)).toMatchObject({ sellable: 0 });
+    await test.live(30 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+  });
+
+  it('that comes while the list is walked has it walked again', async () => {
+    let during: (() => void) | null = null;
+    const served = ({ path }: { path: string }) => {
+      if (path === '/v2/products') during?.();
+    };
+    await using test = await filled({ served }, listOnly);
+    const [id = 0] = test.ids;
+    await test.live(hour);
+    let applied: Promise<unknown> = Promise.resolve();
+    during = () => {
+      during = null;
+      test.inbox.post(notificationOf(id, disabled(words)));
+      applied = test.apply();
+    };
+    await test.post('{', 2 * minute);
+    await applied;
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'enabled' });
+    test.sandboxed(id).status = 'unavailable';
+    await test.live(30 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });
+  });
+});
+
 describe('the alternative of a closed product', () => {
   it('is the one recommended in its place where it is itself closed, and never the product itself', async () => {
     await using test = await filled();
@@ -218,6 +288,28 @@ describe('a notification of changed details', () => {
     );
   });
 
+  it('that came while the clock was wrong does not hide one that comes during the next fetch', async () => {
+    let reads = 0;
+    let during: (() => void) | null = null;
+    const served = ({ path }: { path: string }) => {
+      if (!/\/products\/\d+$/.test(path)) return;
+      reads += 1;
+      during?.();
+    };
+    await using test = await filled({ served });
+    const [id = 0] = test.ids;
+    const { mirror, clock } = test.house.wiring.ports;
+    mirror.transaction(() => mirror.records.notify([id], Date.parse('2038-01-19T03:14:07Z'), clock.now()));
+    reads = 0;
+    during = () => {
+      during = null;
+      test.inbox.post(notificationOf(id, updated()));
+      void test.apply();
+    };
+    await test.live(3 * minute);
+    expect(reads).toBe(2);
+  });
+
   it('comes a hundred times a minute, and the product is read once a minute', async () => {
     const asked: string[] = [];
     await using test = await filled({ served: ({ path }) => asked.push(path) });
@@ -238,6 +330,18 @@ describe('a notification of changed details', () => {
     expect(await test.apply()).toEqual({ applied: 3, superseded: 1, quarantined: 0 });
     expect(test.inbox.states()).toEqual(['applied', 'superseded', 'applied', 'applied']);
     expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
+  });
+
+  it('is remembered as said where a later one supersedes it, each kind of change of its own', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    test.inbox.post(notificationOf(id, enabled));
+    test.inbox.post(notificationOf(id, disabled(words)));
+    test.inbox.post(notificationOf(id, disabled(words), updated()));
+    expect(await test.apply()).toEqual({ applied: 1, superseded: 2, quarantined: 0 });
+    expect(test.query('SELECT change_type FROM notice ORDER BY change_type')).toEqual(
+      ['checkout_disabled', 'checkout_enabled', 'product_details_update'].map((change_type) => ({ change_type })),
+    );
   });
 });
 

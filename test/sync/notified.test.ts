@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { runChores } from '../../src/sync/chores.ts';
+import { mindCoverage } from '../../src/sync/coverage.ts';
 import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
 
+const never = new AbortController().signal;
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -162,6 +166,102 @@ describe('a flood with the right secret', () => {
   });
 });
 
+it('a call at an address whose grace is over does not end the daemon while the disk is full', async () => {
+  await using test = await notifiedHouse();
+  const { inbox, mirror } = test.house.wiring;
+  const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.house.clock.now()))}`;
+  await test.house.drive(test.work.rotate(null, never));
+  await test.live(8 * day, hour);
+  const full = vi.spyOn(mirror, 'transaction').mockImplementation(() => {
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  });
+  const thrown: unknown[] = [];
+  const listeners = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => thrown.push(error));
+  expect((await fetch(old, { method: 'POST', body: '{}' })).status).toBe(404);
+  await setImmediate();
+  await setImmediate();
+  process.removeAllListeners('uncaughtException');
+  for (const each of listeners) process.on('uncaughtException', each);
+  full.mockRestore();
+  expect(thrown).toEqual([]);
+});
+
+it.each([
+  ['ten minutes: the service tries again', 10, 0],
+  ['two hours: that is a gap, and it is healed', 120, 1],
+])('the inbox cannot be written for %s', async (_, minutes, expected) => {
+  await using test = await notifiedHouse();
+  const { deliveries } = test.house.wiring.inbox;
+  const full = () => {
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  };
+  const spies = (['store', 'heartbeat'] as const).map((name) => vi.spyOn(deliveries, name).mockImplementation(full));
+  await test.live(minutes * minute);
+  for (const spy of spies) spy.mockRestore();
+  await test.live(hour);
+  expect(gaps(test).map(({ closed_at }) => closed_at !== null)).toEqual(Array(expected).fill(true));
+});
+
+it('a mirror that is older than its inbox applies again what the inbox still holds', async () => {
+  await using test = await notifiedHouse();
+  const [id = 0] = test.ids();
+  const { world } = test.house.sandbox;
+  world.edit(id, { field: 'whats_included', value: '* Everything' });
+  await test.live(10 * minute);
+  const { mirror, inbox } = test.house.wiring;
+  const { received } = inbox.deliveries.counts();
+  const last = mirror.lastDelivery();
+  mirror.transaction(() => mirror.noteDelivery(0));
+  expect(last).toBeGreaterThan(0);
+  await test.away(minute);
+  expect(test.house.wiring.mirror.lastDelivery()).toBe(last);
+  expect(test.house.wiring.inbox.deliveries.counts()).toEqual({
+    received,
+    waiting: 0,
+    applied: received,
+    superseded: 0,
+    quarantined: 0,
+  });
+  const marked = test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
+  expect(marked.length).toBeGreaterThan(0);
+});
+
+it('a subscription that the service lost and found again has what it covers read again', async () => {
+  await using test = await notifiedHouse();
+  const { mirror, clock } = test.house.wiring.ports;
+  mirror.transaction(() => {
+    mirror.subscriptions.missing('all', clock.now());
+    mirror.subscriptions.cover();
+  });
+  const chores = () => test.house.drive(runChores(test.house.wiring.ports, never));
+  await chores();
+  await test.house.drive(test.work.compare(null, never));
+  await chores();
+  await test.live(hour);
+  expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
+  expect(gaps(test)[0]?.closed_at).not.toBeNull();
+});
+
+describe('coverage that is lost', () => {
+  it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
+    await using test = await notifiedHouse();
+    await test.live(8 * day, hour);
+    const late = () =>
+      test.query<{ late: number }>(`SELECT count(*) AS late FROM record JOIN product USING (product_id)
+        WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
+    expect(late()).toBe(30);
+    const { mirror } = test.house.wiring.ports;
+    mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
+    await mindCoverage(test.house.wiring.ports, AbortSignal.abort());
+    await test.away(minute);
+    await test.live(2 * minute);
+    expect(covered(test)).toBe(0);
+    expect(late()).toBe(0);
+  });
+});
+
 describe('a subscription that silently stops', () => {
   it('is named before twenty changes were missed, and what it covers is read as if it were not there', async () => {
     await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
@@ -184,5 +284,23 @@ describe('a subscription that silently stops', () => {
     ]);
     await test.live(5 * minute);
     expect(covered(test)).toBe(0);
+  });
+
+  it.each([
+    { gap: 'of another subscription lasts', subscription_id: 'other', to: null },
+    { gap: 'ended while the clock stood in 2038', subscription_id: null, to: Date.parse('2038-01-19T03:14:07Z') },
+  ])('is named although a gap $gap', async ({ subscription_id, to }) => {
+    await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
+    await test.live(day + hour, hour);
+    const { mirror, clock } = test.house.wiring.ports;
+    mirror.transaction(() => {
+      mirror.trust.openGap(subscription_id, clock.now() - day);
+      if (to !== null) mirror.trust.endGap(subscription_id, to);
+    });
+    test.house.sandbox.setSending('all', 'none');
+    const ids = test.ids().slice(0, 15);
+    for (const id of ids) test.house.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+    await test.live(2 * day, hour);
+    expect(test.alarms()).toContain('subscription-silent');
   });
 });

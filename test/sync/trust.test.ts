@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import type { WantedSubscription } from '../../src/domain/subscription.ts';
+import { expectNotices } from '../../src/sync/trust.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+const now = Date.parse('2026-11-21T12:30:00Z');
+const wrong = Date.parse('2038-01-19T03:14:07Z');
+const closed = { outcome: 'changed', was: 'enabled', is: 'disabled', detail_doubted: false, fields: [] } as const;
+
+it('a change since a read that a wrong clock dated counts against nobody', () => {
+  using test = testMirror();
+  const { mirror } = test;
+  mirror.transaction(() => expectNotices({ mirror }, { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }));
+  expect(mirror.trust.ripe(now)).toEqual([]);
+});
+
+it('a change that was found while the clock was wrong does not stand in the way of those found since', () => {
+  using test = testMirror();
+  const { mirror } = test;
+  for (const sent_at of [wrong, now])
+    mirror.transaction(() =>
+      expectNotices({ mirror }, { product_id: 1, sent_at }, { ...closed, before_at: now - 1000 }),
+    );
+  expect(mirror.trust.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
+});
+
+it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
+  await using house = await virtualHouse({ lean: true, products: 5 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const { mirror } = house.wiring;
+  const [product_id = 0, ...others] = mirror.products.ids();
+  const entity_ids = [product_id, ...others];
+  const wanted = { subscription_id: 'all', declared_id: 'all', type: 'product_ids' } as WantedSubscription;
+  const held = { type: 'product_ids', change_types: ['checkout_disabled'], address: 'ours', epoch: 1 } as const;
+  mirror.transaction(() => {
+    mirror.subscriptions.declare([wanted]);
+    mirror.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
+    mirror.subscriptions.cover();
+    for (const at of [wrong, now]) mirror.trust.cover(at, 10);
+  });
+  const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
+  expect(mirror.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
+});
