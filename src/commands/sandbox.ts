@@ -52,7 +52,7 @@ export function sandboxCommand(io: Io): Command {
     )
     .option('--products <count>', 'how many products', whole, 7500)
     .option('--seed <number>', 'another seed, another catalogue', whole, 7)
-    .option('--port <port>', 'where to listen', whole, 9000)
+    .option('--port <port>', 'where to listen', port, 9000)
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--key <key>', 'the key that callers must send (default: any, or none)')
     .option(
@@ -68,7 +68,7 @@ export function sandboxCommand(io: Io): Command {
       '--signing-key <file>',
       'the public key that subscriptions are signed with: PEM, or the ssh-rsa line (default: plain JSON is taken)',
     )
-    .option('--legacy <url>', 'where notifications of the older system go to (default: nowhere)')
+    .option('--legacy <url>', 'where notifications of the older system go to (default: nowhere)', address)
     .addHelpText('after', notes)
     .action(async (given: Options) => {
       const { catalogue, throttle, faults, key, live, hold, signingKey, legacy, ...options } = given;
@@ -101,6 +101,18 @@ export function sandboxCommand(io: Io): Command {
 function whole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('expected a whole number.');
   return Number(text);
+}
+
+function port(text: string): number {
+  const value = whole(text);
+  if (value > 65_535) throw new InvalidArgumentError('expected a port from 0 to 65535.');
+  return value;
+}
+
+function address(text: string): string {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new InvalidArgumentError('expected an address like http://127.0.0.1:8480/hooks.');
+  return text;
 }
 
 function held(text: string): number {

@@ -16,6 +16,8 @@ import { duration, number } from './progress.ts';
 import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
 
+/** Every declaration waits for the first walk over the lists. */
+const nothingRead = 'Nothing to do: what is mirrored has not been read yet.\n';
 /** Asking the service for each of many subscriptions takes its time. */
 const patienceMs = 10 * 60_000;
 
@@ -49,7 +51,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       const compared = await ask(io, load(io, own), overrides, 'compare', body, (work) =>
         work.compare(id ?? null, io.signal),
       );
-      print(io, options, compared, () => compared.map(renderComparison).join('\n'));
+      print(io, options, compared, () =>
+        compared.length === 0 ? nothingRead : compared.map(renderComparison).join('\n'),
+      );
       requireAnswers(
         compared.map(({ subscription_id, failure }) => ({ subscription_id, done: failure === null, message: failure })),
       );
@@ -98,7 +102,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       const attempts = await ask(io, load(io, own), overrides, 'rotate', body, (work) =>
         work.rotate(id ?? null, io.signal),
       );
-      io.stdout.write(renderAttempts(attempts, 'has a new callback address'));
+      io.stdout.write(attempts.length === 0 ? nothingRead : renderAttempts(attempts, 'has a new callback address'));
       requireAnswers(attempts);
     });
   return command;
@@ -224,7 +228,7 @@ function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): str
     return [subscription_id, outcome, ids === undefined ? '-' : number(ids.length), differences.join('; ') || '-'];
   });
   return rows.length === 0
-    ? 'Nothing to apply: what is mirrored has not been read yet.\n'
+    ? nothingRead
     : `${table(['subscription', run === 'dry' ? 'dry run' : 'done', 'entities', 'differs'], rows)}\n`;
 }
 

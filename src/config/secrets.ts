@@ -29,6 +29,8 @@ interface Source {
   readonly variable: string;
   /** A PEM has several, everything else one. */
   readonly lines: 'one' | 'several';
+  /** Characters; of one that we were given by others, as many as it has. */
+  readonly least?: number;
   file(config: Config): string | null;
 }
 
@@ -50,6 +52,8 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
     key: 'receiver.secret_file',
     variable: 'CATALOGUED_RECEIVER_SECRET',
     lines: 'one',
+    // Callback addresses are made of it and of what can be guessed.
+    least: 32,
     file: ({ receiver }) => receiver.secret_file,
   },
   admin_token: {
@@ -123,19 +127,20 @@ function requireUnlessOptional(name: SecretName, { service, admin }: Config): vo
 }
 
 function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
-  const { key, variable, lines, file } = secretSources[name];
+  const source = secretSources[name];
+  const { key, variable, file } = source;
   const path = file(config);
   const credentials = env.CREDENTIALS_DIRECTORY === undefined ? null : resolve(env.CREDENTIALS_DIRECTORY);
   if (path !== null) {
     const isCredential = credentials !== null && resolve(path).startsWith(`${credentials}${sep}`);
-    return checked(readSecretFile(path, key, isCredential ? 'systemd' : 'owner'), `${key} (${path})`, lines);
+    return checked(readSecretFile(path, key, isCredential ? 'systemd' : 'owner'), `${key} (${path})`, source);
   }
   const credential = credentials === null ? null : join(credentials, name);
   if (credential !== null && statOf(credential, `the credential ${name}`) !== null) {
-    return checked(readSecretFile(credential, `the credential ${name}`, 'systemd'), `the credential ${name}`, lines);
+    return checked(readSecretFile(credential, `the credential ${name}`, 'systemd'), `the credential ${name}`, source);
   }
   const value = env[variable];
-  return value === undefined ? null : checked(value, variable, lines);
+  return value === undefined ? null : checked(value, variable, source);
 }
 
 /** Bits of the mode that let somebody else in. systemd gives its credentials to the service by group or by ACL (0440). */
@@ -183,12 +188,17 @@ function unreadable(path: string, what: string, error: unknown): CataloguedError
   return malformed(`${what}: cannot read ${path}: ${code}`, 'name a file that holds the secret and nothing else');
 }
 
-function checked(text: string, what: string, lines: Source['lines']): Secret {
+function checked(text: string, what: string, { lines, least = 1 }: Pick<Source, 'lines' | 'least'>): Secret {
   const value = text.trim();
   const hint = 'put the secret there, and nothing else';
   if (value === '') throw malformed(`${what}: it is empty`, hint);
   if (lines === 'one' && !/^[\x21-\x7e]+$/.test(value))
     throw malformed(`${what}: it is malformed, expected one line of printable characters without spaces`, hint);
+  if (value.length < least)
+    throw malformed(
+      `${what}: it has ${value.length} characters, expected at least ${least}`,
+      'make one with openssl rand -hex 32',
+    );
   if (lines === 'several') {
     const key = readSigningKey(value);
     if ('problem' in key)

@@ -66,6 +66,10 @@ function notifications({ subscriptions, receiver, signing }: Config): string[] {
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
     ),
     ...when(
+      receiver.public_url !== null && receiver.secret_file === null,
+      'subscriptions are declared, and receiver.secret_file is not set: unless CATALOGUED_RECEIVER_SECRET or the credential receiver_secret is there, nothing is received',
+    ),
+    ...when(
       signing.key_file === null && signing.body === 'jwt',
       'subscriptions are declared, and signing.key_file is not set: unless the credential signing_key is there, they cannot be applied',
     ),

@@ -121,7 +121,8 @@ export function trustTable(db: Database): TrustTable {
     )
     .pluck();
   const broken = db.prepare<[], { subscription_id: string; since: number }>(
-    `SELECT s.subscription_id, COALESCE(s.status_at, s.checked_at, 0) AS since FROM subscription s
+    // Where it is the address that is wrong, the status has been the same all along.
+    `SELECT s.subscription_id, COALESCE(CASE WHEN s.address IS 'ours' OR s.status = 'missing' THEN s.status_at END, s.checked_at, 0) AS since FROM subscription s
      WHERE s.declared_id IS NOT NULL AND s.put_at IS NOT NULL AND s.status IS NOT NULL AND NOT ${workingSql}`,
   );
   const mended = db

@@ -21,12 +21,16 @@ export async function readSubscription(
   if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
   mirror.transaction(() => {
     const at = clock.now();
+    const before = mirror.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
     else {
       mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
       // Its gap ends with this: by then it is known whom that concerns.
       mirror.subscriptions.cover();
     }
+    // At once, since the repair may follow within the second; it worked when it was looked at before, for all we know.
+    if (mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id))
+      mirror.trust.openGap(wanted.subscription_id, Math.min(before, at));
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });

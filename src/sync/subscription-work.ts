@@ -177,7 +177,10 @@ function chosen(wanted: readonly WantedSubscription[], id: string | null): reado
   const names = wanted.map(({ subscription_id }) => subscription_id).join(', ');
   throw new CataloguedError('unknown-subscription', `no subscription ${id} is declared`, {
     exitCode: exitCodes.usage,
-    hint: names === '' ? 'declare it under subscriptions in the configuration' : `those that are: ${names}`,
+    hint:
+      names === ''
+        ? 'declare it under subscriptions; one of mirrored entities has to wait until the lists were read once'
+        : `those that are: ${names}`,
   });
 }
 

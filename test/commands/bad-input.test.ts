@@ -214,3 +214,13 @@ function database(path: string, sql: string): void {
   db.exec(sql);
   db.close();
 }
+
+describe('an option of the sandbox that is wrong', () => {
+  it.each([
+    ['--port', '65536', /expected a port from 0 to 65535/],
+    ['--legacy', 'nowhere', /expected an address like http/],
+  ])('is named: %s %s', async (option, value, says) => {
+    using directory = temporaryDirectory();
+    await refuses(['sandbox', '--products', '5', option, value], 64, says, { cwd: directory.path });
+  });
+});

@@ -96,6 +96,15 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     return at;
   };
 
+  it('says that what is mirrored has to be read first', async () => {
+    await using at = await begin({ subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] });
+    for (const args of [['show'], ['apply'], ['rotate']])
+      expect(await at.run(...args)).toMatchObject({ code: 0, out: expect.stringContaining('has not been read yet') });
+    const refused = await at.run('reactivate', 'all');
+    expect(refused).toMatchObject({ code: 64 });
+    expect(refused.error?.hint).toContain('has to wait until the lists were read once');
+  });
+
   it('says what it would apply, applies it, and then nothing differs', async () => {
     await using at = await begin();
     const dry = await at.run('apply', '--dry-run');

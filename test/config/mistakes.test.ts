@@ -418,6 +418,13 @@ describe('what is allowed and unusual is a warning', () => {
       configText('subscriptions: [{ id: a, type: products_i_sell }]\nsigning: { body: json }'),
       'subscriptions are declared, and receiver.public_url is not set: nothing can be delivered',
     ],
+    [
+      'subscriptions without a secret to make their addresses of',
+      configText(
+        'subscriptions: [{ id: a, type: products_i_sell }]\nsigning: { body: json }\nreceiver: { public_url: "https://hooks.example.com" }',
+      ),
+      'subscriptions are declared, and receiver.secret_file is not set: unless CATALOGUED_RECEIVER_SECRET or the credential receiver_secret is there, nothing is received',
+    ],
     ['nothing unusual', configText(''), null],
   ];
   test.each(cases)('%s', (_, text, expected) => {

@@ -71,6 +71,18 @@ describe('a secret file that is wrong is refused', () => {
   });
 });
 
+test('a master secret that can be guessed is refused', () => {
+  using at = house(write(key));
+  const load = (CATALOGUED_RECEIVER_SECRET: string) => () =>
+    loadConfig({ file: at.file, env: { CATALOGUED_RECEIVER_SECRET } });
+  expect(refusalOf(load('hunter2'))).toMatchObject({
+    exitCode: 78,
+    message: 'CATALOGUED_RECEIVER_SECRET: it has 7 characters, expected at least 32',
+    hint: 'make one with openssl rand -hex 32',
+  });
+  expect(load('0123456789abcdef0123456789abcdef')().secrets.receiver_secret).not.toBeNull();
+});
+
 test('a secret file that this user cannot read is a matter of permission', () => {
   using at = house(write(key));
   const root = process.getuid?.() === 0;

@@ -115,6 +115,33 @@ it('another master secret makes every address void: new ones are put, and the ti
   expect((await test.house.compare()).first).toEqual([]);
 });
 
+it('a subscription that is found broken and mended in the same minute leaves a gap that is healed', async () => {
+  await using test = await notifiedHouse();
+  const [id = 0] = test.ids();
+  const { house } = test;
+  await test.live(30 * minute);
+  const body = {
+    subscription_type: 'product_ids',
+    entity_ids: test.ids(),
+    change_types: ['checkout_disabled', 'checkout_enabled', 'product_details_update'],
+    callback_url: 'http://127.0.0.1:9/elsewhere',
+  };
+  const url = `${house.sandbox.url}/v2/product-change-notification/all`;
+  const put = await house.drive(fetch(url, { method: 'PUT', body: JSON.stringify(body) }));
+  expect(put.status).toBe(200);
+  const broken_at = house.clock.now();
+  house.sandbox.world.disable(id, words);
+  await test.live(3 * hour);
+  expect(house.sandbox.subscriptions()[0]?.callback_url).toContain(test.public_url);
+  const [gap] = gaps(test);
+  expect(gap).toMatchObject({ subscription_id: 'all', products: 30 });
+  expect(gap?.from_at).toBeLessThanOrEqual(broken_at);
+  expect(gap?.from_at).toBeGreaterThan(broken_at - hour);
+  expect(gap?.closed_at).not.toBeNull();
+  expect(test.product(id)).toMatchObject({ sellable: 0 });
+  expect((await house.compare()).first).toEqual([]);
+});
+
 describe('a flood with the right secret', () => {
   it('of 5,000 posts changes nothing but the sale status of five products until their reads, within its share of calls', async () => {
     await using test = await notifiedHouse({ products: 40 }, { budget: { requests_per_second: 10, concurrency: 4 } });
