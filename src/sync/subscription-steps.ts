@@ -3,7 +3,7 @@ import { isWorking, type WantedSubscription } from '../domain/subscription.ts';
 import { afterSelfTest, subscriptionStep } from '../domain/subscription-step.ts';
 import { callbackUrl } from './callback.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './subscription-attempts.ts';
-import { mayPutUnread, noteDifferences } from './subscription-reads.ts';
+import { mayPutUnread, noteDifferences, readSubscription } from './subscription-reads.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './subscriptions.ts';
 
 /**
@@ -47,6 +47,7 @@ export async function stepSubscription(
       await rotateSubscription(ports, wanted, signal);
       return;
     case 'put':
+      await lookBefore(ports, wanted, signal);
       await putSubscription(ports, wanted, step.reason, signal);
       return;
     case 'repair':
@@ -69,7 +70,19 @@ export async function rotateSubscription(
     const epoch = addresses.begin(subscription_id, clock.now());
     log.info({ subscription_id, epoch }, 'callback address rotates: the new one is accepted');
   }
+  await lookBefore(ports, wanted, signal);
   return putSubscription(ports, wanted, 'rotation', signal);
+}
+
+/** Before this long after the last look, a PUT needs no other. */
+const justLookedMs = 60_000;
+
+/** Where the service has lost what we put, a PUT would hide it: the look before it opens the gap that has to be healed. */
+async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal): Promise<void> {
+  const row = ports.mirror.subscriptions.find(wanted.subscription_id);
+  const ago = ports.clock.now() - (row?.checked_at ?? 0);
+  if (row?.put_at == null || (ago >= 0 && ago < justLookedMs)) return;
+  await readSubscription(ports, wanted, signal);
 }
 
 /** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */

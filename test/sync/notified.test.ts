@@ -115,7 +115,10 @@ it('another master secret makes every address void: new ones are put, and the ti
   expect((await test.house.compare()).first).toEqual([]);
 });
 
-it('a subscription that is found broken and mended in the same minute leaves a gap that is healed', async () => {
+it.each([
+  ['found broken and mended in the same minute', 'look'],
+  ['broken, and put anew by a rotation before anybody looked', 'rotate'],
+])('a subscription that is %s leaves a gap that is healed', async (_, how) => {
   await using test = await notifiedHouse();
   const [id = 0] = test.ids();
   const { house } = test;
@@ -131,6 +134,7 @@ it('a subscription that is found broken and mended in the same minute leaves a g
   expect(put.status).toBe(200);
   const broken_at = house.clock.now();
   house.sandbox.world.disable(id, words);
+  if (how === 'rotate') await house.drive(test.work.rotate('all', new AbortController().signal));
   await test.live(3 * hour);
   expect(house.sandbox.subscriptions()[0]?.callback_url).toContain(test.public_url);
   const [gap] = gaps(test);
