@@ -3,6 +3,7 @@
 -- when its product says: product.images_verified_at. What ended stands in image_takedown with the read that ended it.
 
 ALTER TABLE image ADD COLUMN withdrawn_at INTEGER;  -- when the complete read was sent that no longer returned it; NULL: it stands
+ALTER TABLE image ADD COLUMN doubted_at INTEGER;    -- when its host said that it is gone: hidden until a read sent later returns it
 CREATE INDEX image_withdrawn ON image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
 
 CREATE TABLE image_credit (
@@ -48,5 +49,6 @@ FROM image i
 JOIN product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
+  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
   AND CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= p.images_verified_at - 86400000
   AND CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) < p.images_verified_at + 1209600000;

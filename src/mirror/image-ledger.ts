@@ -19,6 +19,8 @@ export interface ImageLedger {
   returned(image: OfImage, at: number): void;
   /** A withdrawn product is back, and with it those of its images that stand. */
   productReturned(product_id: number, at: number): void;
+  /** The image's host says that it is gone: hidden until a read sent later returns it. */
+  doubt(image: OfImage, at: number): void;
   /** Visible products with images that were last confirmed before an instant, the oldest first. */
   unconfirmed(before: number): Unconfirmed[];
   /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
@@ -60,6 +62,9 @@ export function imageLedger(db: Database): ImageLedger {
     `UPDATE image_takedown AS t SET returned_at = @at WHERE product_id = @product_id AND returned_at IS NULL AND EXISTS
        (SELECT 1 FROM image i WHERE i.product_id = t.product_id AND i.image_key = t.image_key AND i.withdrawn_at IS NULL)`,
   );
+  const doubt = db.prepare(
+    'UPDATE image SET doubted_at = @at WHERE product_id = @product_id AND image_key = @image_key',
+  );
   const unconfirmed = db.prepare<[number], Unconfirmed>(
     `SELECT p.product_id, count(*) AS images, p.images_verified_at AS verified_at
      FROM product p JOIN image i ON i.product_id = p.product_id AND i.withdrawn_at IS NULL
@@ -87,6 +92,9 @@ export function imageLedger(db: Database): ImageLedger {
     },
     productReturned: (product_id, at) => {
       productReturned.run({ product_id, at });
+    },
+    doubt: (image, at) => {
+      doubt.run({ ...image, at });
     },
     unconfirmed: (before) => unconfirmed.all(before),
     prune: (before) => {

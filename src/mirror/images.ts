@@ -6,7 +6,7 @@ import { imageLedger } from './image-ledger.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
-type Row = Tables['image'];
+type Row = Omit<Tables['image'], 'doubted_at'>;
 
 /** The images of each product: those of its newest complete read (sent at `product.images_verified_at`) stand, others are withdrawn. */
 export interface ImageTable {

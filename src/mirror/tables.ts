@@ -89,6 +89,7 @@ export interface Tables {
     document: string;
     first_seen_at: number;
     withdrawn_at: number | null;
+    doubted_at: number | null;
   };
   checkout_information_read: {
     product_id: number;

@@ -184,6 +184,9 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
   'removals list': ['hold', 'products'],
+  'images audit': [
+    'at', 'service', 'mirror', 'written_by', 'filled_at', 'rule', 'summary', 'published', 'takedowns', 'credit_changes', 'breaches',
+  ],
   'notifications list': ['counts', 'deliveries'],
   'notifications show': [
     'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',
