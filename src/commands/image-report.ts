@@ -67,7 +67,7 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
         each.image_key,
         words(each.credit),
         maybe(each.last_confirmed_at),
-        instant(each.withdrawn_at),
+        instant(each.hidden_at),
         each.cause === 'image' ? 'a read without it' : 'product withdrawn',
         each.at_most_ms === null ? '-' : duration(each.at_most_ms),
         maybe(each.returned_at),
@@ -107,7 +107,7 @@ export function reportCsv({ published, takedowns, credit_changes }: ImageAudit):
       iso(each.hidden_from), null, null, each.file, each.checksum,
     ]), // biome-ignore format: by column
     ...takedowns.map((each) => [
-      'taken down', ...of(each), null, each.credit, null, null, iso(each.last_confirmed_at), iso(each.withdrawn_at), null,
+      'taken down', ...of(each), null, each.credit, null, null, iso(each.last_confirmed_at), iso(each.hidden_at), null,
       iso(each.returned_at), null, null,
     ]), // biome-ignore format: by column
     ...credit_changes.map((each) => [

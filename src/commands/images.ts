@@ -8,6 +8,7 @@ import {
   type Breach,
   breachesOf,
   type CreditChange,
+  hiddenAt,
   type PublishedImage,
   shownAfterChange,
   type Takedown,
@@ -42,7 +43,7 @@ export interface ImageAudit {
   };
   readonly published: readonly PublishedImage[];
   /** `at_most_ms`: how long it may have been shown after the service withdrew it; the change lies between the two reads. */
-  readonly takedowns: readonly (Takedown & { readonly at_most_ms: number | null })[];
+  readonly takedowns: readonly (Takedown & { readonly hidden_at: number; readonly at_most_ms: number | null })[];
   readonly credit_changes: readonly CreditChange[];
   readonly breaches: readonly Breach[];
 }
@@ -96,7 +97,11 @@ function makeAudit(io: Io, command: Command): ImageAudit {
   const onDisk = facts.files.filter(({ file: name }) => existsSync(join(config.images.directory, name)));
   const breaches = breachesOf(facts.published, onDisk, now);
   const { published, credit_changes, hidden, written_by, filled_at } = facts;
-  const takedowns = facts.takedowns.map((takedown) => ({ ...takedown, at_most_ms: shownAfterChange(takedown) }));
+  const takedowns = facts.takedowns.map((takedown) => ({
+    ...takedown,
+    hidden_at: hiddenAt(takedown),
+    at_most_ms: shownAfterChange(takedown),
+  }));
   const longest = takedowns.flatMap(({ at_most_ms }) => at_most_ms ?? []);
   return {
     at: now,

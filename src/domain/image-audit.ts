@@ -37,7 +37,7 @@ export interface Takedown {
   readonly credit: string | null;
   /** When the last read that returned it was sent; null: not known. */
   readonly last_confirmed_at: number | null;
-  /** When the first read was sent that did not, or the product was withdrawn: hidden at once. */
+  /** When the first read was sent that did not, or the product was withdrawn. */
   readonly withdrawn_at: number;
   readonly cause: 'image' | 'product';
   /** When a later read returned it again; null: it did not. */
@@ -90,8 +90,12 @@ export function breachesOf(
   ];
 }
 
+/** Since when an image that was taken down is not shown: after fourteen days it was hidden without any read. */
+export function hiddenAt({ last_confirmed_at, withdrawn_at }: Takedown): number {
+  return Math.min(withdrawn_at, last_confirmed_at === null ? withdrawn_at : last_confirmed_at + imageLimitMs);
+}
+
 /** How long an image may have been shown after the service withdrew it: at most this, in milliseconds; null: not known. */
-export function shownAfterChange({ last_confirmed_at, withdrawn_at }: Takedown): number | null {
-  // After fourteen days it was hidden, whatever came then.
-  return last_confirmed_at === null ? null : Math.min(Math.max(0, withdrawn_at - last_confirmed_at), imageLimitMs);
+export function shownAfterChange(takedown: Takedown): number | null {
+  return takedown.last_confirmed_at === null ? null : Math.max(0, hiddenAt(takedown) - takedown.last_confirmed_at);
 }
