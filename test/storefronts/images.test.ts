@@ -36,7 +36,9 @@ describe('a page', () => {
     // Python writes an apostrophe in its own way, which is the same to a browser.
     const python = run('python3', script('images.py'), path, String(product.id));
     expect(python.replaceAll('&#x27;', '&#039;')).toBe(php);
-    const sql = readFileSync(script('images.sql'), 'utf8').replace(':product', String(product.id)).replace(/^--.*\n/, '');
+    const sql = readFileSync(script('images.sql'), 'utf8')
+      .replace(':product', String(product.id))
+      .replace(/^--.*\n/, '');
     const [first, second] = run('sqlite3', '-readonly', path, sql).split('\n');
     expect(first).toMatch(/^https:\S+\|&lt;script/);
     expect(first?.endsWith(`|${escaped}`)).toBe(true);
