@@ -132,7 +132,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const shown = db.prepare<[number], Omit<ShownProduct, 'sellable'> & { sellable: number }>(
     `SELECT (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
        sale_status, sellable, disabled_reason, expected_reopening, withdrawn_at, first_seen_at,
-       (SELECT count(*) FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL) AS images, images_verified_at
+       (SELECT count(*) FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL
+         AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)) AS images, images_verified_at
      FROM product p WHERE product_id = ?`,
   );
   const visible = db
