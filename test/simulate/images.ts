@@ -1,8 +1,9 @@
+import { walkKinds } from '../../src/domain/record-kinds.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/catalogue.ts';
 import { hex } from '../../src/sandbox/random.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 export interface ImageStoryOptions {
   readonly products: number;
@@ -98,12 +99,12 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   };
   const start = clock.now();
   const record = { compared: 0, differing: 0, behind: 0, stamp_off_ms: 0 };
-  const outages = [0.1, 0.4, 0.7].map((share) => share * options.days);
+  const away = outages(house, options.days);
   let changes = 0;
   sandbox.setFaultShare(0.2);
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
     changes += change(sandbox.products(), passed);
-    await sandbox.setReachable(outages.some((from) => from <= passed / 24 && passed / 24 < from + 2) ? 'no' : 'yes');
+    await sandbox.setReachable(away(passed) ? 'no' : 'yes');
     await house.liveUntil(start + passed * hour);
     compareWithRecord();
     if (passed % 24 === 0)
@@ -144,6 +145,20 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
       if (at !== null) record.stamp_off_ms = Math.max(record.stamp_off_ms, Math.abs(newest.at - at));
     }
   }
+}
+
+/** Three outages of two days, one in each third of the time, each from when the list is about to be walked: the worst moment. */
+function outages({ wiring, clock }: VirtualHouse, days: number): (hours: number) => boolean {
+  const { primary } = walkKinds(wiring.ports.policy.extent);
+  const begun: number[] = [];
+  return (hours) => {
+    const last = begun.at(-1) ?? Number.NEGATIVE_INFINITY;
+    if (hours < last + 48) return true;
+    const { due_at } = wiring.mirror.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
+    if (begun.length === 3 || hours < (begun.length * days * 24) / 3 || due_at > clock.now() + hour) return false;
+    begun.push(hours);
+    return true;
+  };
 }
 
 interface Row {
