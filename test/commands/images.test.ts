@@ -33,7 +33,11 @@ async function auditedHouse() {
     const code = await main(['--config', config, 'images', 'audit', ...args], io);
     return { code, out: io.out(), err: io.err() };
   };
-  return { house, served, audit, directory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
+  const status = async () => {
+    const io = capturedIo();
+    return { code: await main(['--config', config, 'status'], io), out: io.out() };
+  };
+  return { house, served, audit, status, directory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
 }
 
 async function readImages(house: VirtualHouse): Promise<void> {
@@ -186,4 +190,22 @@ describe('catalogued images audit', () => {
     expect(out).toMatch(/^Published +0 images of 0 products, 0 with a credit\nLast confirmed +none$/m);
     expect((await test.audit('--csv')).out.split('\r\n')).toHaveLength(2);
   });
+});
+
+it('status names the products whose images nobody could confirm for twelve days, and when they go', async () => {
+  await using test = await auditedHouse();
+  const [product] = withImages(test.house, 3);
+  const db = new Database(test.house.wiring.mirror.path);
+  const at = Date.now();
+  db.prepare('UPDATE product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
+  db.prepare("INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(
+    at - 3 * hour,
+    at,
+  );
+  db.close();
+  const { code, out } = await test.status();
+  expect(code).toBe(1);
+  expect(out).toContain(
+    `Images    those of 1 products were not confirmed for 12 days, noticed 3 h ago: each is hidden after 14 days\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
+  );
 });
