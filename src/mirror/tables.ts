@@ -88,6 +88,8 @@ export interface Tables {
     credit: string | null;
     document: string;
     first_seen_at: number;
+    withdrawn_at: number | null;
+    doubted_at: number | null;
   };
   checkout_information_read: {
     product_id: number;
@@ -220,6 +222,7 @@ export interface Tables {
   alarm: {
     kind:
       | 'images-vanished'
+      | 'images-unverified'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'

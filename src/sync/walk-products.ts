@@ -6,6 +6,7 @@ import { judgeAbsence } from './absence.ts';
 import { walkForNotices } from './apply.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
+import { listCadence } from './reschedule.ts';
 import type { Refreshed } from './settle.ts';
 import { holdVanishedImages } from './vanished-images.ts';
 import { walk } from './walk.ts';
@@ -20,7 +21,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
   return walk(ports, record, {
-    cadence: policy.cadence.products,
+    cadence: listCadence(policy.cadence),
     read: (page) => upstream.productPage(page, language, currency, signal),
     id: (entry: ProductEntry) => entry.product_id,
     store: (page, sent_at, started_at) => {

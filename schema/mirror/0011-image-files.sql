@@ -1,0 +1,2 @@
+CREATE TABLE image_file (product_id INTEGER NOT NULL, image_key TEXT NOT NULL, size TEXT NOT NULL, url TEXT NOT NULL, file TEXT, checksum TEXT, media_type TEXT, width INTEGER, height INTEGER, bytes INTEGER, etag TEXT, last_modified TEXT,
+  fetched_at INTEGER, checked_at INTEGER, due_at INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0, failure TEXT, PRIMARY KEY (product_id, image_key, size)) STRICT;
