@@ -7,7 +7,7 @@ export type ImageSize = 'small' | 'medium' | 'large' | 'extra_large';
 export const imageSizes: readonly ImageSize[] = ['small', 'medium', 'large', 'extra_large'];
 
 /** What a file may be, with the name it gets. SVG is none of them: it can carry scripts. */
-export const extensions = {
+const extensions = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
   'image/webp': 'webp',
@@ -60,7 +60,7 @@ export function filePath(checksum: string, type: ImageType): string {
 export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jpg|png|webp|avif|gif)$/;
 
 /** A file that is kept is asked for again after this: `If-None-Match` costs its host next to nothing. */
-export const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
+const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** When the host is asked again about a file that it has just confirmed; spread, for they were fetched together. */
