@@ -156,10 +156,11 @@ export async function startDaemon(
       guarded(async () => {
         await receiving?.mind();
         await runChores(ports, stopping.signal);
-        await images.mind(stopping.signal);
       }),
     ),
   );
+  // Apart from the chores: what must go does not wait for them.
+  stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;

@@ -11,6 +11,8 @@ export interface ImageHostOptions {
   readonly seed: number;
   readonly host?: string;
   readonly port?: number;
+  /** Files come in two parts, so many milliseconds apart; else at once. */
+  readonly halves_ms?: number;
   /** Told of every request. */
   readonly asked?: (request: { readonly key: string; readonly headers: IncomingMessage['headers'] }) => void;
 }
@@ -80,7 +82,12 @@ export async function startImageHost(options: ImageHostOptions): Promise<Sandbox
       counts.unchanged += 1;
       return send(response, 304, headers, null);
     }
-    send(response, 200, headers, body);
+    if (options.halves_ms === undefined) return send(response, 200, headers, body);
+    response.writeHead(200, { ...headers, 'content-length': String(body.length) });
+    write(response, body.subarray(0, body.length >> 1));
+    await clock.sleep(options.halves_ms);
+    write(response, body.subarray(body.length >> 1));
+    response.end();
   }
 
   async function spoilt(
