@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
-import type { ImageTrouble } from '../../src/sandbox/image-host.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type ImageTrouble, startImageHost } from '../../src/sandbox/image-host.ts';
 import { type ImageHouse, imageHouse, inspectFiles } from '../fakes/image-house.ts';
 
 interface Row {
@@ -46,8 +47,12 @@ function withdraw(house: ImageHouse, { product_id, image_key }: Row): void {
   product.images = product.images.filter(({ name }) => name !== image_key);
 }
 
+/** The list is read again, now. */
 async function readAnew(house: ImageHouse): Promise<void> {
-  house.later(8 * day);
+  house.later(1000);
+  const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
+  const { mirror } = house.wiring;
+  mirror.transaction(() => mirror.records.setDue(list, { at: 0, reason: 'requested' }));
   await house.read();
 }
 
@@ -119,20 +124,17 @@ describe('image files', () => {
   it('are fetched at once where the address of an image has changed', async () => {
     await using house = await imageHouse();
     await house.settle();
+    await using moved = await startImageHost({ clock: systemClock, seed: 2 });
     const row = firstOf(house);
     const product = house.sandbox.world.find(row.product_id);
-    if (product !== null) product.image_origin = product.image_origin.replace('127.0.0.1', '127.0.0.1');
+    if (product === null) throw new Error('no product');
+    product.image_origin = moved.url;
     house.images.forget();
-    const db = house.wiring.mirror;
-    db.transaction(() => db.imageFiles.postpone(new URL(row.url).origin, Date.now() + 30 * day));
-    await house.settle();
-    expect(house.images.requests()).toBe(0);
-    const [image] = product?.images ?? [];
-    if (product === null || image === undefined) throw new Error('no image');
-    product.images = [{ ...image, name: 'c'.repeat(32) }];
     await readAnew(house);
     await house.settle();
-    expect(house.images.requests()).toBe(1);
+    expect({ old: house.images.requests(), moved: moved.requests() }).toEqual({ old: 0, moved: product.images.length });
+    expect(rowOf(house, row)?.file).not.toBe(row.file);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
   });
 
   it('of an image that is withdrawn go with the next minute, also after files were switched off', async () => {
