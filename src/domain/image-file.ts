@@ -61,6 +61,8 @@ export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jp
 
 /** A file that is kept is asked for again after this: `If-None-Match` costs its host next to nothing. */
 const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
+/** Nothing is due later than this from now. */
+export const longestWaitMs = recheckAfterMs;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** When the host is asked again about a file that it has just confirmed; spread, for they were fetched together. */

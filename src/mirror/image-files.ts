@@ -1,5 +1,6 @@
 import { imageLimitMs } from '../domain/image.ts';
-import { type ImageSize, type ImageType, imageSizes } from '../domain/image-file.ts';
+import { type ImageSize, type ImageType, imageSizes, longestWaitMs } from '../domain/image-file.ts';
+import { futureToleranceMs } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { Tables } from './tables.ts';
 
@@ -34,8 +35,11 @@ export interface ImageFileTable {
   want(range: ProductRange, sizes: readonly ImageSize[], now: number): number;
   /** Forgets what may not be shown any more, and (null: none) what is not of these sizes. */
   drop(range: ProductRange, sizes: readonly ImageSize[] | null, now: number): string[];
-  /** A read returned what its host said was gone: it is shown again, and its host asked when that is due. */
-  confirm(): number;
+  /**
+   * A read returned what its host said was gone: it is shown again, and its host asked when that is due. Instants that
+   * cannot be (the clock was set back) count as absent.
+   */
+  confirm(now: number): void;
   /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
   due(now: number, which: 'all' | 'kept', limit: number): ImageFile[];
   /** Products with a file that is due and was never fetched. */
@@ -90,9 +94,12 @@ export function imageFileTable(db: Database): ImageFileTable {
       `SELECT DISTINCT value FROM json_each(?) WHERE value NOT IN (SELECT file FROM image_file WHERE file IS NOT NULL)`,
     )
     .pluck();
-  const confirm = db.prepare(
-    `UPDATE image_file SET failure = NULL WHERE failure = 'gone'
-       AND checked_at < (SELECT p.images_verified_at FROM product p WHERE p.product_id = image_file.product_id)`,
+  const confirm = db.prepare<{ now: number }>(
+    `UPDATE image_file SET failure = NULL WHERE failure = 'gone' AND (checked_at > @now + ${futureToleranceMs}
+       OR checked_at < (SELECT p.images_verified_at FROM product p WHERE p.product_id = image_file.product_id))`,
+  );
+  const recover = db.prepare<{ now: number }>(
+    `UPDATE image_file SET due_at = @now WHERE due_at > @now + ${longestWaitMs + futureToleranceMs}`,
   );
   const due = (which: string) =>
     db.prepare<[number, number], ImageFile>(
@@ -150,7 +157,10 @@ export function imageFileTable(db: Database): ImageFileTable {
     },
     want: (of, sizes, now) => want.run({ ...of, sizes: JSON.stringify(sizes), now }).changes,
     drop: (of, sizes, now) => unusedOf(drop.all({ ...of, sizes: JSON.stringify(sizes ?? imageSizes), now })),
-    confirm: () => confirm.run().changes,
+    confirm: (now) => {
+      confirm.run({ now });
+      recover.run({ now });
+    },
     due: (now, which, limit) => (which === 'all' ? dueAll : dueKept).all(now, limit),
     waitingProducts: (now) => waiting.get(now) ?? 0,
     stored: (row, file, due_at) => {

@@ -56,7 +56,7 @@ export async function mindImageFiles(ports: ImageFilePorts, signal: AbortSignal)
     after = range.last;
     await setImmediate();
   }
-  mirror.transaction(() => table.confirm());
+  mirror.transaction(() => table.confirm(clock.now()));
   if (removed > 0) log.info({ files: removed }, 'image files removed: their images are not to be shown any more');
   mindDisk(ports);
 }

@@ -113,8 +113,8 @@ export function createImageHost(options: ImageHostOptions): ImageHost {
       const busy = response.statusCode === 429 || response.statusCode === 503;
       if (!busy) pauses.delete(url.origin);
       if (verdict === null) return await receive(response, sink, { max_bytes, sent_at });
-      // What it would still send nobody needs: a connection costs less than a file.
-      response.body.on('error', () => undefined).destroy();
+      await spend(response.body, deadline.signal);
+      signal.throwIfAborted();
       return busy ? pause(url.origin, waitOf(response, clock.now())) : verdict;
     } catch (error) {
       signal.throwIfAborted();
@@ -235,6 +235,15 @@ async function receive(
     etag: header(response, 'etag') ?? null,
     last_modified: header(response, 'last-modified') ?? null,
   };
+}
+
+/** Ends an answer that nobody reads: a little is read, so that its connection can be used again; more costs it. */
+async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+  try {
+    await body.dump({ limit: 16 * 1024, signal });
+  } catch {
+    // What the answer meant is known already.
+  }
 }
 
 function waitOf(response: Dispatcher.ResponseData, now: number): number | null {

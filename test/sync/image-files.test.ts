@@ -3,8 +3,16 @@ import { join } from 'node:path';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/image-host.ts';
-import { type ImageHouse, imageHouse, inspectFiles } from '../fakes/image-house.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { wire } from '../../src/wiring.ts';
+import { type ImageHouse, imageHouse, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 interface Row {
   readonly product_id: number;
@@ -239,6 +247,18 @@ describe('image files', () => {
     expect(rowOf(house, fresh)).toMatchObject({ file: fresh.file, failure: null, failures: 0 });
   });
 
+  it('are asked for again after the clock was set back', async () => {
+    await using house = await imageHouse();
+    house.later(400 * day);
+    await house.read();
+    await house.settle();
+    house.images.forget();
+    house.later(-400 * day);
+    await readAnew(house);
+    await house.settle();
+    expect(house.images.unchanged()).toBe(house.rows().length);
+  });
+
   it('wait while their host wants a rest, and what it asks for is kept to', async () => {
     await using house = await imageHouse();
     const [product] = house.sandbox.products().filter(({ images }) => images.length > 1);
@@ -301,6 +321,40 @@ describe('an image that is gone from its host', () => {
     await house.read();
     await house.files.mind(never);
     expect(rowOf(house, row)).toBeUndefined();
+  });
+});
+
+describe('the daemon', () => {
+  it('fetches files, and stops in the middle of one without leaving half of it', async () => {
+    using place = temporaryDirectory();
+    const asked = Promise.withResolvers<void>();
+    let slow = '';
+    await using images = await startImageHost({
+      clock: systemClock,
+      seed: 1,
+      asked: ({ key }) => key === slow && asked.resolve(),
+    });
+    const options = { clock: systemClock, seed: 1, products: 3, image_origin: images.url };
+    await using sandbox = await startSandbox(options);
+    slow = sandbox.products()[0]?.images[0]?.name ?? '';
+    images.trouble(slow, { kind: 'drip', ms: 1000 });
+    const directory = join(place.path, 'images');
+    const loaded = testConfig(place.path, sandbox.url, { service: listsOnly, images: { files: true, directory } });
+    // The list is there already: else the first files would be fetched after the first minute.
+    await using before = wire(loaded, testLog('silent').log);
+    await pass(before.ports, before.workers, { job_id: null, signal: never });
+    await before[Symbol.asyncDispose]();
+    const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });
+    const { path } = daemon.wiring.mirror;
+    await asked.promise;
+    while (images.requests() < sandbox.products().flatMap((product) => product.images).length)
+      await systemClock.sleep(5);
+    await daemon[Symbol.asyncDispose]();
+    const reader = openMirrorForReading(path);
+    const { files, ...rest } = inspectFiles(directory, reader);
+    reader.close();
+    expect(rest).toEqual(clean);
+    expect(files).toBe(images.requests() - 1);
   });
 });
 
