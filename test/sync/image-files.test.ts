@@ -347,14 +347,14 @@ describe('the daemon', () => {
     const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });
     const { path } = daemon.wiring.mirror;
     await asked.promise;
-    while (images.requests() < sandbox.products().flatMap((product) => product.images).length)
-      await systemClock.sleep(5);
+    const others = sandbox.products().flatMap((product) => product.images).length - 1;
+    while (daemon.wiring.mirror.imageFiles.files().length < others) await systemClock.sleep(5);
     await daemon[Symbol.asyncDispose]();
     const reader = openMirrorForReading(path);
     const { files, ...rest } = inspectFiles(directory, reader);
     reader.close();
     expect(rest).toEqual(clean);
-    expect(files).toBe(images.requests() - 1);
+    expect(files).toBe(others);
   });
 });
 
