@@ -49,13 +49,13 @@ const never = new AbortController().signal;
 
 export async function imageHouse(
   images: Record<string, unknown> = {},
-  { products = 6, service = listsOnly as Record<string, unknown> } = {},
+  { products = 6, service = listsOnly as Record<string, unknown>, asked = (_key: string): void => {} } = {},
 ): Promise<ImageHouse> {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
   let offset = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + offset };
-  const host = stack.use(await startImageHost({ clock, seed: 1 }));
+  const host = stack.use(await startImageHost({ clock, seed: 1, asked: ({ key }) => asked(key) }));
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products, image_origin: host.url }));
   const directory = join(path, 'images');
   const log = testLog('info');

@@ -187,6 +187,25 @@ describe('image files', () => {
     expect(found(house)).toEqual({ ...clean, files: house.rows().length });
   });
 
+  it('whose image is withdrawn while they are on their way are not kept', async () => {
+    let met: string | null = null;
+    const withdrawn = (key: string) => {
+      if (met !== null) return;
+      met = key;
+      const { mirror } = house.wiring;
+      const row = house.rows<Row>().find(({ image_key }) => image_key === key);
+      const by = { sent_at: Date.now(), reason: 'requested' as const };
+      mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
+      void house.files.mind(never);
+    };
+    await using house: ImageHouse = await imageHouse({}, { asked: withdrawn });
+    await house.settle();
+    expect(met).not.toBeNull();
+    expect(house.rows<Row>().filter(({ image_key }) => image_key === met)).toEqual([]);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    expect(house.rows().length).toBeGreaterThan(0);
+  });
+
   it('with the same content are kept once, until the last image that uses it goes', async () => {
     await using house = await imageHouse();
     const [one, other] = house.sandbox.products().filter(({ images }) => images.length > 0);
