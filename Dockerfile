@@ -27,6 +27,7 @@ ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
   CATALOGUED_MIRROR__PATH=/data/mirror.db \
   CATALOGUED_MIRROR__INBOX_PATH=/state/inbox.db \
   CATALOGUED_MIRROR__STATE_DIR=/state \
+  CATALOGUED_IMAGES__DIRECTORY=/data/images \
   CATALOGUED_ADMIN__LISTEN=unix:/state/admin.sock
 # The heap flags keep the whole process under 300 MB during a first fill.
 ENTRYPOINT ["node", "--max-old-space-size=256", "--max-semi-space-size=8", "/app/dist/cli.js"]
