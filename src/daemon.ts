@@ -169,7 +169,11 @@ export async function startDaemon(
   stack.use(
     every('hour', () =>
       guarded(async () => {
-        mirror.transaction(() => mirror.changes.prune(ports.clock.now() - config.retention.changes));
+        mirror.transaction(() => {
+          const before = ports.clock.now() - config.retention.changes;
+          mirror.changes.prune(before);
+          mirror.images.prune(before);
+        });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);
         await images.sweep();

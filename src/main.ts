@@ -49,6 +49,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'subscriptions to change notifications: declared, and as the service has them',
     load: async (io) => (await import('./commands/subscription.ts')).subscriptionCommand(io),
   },
+  images: {
+    summary: 'audit: every published image with its credit, when confirmed, when hidden; what was taken down',
+    load: async (io) => (await import('./commands/images.ts')).imagesCommand(io),
+  },
   doctor: {
     summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
     load: async (io) => (await import('./commands/doctor.ts')).doctorCommand(io),

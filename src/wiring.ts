@@ -76,6 +76,7 @@ export function wire(
         written_by: `catalogued ${version}`,
         language,
         currency,
+        image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
         backups: backupsIn(config.backup.directory),
         clean: inbox.clean,
       }),

@@ -92,6 +92,7 @@ it('every command’s help has two examples', async () => {
     ['subscription', 'apply'],
     ['subscription', 'reactivate'],
     ['subscription', 'rotate'],
+    ['images', 'audit'],
     ['doctor'],
     ['config', 'check'],
     ['config', 'show'],

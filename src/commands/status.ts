@@ -98,19 +98,31 @@ function render(status: Status, now: number): string {
 }
 
 /** What waits for a person. */
-function troubles({ removals, alarms }: Status, now: number): string[] {
+function troubles({ removals, alarms, unconfirmed_images }: Status, now: number): string[] {
   const held =
     removals === null
       ? []
       : [
           `Removals  ${number(removals.held)} products held for ${duration(now - removals.since)}: catalogued removals list`,
         ];
-  return [...held, ...alarms.map((alarm) => describeAlarm(alarm, now))];
+  const late = unconfirmed_images.map(
+    ({ product_id, images, hidden_from }) =>
+      `          ${product_id}: ${number(images)} images, ${hidden_from > now ? `hidden in ${duration(hidden_from - now)}` : `hidden ${ago(hidden_from, now)}`}`,
+  );
+  return [
+    ...held,
+    ...alarms.flatMap((alarm) => [
+      describeAlarm(alarm, now),
+      ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),
+    ]),
+  ];
 }
 
 const alarmWords: Readonly<Record<string, (products: string, since: string) => string>> = {
   'images-vanished': (products, since) =>
     `Images    all images of ${products} products vanished from the list ${since}: each is shown until 14 days after it was confirmed`,
+  'images-unverified': (products, since) =>
+    `Images    those of ${products} products were not confirmed for 12 days, noticed ${since}: each is hidden after 14 days`,
   'closures-held': (_, since) =>
     `Closures  too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
   'hints-not-confirmed': (_, since) =>

@@ -5,6 +5,17 @@ import { hash } from 'node:crypto';
  * The view `images` has the same figure; a test holds them equal.
  */
 export const imageLimitMs = 14 * 24 * 60 * 60 * 1000;
+/** From then on a product's own read confirms its images, ahead of the sweeps. */
+export const imagePressAfterMs = 10 * 24 * 60 * 60 * 1000;
+/** From then on a person should know. */
+export const imageAlarmAfterMs = 12 * 24 * 60 * 60 * 1000;
+/** A stamp further ahead than this was made by a clock that was wrong. */
+const aheadMs = 24 * 60 * 60 * 1000;
+
+/** Whether an image may be shown at `now` that the last complete read, sent at `verified_at`, returned: as the view says it. */
+export function mayShow(verified_at: number, now: number): boolean {
+  return now >= verified_at - aheadMs && now < verified_at + imageLimitMs;
+}
 
 /** One image of a product, as the newest complete read returned it. */
 export interface Image {
@@ -12,7 +23,7 @@ export interface Image {
   readonly image_key: string;
   /** From 0, in the service's order. */
   readonly position: number;
-  /** `credit`, or `credits` of older answers; null where it is empty. */
+  /** `credit`, or `credits` of older answers, as it was sent, markup and all; null where it is empty or blank. */
   readonly credit: string | null;
   /** The service's own JSON, with the addresses of its sizes and unknown members. */
   readonly document: string;

@@ -69,7 +69,7 @@ export function imageFileTable(db: Database): ImageFileTable {
     'SELECT max(product_id) AS last FROM (SELECT product_id FROM product WHERE product_id > ? ORDER BY product_id LIMIT ?)',
   );
   // As the view `images` has it.
-  const shown = `p.withdrawn_at IS NULL AND @now >= p.images_verified_at - ${dayMs} AND @now < p.images_verified_at + ${imageLimitMs}`;
+  const shown = `i.withdrawn_at IS NULL AND p.withdrawn_at IS NULL AND @now >= p.images_verified_at - ${dayMs} AND @now < p.images_verified_at + ${imageLimitMs}`;
   const range = 'p.product_id > @after AND p.product_id <= @last';
   const want = db.prepare<ProductRange & { sizes: string; now: number }>(
     `INSERT INTO image_file (product_id, image_key, size, url, due_at)

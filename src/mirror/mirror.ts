@@ -12,6 +12,7 @@ import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
+import { type ImageLedger, imageLedger } from './image-ledger.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type ProductTables, productTables } from './products.ts';
 import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './promises.ts';
@@ -33,6 +34,8 @@ export interface MirrorOptions {
   readonly written_by: string;
   readonly language: string;
   readonly currency: string;
+  /** Whose file the view `images` shows; null: no files are kept. */
+  readonly image_size: string | null;
   /** Verified copies that exist: beside one, an empty file is damage and not a first run. */
   readonly backups: readonly string[];
   /** Whether the last process ended cleanly and nobody has touched the file since. */
@@ -43,6 +46,7 @@ export interface MirrorOptions {
 export interface Mirror extends Disposable {
   readonly path: string;
   readonly products: ProductTables;
+  readonly images: ImageLedger;
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
@@ -101,7 +105,7 @@ function asDamage(path: string, error: unknown): unknown {
     : error;
 }
 
-function claim(db: Database, { path, pair_id, written_by, language, currency }: MirrorOptions): void {
+function claim(db: Database, { path, pair_id, written_by, language, currency, image_size }: MirrorOptions): void {
   const stored = db.prepare<[], { pair_id: string }>('SELECT pair_id FROM mirror').get();
   if (stored !== undefined && stored.pair_id !== pair_id) {
     throw new CataloguedError(
@@ -114,15 +118,16 @@ function claim(db: Database, { path, pair_id, written_by, language, currency }: 
     );
   }
   db.prepare(
-    `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
-     VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency)
+    `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency, image_size)
+     VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency, @image_size)
      ON CONFLICT DO UPDATE SET contract_version = @contractVersion, schema_version = @schema_version, written_by = @written_by,
-       language = @language, currency = @currency`,
+       language = @language, currency = @currency, image_size = @image_size`,
   ).run({
     pair_id,
     written_by,
     language,
     currency,
+    image_size,
     contractVersion,
     schema_version: db.pragma('user_version', { simple: true }),
   });
@@ -139,6 +144,7 @@ function mirrorOver(db: Database, path: string): Mirror {
   return {
     path,
     products: productTables(db, changes, closures),
+    images: imageLedger(db),
     closures,
     trust: trustTable(db),
     availability: availabilityTables(db, changes),

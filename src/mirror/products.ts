@@ -7,6 +7,7 @@ import { type DueReason, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from './changes.ts';
 import type { ClosureTable, StoredClosure } from './closures.ts';
+import { imageLedger } from './image-ledger.ts';
 import { imageTable } from './images.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
@@ -81,7 +82,7 @@ export interface ProductTables {
   close(product_id: number, by: FoundBy): void;
   /** What people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
-  /** How many images are shown of these products. */
+  /** How many images of these products stand: shown, until their 14 days are over. */
   countImages(product_ids: readonly number[]): number;
   /** All visible products, in ascending order. */
   ids(): number[];
@@ -131,7 +132,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const shown = db.prepare<[number], Omit<ShownProduct, 'sellable'> & { sellable: number }>(
     `SELECT (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
        sale_status, sellable, disabled_reason, expected_reopening, withdrawn_at, first_seen_at,
-       (SELECT count(*) FROM image i WHERE i.product_id = p.product_id) AS images, images_verified_at
+       (SELECT count(*) FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL
+         AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)) AS images, images_verified_at
      FROM product p WHERE product_id = ?`,
   );
   const visible = db
@@ -149,6 +151,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     .pluck();
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
   const images = imageTable(db, changes);
+  const ledger = imageLedger(db);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
   function storeProduct(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is'> {
@@ -172,7 +175,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     storeTags(product_id, entry.tag_ids);
     const imagesChanged =
       entry.images !== null &&
-      images.replace(product_id, entry.images, { ...read, first: row?.images_verified_at == null ? 'first' : 'again' });
+      images.replace(product_id, entry.images, { ...read, before_at: row?.images_verified_at ?? null });
+    if (row != null && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     tellStatus(row, next, entry, read);
     const outcome =
       row === undefined

@@ -8,6 +8,7 @@ import {
 import { futureToleranceMs } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from './changes.ts';
+import { imageLedger } from './image-ledger.ts';
 import type { Tables } from './tables.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
@@ -107,8 +108,9 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
   const calmImages = db.prepare<{ started_at: number; now: number }>(
     `DELETE FROM alarm WHERE kind = 'images-vanished' AND (seen_at < @started_at OR seen_at > @now + ${futureToleranceMs})
        AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
-         AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id))`,
+         AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL))`,
   );
+  const images = imageLedger(db);
   const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
   const alarms = db.prepare<[], Tables['alarm']>('SELECT * FROM alarm ORDER BY kind');
 
@@ -140,6 +142,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
     },
     withdraw: (product_id, reason, now, by) => {
       if (withdraw.run(now, reason, product_id).changes === 0) return;
+      images.productTakenDown(product_id, now);
       drop.run(product_id);
       dropRecords.run(product_id);
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);

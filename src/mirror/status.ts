@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs';
 import { type AbsenceFacts, isMissing } from '../domain/absence.ts';
+import { imageAlarmAfterMs, imageLimitMs } from '../domain/image.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
+import { imageLedger, type Unconfirmed } from './image-ledger.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -27,7 +29,10 @@ export interface MirrorStatus {
   readonly written_by: string;
   readonly filled_at: number | null;
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
+  /** How many are shown now. */
   readonly images: number;
+  /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
+  readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
   readonly records: {
     readonly all: number;
     readonly never_fetched: number;
@@ -98,7 +103,8 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     wal_bytes: walSizeOf(db.name),
     ...info,
     products,
-    images: db.prepare<[], number>('SELECT count(*) FROM image').pluck().get() ?? 0,
+    images: db.prepare<[], number>('SELECT count(*) FROM images').pluck().get() ?? 0,
+    unconfirmed_images: unconfirmedImages(db),
     records,
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
@@ -118,6 +124,14 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),
   };
+}
+
+/** While the alarm about them lasts, as of when it was last seen. */
+function unconfirmedImages(db: Database): MirrorStatus['unconfirmed_images'] {
+  const seen_at = db.prepare<[], number>("SELECT seen_at FROM alarm WHERE kind = 'images-unverified'").pluck().get();
+  if (seen_at === undefined) return [];
+  const late = imageLedger(db).unconfirmed(seen_at - imageAlarmAfterMs);
+  return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
 }
 
 function closuresOpen(db: Database): MirrorStatus['closures'] {

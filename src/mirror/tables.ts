@@ -89,6 +89,8 @@ export interface Tables {
     credit: string | null;
     document: string;
     first_seen_at: number;
+    withdrawn_at: number | null;
+    doubted_at: number | null;
   };
   image_file: {
     product_id: number;
@@ -241,6 +243,7 @@ export interface Tables {
     kind:
       | 'images-vanished'
       | 'images-disk'
+      | 'images-unverified'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'

@@ -1,20 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { futureToleranceMs } from '../domain/record.ts';
-import { productKinds, walkKinds } from '../domain/record-kinds.ts';
 import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
+import { pressImages, watchImages } from './confirm-images.ts';
 import { healGaps, mindCoverage } from './coverage.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
 import { recoverFromClock } from './reschedule.ts';
 import { judgeNotices } from './trust.ts';
-import { areVanished } from './vanished-images.ts';
 
-const dayMs = 86_400_000;
-/** From the tenth day on a product's images are confirmed by its own read, ahead of the sweeps. */
-const imagesPressAfterMs = 10 * dayMs;
-/** As many at a time as one pass of a minute can read. */
-const imagesAtATime = 500;
 /** So many products are looked at between two turns of the event loop. */
 const slice = 200;
 
@@ -26,6 +20,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   mindClock(ports);
   mindClosures(ports);
   pressImages(ports);
+  watchImages(ports);
   judgeNotices(ports);
   await mindCoverage(ports, signal);
   healGaps(ports);
@@ -58,22 +53,4 @@ function mindClock(ports: Ports): void {
   if (now >= before - futureToleranceMs) return;
   const records = mirror.transaction(() => recoverFromClock(ports));
   log.warn({ set_back_ms: before - now, records }, 'the clock was set back: what was read in the future is read again');
-}
-
-function pressImages({ mirror, clock, policy, log }: Ports): void {
-  const now = clock.now();
-  const late = mirror.products.imagesVerifiedBefore(now - imagesPressAfterMs, imagesAtATime);
-  if (late.length === 0) return;
-  const [language] = policy.extent.languages;
-  const details = productKinds(policy.extent).filter(
-    ({ resource, edition }) => resource === 'product_detail' && edition === language,
-  );
-  const { primary } = walkKinds(policy.extent);
-  // Without a read of its own a product's images come with the list, which is not walked twice for those it lacks; while
-  // images have vanished from everything, a read of its own would bring none either.
-  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
-  const byList = now - walked > dayMs ? { kinds: [primary], product_ids: [0] } : { kinds: [], product_ids: [] };
-  const selection = details.length > 0 && !areVanished({ mirror }) ? { kinds: details, product_ids: late } : byList;
-  const brought = mirror.transaction(() => mirror.records.bringForward(selection, now, 'image-limit'));
-  if (brought > 0) log.warn({ products: brought }, 'images not confirmed for ten days: read ahead of the sweeps');
 }

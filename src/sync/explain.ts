@@ -1,6 +1,6 @@
 import { soldBy, weightOf } from '../domain/category.ts';
 import { addDays } from '../domain/dates.ts';
-import { imageLimitMs } from '../domain/image.ts';
+import { imageLimitMs, mayShow } from '../domain/image.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
 import { venueToday } from '../domain/venue.ts';
 import { changesPerDay } from '../domain/volatility.ts';
@@ -112,7 +112,7 @@ export function explainProduct(
     category: known.category,
     weight: weightOf(own.weight, soldBy(now, known.sold, known.sold_at)),
     images: {
-      shown: images_verified_at !== null && now < images_verified_at + imageLimitMs ? images : 0,
+      shown: images_verified_at !== null && mayShow(images_verified_at, now) ? images : 0,
       verified_at: images_verified_at,
       hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
     },

@@ -180,6 +180,7 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
   const { product_id, image_key, size } = row;
   const unused = mirror.transaction(() => {
     askProduct({ mirror, policy }, product_id, now);
+    mirror.images.doubt({ product_id, image_key }, sent_at);
     return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
   });
   removeFiles(ports, unused);

@@ -3,6 +3,7 @@ import type { LaneShares } from '../domain/lanes.ts';
 import { type Catalogue, callsPerDay, type LaneSupply, type PlanLine, planOf, shareOut } from '../domain/plan.ts';
 import type { MirrorFacts } from '../mirror/reading.ts';
 import type { Ports } from './ports.ts';
+import { listCadence } from './reschedule.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -69,7 +70,7 @@ export function catalogueOf({ mirror, policy }: Facts): Catalogue {
     currencies: extent.currencies.length,
     page_size: policy.pageSize,
     resources: extent.resources,
-    walks: { products: cadence.products, experiences: cadence.experiences },
+    walks: { products: listCadence(cadence), experiences: cadence.experiences },
     extra: policy.adaptive?.extra ?? 0,
     look: dayMs,
   };

@@ -35,12 +35,18 @@ export function recoverFromClock({ mirror, clock }: Pick<Ports, 'mirror' | 'cloc
 /** What a product's cadences depend on, beside its category. */
 export type Standing = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
+/** The list brings images too: it is walked as often as they are to be confirmed. */
+export function listCadence({ products, images }: ProductPolicy['cadence']): number {
+  return Math.min(products, images);
+}
+
 /** The cadence of a record of such a product; null: nothing is known of it yet. */
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
   standing: Standing | null,
 ): number {
+  if (resource === 'products') return listCadence(cadence);
   const dynamic = standing?.has_dynamic_pricing === true;
   if (dynamic && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
   // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.

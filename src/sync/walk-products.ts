@@ -5,6 +5,7 @@ import type { ProductRead } from '../mirror/products.ts';
 import { judgeAbsence } from './absence.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
+import { listCadence } from './reschedule.ts';
 import type { Refreshed } from './settle.ts';
 import { holdVanishedImages } from './vanished-images.ts';
 import { walk } from './walk.ts';
@@ -19,7 +20,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
   return walk(ports, record, {
-    cadence: policy.cadence.products,
+    cadence: listCadence(policy.cadence),
     read: (page) => upstream.productPage(page, language, currency, signal),
     id: (entry: ProductEntry) => entry.product_id,
     store: (page, sent_at, started_at) => {

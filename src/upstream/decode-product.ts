@@ -105,6 +105,6 @@ function decodeImage(image: Members, position: number): Image | null {
   const url = [image.large, image.medium, image.extra_large, image.small].map(text).find((each) => each !== null);
   const image_key = url == null ? null : imageKey(url);
   if (image_key === null) return null;
-  const credit = text(image.credit) ?? text(image.credits);
-  return { image_key, position, credit: credit?.trim() ? credit : null, document: JSON.stringify(image) };
+  const credit = [image.credit, image.credits].map(text).find((each) => each !== null && each.trim() !== '') ?? null;
+  return { image_key, position, credit, document: JSON.stringify(image) };
 }

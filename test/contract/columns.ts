@@ -82,7 +82,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     extra_large_url: 'text; null: no such size',
     alt_text: 'text; null: none',
     credit: 'text that must be shown with the image; null: none is asked for',
-    file: 'text, path of a local copy; null: none kept',
+    file: 'text, path of a local copy within images.directory; null: none kept',
     verified_at: `${instant}: the complete read that returned it`,
     expires_at: `${instant}: from then on the row is gone`,
     document,
@@ -172,6 +172,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
+    'unconfirmed_images',
     'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps', 'alarms', 'daemon', 'inbox',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
@@ -183,6 +184,9 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
   'removals list': ['hold', 'products'],
+  'images audit': [
+    'at', 'service', 'mirror', 'written_by', 'filled_at', 'rule', 'summary', 'published', 'takedowns', 'credit_changes', 'breaches',
+  ],
   'notifications list': ['counts', 'deliveries'],
   'notifications show': [
     'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',

@@ -17,3 +17,23 @@ export function openMirrorAt(path: string, now: number): Database.Database {
   }
   return db;
 }
+
+/** The same with a clock that goes: every question is answered by the instant that was set last. */
+export function openMirrorWithClock(path: string): { readonly db: Database.Database; set(now: number): void } {
+  const db = openMirrorForReading(path);
+  db.exec("CREATE TEMP TABLE reader_clock (instant TEXT); INSERT INTO reader_clock VALUES ('now')");
+  const set = db.prepare<[string]>('UPDATE reader_clock SET instant = ?');
+  const views = db
+    .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
+    .all();
+  for (const { name, sql } of views) {
+    const body = sql.slice(sql.indexOf(' AS') + 3).replaceAll("'now'", '(SELECT instant FROM temp.reader_clock)');
+    db.exec(`CREATE TEMP VIEW ${name} AS ${body}`);
+  }
+  return {
+    db,
+    set: (now) => {
+      set.run(new Date(now).toISOString().slice(0, -1));
+    },
+  };
+}

@@ -25,6 +25,7 @@ function testMirrorOptions(directory: string): MirrorOptions {
     written_by: 'catalogued test',
     language: 'en',
     currency: 'EUR',
+    image_size: null,
     backups: [],
     clean: true,
   };

@@ -39,6 +39,8 @@ export const noon = Date.parse('2026-11-21T12:30:00Z');
 export interface HouseOptions extends Overrides {
   readonly start?: number;
   readonly secrets?: Partial<Secrets>;
+  /** Told of each move of the clock before anything happens at the new time: until then the files are as they were. */
+  readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
   readonly busy?: () => boolean;
 }
@@ -46,7 +48,7 @@ export interface HouseOptions extends Overrides {
 export async function virtualHouse(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
-  { start = noon, secrets = {}, busy: others = () => false, ...overrides }: HouseOptions = {},
+  { start = noon, secrets = {}, busy: others = () => false, moved = () => {}, ...overrides }: HouseOptions = {},
 ): Promise<VirtualHouse> {
   const clock = virtualClock(start);
   const stack = new AsyncDisposableStack();
@@ -74,7 +76,11 @@ export async function virtualHouse(
         others() || wiring.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
-      if (quiet > 3 && clock.next()) quiet = 0;
+      if (quiet <= 3) continue;
+      const from = clock.now();
+      if (!clock.next()) continue;
+      quiet = 0;
+      if (clock.now() > from) moved(from, clock.now());
     }
     return work;
   }

@@ -5,11 +5,12 @@ import { duration, number } from '../../src/commands/progress.ts';
 import { table } from '../../src/commands/table.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
+import { imageStory } from './images.ts';
 import { liveMonth, type Month, type MonthOptions } from './month.ts';
 import { notificationsStory } from './notifications.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --images]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     faults: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
     notifications: { type: 'boolean', default: false },
+    images: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '5' },
   },
 });
@@ -33,6 +35,7 @@ const saying = (line: string) => void say(`${line}\n`);
 
 async function main(): Promise<number> {
   if (values.compare) return comparison();
+  if (values.images) return images();
   if (values.notifications) return (await notificationsStory(saying)) ? 0 : 1;
   await using stack = new AsyncDisposableStack();
   const month = await liveMonth(
@@ -71,6 +74,41 @@ function badMonth(days: number): Pick<MonthOptions, 'quiet_from' | 'sandbox' | '
       await sandbox.setReachable(outages.some((from) => from <= day && day < from + 2) ? 'no' : 'yes');
     },
   };
+}
+
+/** The fourteen days, asked at every minute by a reader's own clock. `--days` is 40 and `--products` 300, unless given. */
+async function images(): Promise<number> {
+  await using stack = new AsyncDisposableStack();
+  const given = (name: string, usual: number, value: string) =>
+    process.argv.includes(`--${name}`) ? Number(value) : usual;
+  const story = await imageStory(
+    {
+      days: given('days', 40, values.days),
+      products: given('products', 300, values.products),
+      seed: Number(values.seed),
+      silent_days: 16,
+      // Fewer looks at dates than usual: they are not what is asked here, and a look at the view is made each minute.
+      config: { scheduling: 'fixed', cadence: { availability: { near: { every: '24h' }, middle: { every: '24h' } } } },
+      progress,
+    },
+    stack,
+  );
+  const limit = 14 * 86_400_000;
+  const rows = story.lines.map(({ what, minutes, oldest_ms, shown_least, shown_most }) => [
+    what,
+    number(minutes),
+    exactly(oldest_ms),
+    number(shown_least),
+    number(shown_most),
+  ]);
+  say(`\n${table(['', 'minutes asked', 'oldest image visible', 'least shown', 'most shown'], rows)}\n\n`);
+  say(`without the limit in the view the oldest would be ${exactly(story.unlimited_ms)} (control)\n`);
+  say(
+    `${number(story.changes)} changes of images and credits at the service, ${number(story.takedowns)} takedowns; ${number(story.compared)} images compared with the service's own record of its newest answers: ${number(story.differing)} differ (control: ${number(story.behind)} differ from what the service has by then and no answer has told)\n`,
+  );
+  say(`${story.seconds.toFixed(0)} s of real time\n`);
+  const kept = story.lines.every(({ oldest_ms }) => oldest_ms < limit) && story.unlimited_ms >= limit;
+  return kept && story.differing === 0 && story.lines.at(-1)?.shown_least === 0 ? 0 : 1;
 }
 
 async function comparison(): Promise<number> {
@@ -153,6 +191,12 @@ function print({ ages, calls, predicted, fill, broken, seconds, differences, fir
     `${number(differences)} differences between the mirror and the service at the end\n${first.map((line) => `  ${line}\n`).join('')}`,
   );
   say(`${seconds.toFixed(0)} s of real time\n`);
+}
+
+/** 13 d 23 h 59 min, never rounded up. */
+function exactly(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  return `${Math.floor(minutes / 1440)} d ${Math.floor(minutes / 60) % 24} h ${minutes % 60} min`;
 }
 
 function hours(ms: number): string {

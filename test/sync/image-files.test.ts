@@ -327,6 +327,25 @@ describe('an image that is gone from its host', () => {
     expect(rowOf(house, row)).toMatchObject({ file: row.file, failure: null, failures: 0 });
   });
 
+  it('is not in the view until a read of its product returns it; with a file the view names that', async () => {
+    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
+    await house.settle();
+    const row = firstOf(house);
+    const shown = () =>
+      house
+        .rows<Row>('SELECT product_id, image_key, file FROM images')
+        .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
+    expect(shown()).toMatchObject({ file: row.file });
+    const { mirror } = house.wiring;
+    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
+    house.images.withdraw(row.image_key);
+    await house.files.fetch(never);
+    expect(shown()).toBeUndefined();
+    house.later(1000);
+    await house.read();
+    expect(shown()).toMatchObject({ file: null });
+  });
+
   it('is forgotten where the read returns it no more', async () => {
     await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
     await house.settle();

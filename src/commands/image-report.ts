@@ -1,0 +1,130 @@
+import { csv } from './csv.ts';
+import type { ImageAudit } from './images.ts';
+import { duration, number } from './progress.ts';
+import { table } from './table.ts';
+
+/** The audit as a report that can be sent to a rights holder: the summary first, then every image. Times are UTC. */
+export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {
+  const { at, service, mirror, written_by, filled_at, rule, summary } = audit;
+  const { published, products, credited, oldest_confirmation_at, hidden, takedowns, longest_takedown_ms } = summary;
+  const lines = [
+    `Images published on ${instant(at)} UTC`,
+    '',
+    `Service          ${service}`,
+    `Mirror           ${mirror}, ${written_by}, ${filled_at === null ? 'not filled yet' : `complete since ${instant(filled_at)}`}`,
+    `Rule             ${rule}`,
+    '',
+    `Published        ${number(published)} images of ${number(products)} products, ${number(credited)} with a credit`,
+    `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${instant(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
+    `Hidden           ${number(hidden)} that the service has not confirmed in time`,
+    `Taken down       ${number(takedowns)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
+    `Credits changed  ${number(summary.credit_changes)} in the last 90 days`,
+    `In breach        ${number(summary.in_breach)}`,
+  ];
+  if (extent === 'everything') lines.push(...breaches(audit), ...details(audit));
+  return `${lines.join('\n')}\n`;
+}
+
+const breachWords = {
+  'not-confirmed': 'is shown although it was not confirmed for 14 days',
+  withdrawn: 'is shown although the service has withdrawn it',
+  'file-kept': 'is not shown, and its file is still on the disk',
+} as const;
+
+function breaches({ breaches: found }: ImageAudit): string[] {
+  return found.length === 0
+    ? []
+    : [
+        '',
+        table(
+          ['in breach', 'image', 'why'],
+          found.map(({ product_id, image_key, reason }) => [String(product_id), image_key, breachWords[reason]]),
+        ),
+      ];
+}
+
+function details({ published, takedowns, credit_changes }: ImageAudit): string[] {
+  const files = published.some(({ file }) => file !== null);
+  const images = published.map((image) => [
+    String(image.product_id),
+    words(image.title),
+    image.image_key,
+    words(image.credit),
+    instant(image.first_confirmed_at),
+    instant(image.last_confirmed_at),
+    instant(image.hidden_from),
+    ...(files ? [image.file ?? '-', image.checksum ?? '-'] : []),
+  ]);
+  const headings = ['product', 'title', 'image', 'credit', 'first confirmed', 'last confirmed', 'hidden from'];
+  return [
+    ...section('Published', [...headings, ...(files ? ['file', 'checksum'] : [])], images),
+    ...section(
+      'Taken down: the service made the change between the two reads, at a moment that it does not tell',
+      ['product', 'title', 'image', 'credit', 'last read with it', 'hidden at', 'because', 'at most', 'back since'],
+      takedowns.map((each) => [
+        String(each.product_id),
+        words(each.title),
+        each.image_key,
+        words(each.credit),
+        maybe(each.last_confirmed_at),
+        instant(each.hidden_at),
+        each.cause === 'image' ? 'a read without it' : 'product withdrawn',
+        each.at_most_ms === null ? '-' : duration(each.at_most_ms),
+        maybe(each.returned_at),
+      ]),
+    ),
+    ...section(
+      'Credits changed',
+      ['product', 'title', 'image', 'was', 'is', 'found by the read of'],
+      credit_changes.map((each) => [
+        String(each.product_id),
+        words(each.title),
+        each.image_key,
+        words(each.old),
+        words(each.new),
+        instant(each.at),
+      ]),
+    ),
+  ];
+}
+
+function section(title: string, headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return rows.length === 0 ? [] : ['', title, '', table(headings, rows)];
+}
+
+/** One line an image, a takedown and a change of credit: `record` says which. Instants are UTC, ISO 8601. */
+export function reportCsv({ published, takedowns, credit_changes }: ImageAudit): string {
+  const header = [
+    'record', 'product_id', 'title', 'image_key', 'url', 'credit', 'credit_before', 'first_confirmed', 'last_confirmed',
+    'hidden_from', 'changed', 'returned', 'file', 'checksum',
+  ]; // biome-ignore format: a header
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const of = ({ product_id, title, image_key }: { product_id: number; title: string | null; image_key: string }) =>
+    [product_id, title, image_key] as const;
+  return csv(header, [
+    ...published.map((each) => [
+      'published', ...of(each), each.url, each.credit, null, iso(each.first_confirmed_at), iso(each.last_confirmed_at),
+      iso(each.hidden_from), null, null, each.file, each.checksum,
+    ]), // biome-ignore format: by column
+    ...takedowns.map((each) => [
+      'taken down', ...of(each), null, each.credit, null, null, iso(each.last_confirmed_at), iso(each.hidden_at), null,
+      iso(each.returned_at), null, null,
+    ]), // biome-ignore format: by column
+    ...credit_changes.map((each) => [
+      'credit changed', ...of(each), null, each.new, each.old, null, null, null, iso(each.at), null, null, null,
+    ]), // biome-ignore format: by column
+  ]);
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function maybe(at: number | null): string {
+  return at === null ? '-' : instant(at);
+}
+
+/** What the service sent, on one line, and without what a terminal would obey. */
+function words(text: string | null): string {
+  return text === null ? '-' : text.replaceAll(/\p{Cc}+/gu, ' ').trim();
+}

@@ -1,0 +1,101 @@
+import { imageLimitMs, mayShow } from './image.ts';
+
+/** So long a takedown is told of. */
+export const takedownsForMs = 90 * 24 * 60 * 60 * 1000;
+/** A file goes within a minute; this much later it is a breach that it is still there. */
+const fileGraceMs = 2 * 60 * 1000;
+
+/** An image that the view shows, with what the tables say of it. */
+export interface PublishedImage {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly image_key: string;
+  /** The largest size. */
+  readonly url: string | null;
+  readonly credit: string | null;
+  /** When the first read was sent that returned it, and the last. */
+  readonly first_confirmed_at: number;
+  readonly last_confirmed_at: number;
+  readonly hidden_from: number;
+  /** Within `images.directory`; null: no copy is kept. */
+  readonly file: string | null;
+  readonly checksum: string | null;
+}
+
+/** What the tables, and not the view, say of an image that is shown. */
+export interface Standing {
+  readonly verified_at: number | null;
+  /** The image or its product is withdrawn. */
+  readonly withdrawn: 0 | 1;
+}
+
+/** An image that was taken down: the service's change lies between the two reads. */
+export interface Takedown {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly image_key: string;
+  readonly credit: string | null;
+  /** When the last read that returned it was sent; null: not known. */
+  readonly last_confirmed_at: number | null;
+  /** When the first read was sent that did not, or the product was withdrawn. */
+  readonly withdrawn_at: number;
+  readonly cause: 'image' | 'product';
+  /** When a later read returned it again; null: it did not. */
+  readonly returned_at: number | null;
+}
+
+export interface CreditChange {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly image_key: string;
+  readonly old: string | null;
+  readonly new: string | null;
+  readonly at: number;
+}
+
+/** A copy that is on the disk. `shown`: of an image that is published; `hidden_at`: since when it is not. */
+export interface KeptFile {
+  readonly product_id: number;
+  readonly image_key: string;
+  readonly file: string;
+  readonly shown: 0 | 1;
+  readonly hidden_at: number;
+}
+
+/** Why the rule is broken by an image. */
+export interface Breach {
+  readonly product_id: number;
+  readonly image_key: string;
+  readonly reason: 'not-confirmed' | 'withdrawn' | 'file-kept';
+}
+
+/** Images that are shown although they may not be, and files of images that may not be shown. */
+export function breachesOf(
+  published: readonly (PublishedImage & Standing)[],
+  files: readonly KeptFile[],
+  now: number,
+): Breach[] {
+  // Equal files are kept once: one that another image still shows may stay.
+  const shown = new Set(files.filter((each) => each.shown === 1).map(({ file }) => file));
+  return [
+    ...published.flatMap(({ product_id, image_key, verified_at, withdrawn }): Breach[] => {
+      if (withdrawn === 1) return [{ product_id, image_key, reason: 'withdrawn' }];
+      if (verified_at === null || !mayShow(verified_at, now))
+        return [{ product_id, image_key, reason: 'not-confirmed' }];
+      return [];
+    }),
+    ...files
+      .filter(({ file, hidden_at }) => !shown.has(file) && now >= hidden_at + fileGraceMs)
+      .map(({ product_id, image_key }): Breach => ({ product_id, image_key, reason: 'file-kept' })),
+  ];
+}
+
+/** Since when an image that was taken down is not shown: after fourteen days it was hidden without any read. */
+export function hiddenAt({ last_confirmed_at, withdrawn_at }: Takedown): number {
+  return Math.min(withdrawn_at, last_confirmed_at === null ? withdrawn_at : last_confirmed_at + imageLimitMs);
+}
+
+/** How long an image may have been shown after the service withdrew it: at most this, in milliseconds; null: not known. */
+export function shownAfterChange(takedown: Takedown): number | null {
+  return takedown.last_confirmed_at === null ? null : Math.max(0, hiddenAt(takedown) - takedown.last_confirmed_at);
+}

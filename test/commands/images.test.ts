@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import type { ImageAudit } from '../../src/commands/images.ts';
+import { main } from '../../src/main.ts';
+import type { SandboxImage } from '../../src/sandbox/catalogue.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync } from '../../src/sync/resync.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { servedImages } from '../fakes/served-images.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const formula = '=HYPERLINK("https://x.example"), "the" best';
+
+/** A house whose life began two days ago, so that the audit, which asks the machine's clock, finds it today. */
+async function auditedHouse() {
+  const served = servedImages();
+  const house = await virtualHouse({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const directory = dirname(dirname(house.wiring.mirror.path));
+  const config = join(directory, 'catalogued.yaml');
+  writeFileSync(
+    config,
+    testConfigText(directory, house.sandbox.url, { images: { directory: join(directory, 'images') } }),
+  );
+  const audit = async (...args: string[]) => {
+    const io = capturedIo();
+    const code = await main(['--config', config, 'images', 'audit', ...args], io);
+    return { code, out: io.out(), err: io.err() };
+  };
+  return { house, served, audit, directory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
+}
+
+async function readImages(house: VirtualHouse): Promise<void> {
+  await house.drive(house.clock.sleep(hour));
+  requestResync(house.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+}
+
+function withImages(house: VirtualHouse, count: number): { id: number; images: SandboxImage[] }[] {
+  return house.sandbox.products().filter(({ images }) => images.length >= count);
+}
+
+describe('catalogued images audit', () => {
+  it('agrees in every line with what the service has served', async () => {
+    await using test = await auditedHouse();
+    const { house, served } = test;
+    const [first, second, third, fourth] = withImages(house, 3);
+    if (!first || !second || !third || !fourth) throw new Error('too few images');
+    const [gone] = first.images.splice(1, 1);
+    const [back] = second.images.splice(0, 1);
+    Object.assign(third.images[0] ?? {}, { credit: formula });
+    Object.assign(third.images[1] ?? {}, { credit: ' \t ' });
+    Object.assign(fourth.images[0] ?? {}, { credit: '<b onclick="x()">Ann & Bob</b>' });
+    await readImages(house);
+    if (back !== undefined) second.images.unshift(back);
+    await readImages(house);
+
+    const { code, out } = await test.audit('--json');
+    expect(code).toBe(0);
+    const audit = JSON.parse(out) as ImageAudit;
+    expect(audit).toMatchObject({ service: house.sandbox.url, mirror: house.wiring.mirror.path, breaches: [] });
+
+    // Each published line is in the newest answer about its product, and nothing of that answer is missing.
+    const lines = new Map(audit.published.map((line) => [`${line.product_id} ${line.image_key}`, line]));
+    let expected = 0;
+    for (const id of served.ids()) {
+      const reads = served.reads(id);
+      const newest = reads.at(-1);
+      for (const { key, credit } of newest?.images ?? []) {
+        expected += 1;
+        const line = lines.get(`${id} ${key}`);
+        const met = reads.filter(({ images }) => images.some((image) => image.key === key));
+        expect(line, `${id} ${key}`).toMatchObject({ credit });
+        expect(Math.abs((line?.last_confirmed_at ?? 0) - (newest?.at ?? 0))).toBeLessThan(2000);
+        expect(Math.abs((line?.first_confirmed_at ?? 0) - (met[0]?.at ?? 0))).toBeLessThan(2000);
+        expect(line?.hidden_from).toBe((line?.last_confirmed_at ?? 0) + 14 * day);
+      }
+    }
+    expect(expected).toBeGreaterThan(80);
+    expect(audit.summary).toMatchObject({ published: expected, takedowns: 2, in_breach: 0, hidden: 0 });
+
+    // Each takedown lies between the last answer with the image and the first one without it.
+    const keys = new Set([gone?.name, back?.name]);
+    expect(new Set(audit.takedowns.map(({ image_key }) => image_key))).toEqual(keys);
+    for (const { product_id, image_key, last_confirmed_at, withdrawn_at, returned_at, at_most_ms } of audit.takedowns) {
+      const has = served.reads(product_id).map(({ images }) => images.some(({ key }) => key === image_key));
+      const [before, after] = [has.indexOf(false) - 1, has.indexOf(false)].map(
+        (at) => served.reads(product_id)[at]?.at,
+      );
+      expect(Math.abs((last_confirmed_at ?? 0) - (before ?? 0))).toBeLessThan(2000);
+      expect(Math.abs(withdrawn_at - (after ?? 0))).toBeLessThan(2000);
+      expect(at_most_ms).toBe(withdrawn_at - (last_confirmed_at ?? 0));
+      expect(returned_at !== null).toBe(image_key === back?.name);
+    }
+    expect(audit.credit_changes.filter(({ product_id }) => product_id === third.id)).toHaveLength(2);
+    expect(audit.credit_changes).toContainEqual(expect.objectContaining({ new: formula }));
+  });
+
+  it('is a report that says what, by which rule, and what went; and a table that a spreadsheet takes without a formula', async () => {
+    await using test = await auditedHouse();
+    const [product, other] = withImages(test.house, 2);
+    if (product === undefined || other === undefined) throw new Error('too few images');
+    Object.assign(product.images[0] ?? {}, { credit: `${formula}\nand a second line` });
+    other.images.splice(0, 1);
+    await readImages(test.house);
+    const report = await test.audit();
+    expect(report.code).toBe(0);
+    expect(report.out).toMatch(/^Images published on \d{4}-\d\d-\d\d \d\d:\d\d UTC\n\nService {10}http/);
+    expect(report.out).toMatch(/^Rule .* less than 14 days .*specification §1 rule 4/m);
+    expect(report.out).toMatch(
+      /^Taken down +1 in the last 90 days, none later than 1 h after the service withdrew it$/m,
+    );
+    expect(report.out).toMatch(/^In breach +0$/m);
+    const json = JSON.parse((await test.audit('--json')).out) as ImageAudit;
+    for (const { image_key } of [...json.published, ...json.takedowns]) expect(report.out).toContain(image_key);
+
+    const table = await test.audit('--csv');
+    expect(table.err).toMatch(/^Images published on[\s\S]*\nIn breach +0\n$/);
+    const script = 'import csv, json, sys; print(json.dumps(list(csv.DictReader(sys.stdin))))';
+    const rows = JSON.parse(execFileSync('python3', ['-c', script], { input: table.out, encoding: 'utf8' })) as Record<
+      string,
+      string
+    >[];
+    expect(rows).toHaveLength(json.published.length + json.takedowns.length + json.credit_changes.length);
+    expect(rows[0]).toMatchObject({ record: 'published', product_id: String(json.published[0]?.product_id) });
+    expect(rows.map(({ credit }) => credit)).toContain(`'${formula}\nand a second line`);
+    expect(await test.audit('--csv', '--json')).toMatchObject({ code: 64 });
+  });
+
+  it('exits 1 for an image that is shown too long or was withdrawn, and for a file of one that is not shown', async () => {
+    await using test = await auditedHouse();
+    const [first, second] = withImages(test.house, 2);
+    const gone = first?.images.splice(0, 1)[0];
+    await readImages(test.house);
+    const { path } = test.house.wiring.mirror;
+    const db = new Database(path);
+    // Its file was left behind; a file that another image shares may stay.
+    const put = db.prepare(
+      "INSERT INTO image_file (product_id, image_key, size, url, file, checksum, due_at) VALUES (?, ?, 'large', '', ?, 'sum', 0)",
+    );
+    put.run(first?.id, gone?.name, 'aa/kept.jpg');
+    put.run(first?.id, 'f'.repeat(32), 'aa/shared.jpg');
+    put.run(second?.id, second?.images[0]?.name, 'aa/shared.jpg');
+    put.run(first?.id, 'e'.repeat(32), 'aa/gone.jpg');
+    mkdirSync(join(test.directory, 'images', 'aa'), { recursive: true });
+    for (const name of ['kept', 'shared']) writeFileSync(join(test.directory, 'images', 'aa', `${name}.jpg`), 'x');
+    expect(existsSync(join(test.directory, 'images', 'aa', 'kept.jpg'))).toBe(true);
+    const kept = await test.audit('--json');
+    expect(kept.code).toBe(1);
+    expect((JSON.parse(kept.out) as ImageAudit).breaches).toEqual([
+      { product_id: first?.id, image_key: gone?.name, reason: 'file-kept' },
+    ]);
+
+    // A view that forgot the rule: the audit does not believe it.
+    db.prepare('DELETE FROM image_file WHERE file = ?').run('aa/kept.jpg');
+    const view = db.prepare<[], string>("SELECT sql FROM sqlite_master WHERE name = 'images'").pluck().get() ?? '';
+    db.exec(`DROP VIEW images; ${view.slice(0, view.indexOf('WHERE p.withdrawn_at'))}`);
+    db.prepare('UPDATE product SET images_verified_at = images_verified_at - ? WHERE product_id = ?').run(
+      14 * day,
+      second?.id,
+    );
+    const shown = await test.audit();
+    expect(shown.code).toBe(1);
+    expect(shown.out).toContain('is shown although it was not confirmed for 14 days');
+    expect(shown.out).toMatch(
+      new RegExp(`^ *${first?.id} +${gone?.name} +is shown although the service has withdrawn it$`, 'm'),
+    );
+    const found = (JSON.parse((await test.audit('--json')).out) as ImageAudit).breaches;
+    expect(found).toHaveLength(1 + (second?.images.length ?? 0));
+    db.close();
+  });
+
+  it('of an account without images says that none is published', async () => {
+    await using test = await auditedHouse();
+    const db = new Database(test.house.wiring.mirror.path);
+    db.exec('DELETE FROM image');
+    db.close();
+    const { code, out } = await test.audit();
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Published +0 images of 0 products, 0 with a credit\nLast confirmed +none$/m);
+    expect((await test.audit('--csv')).out.split('\r\n')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,59 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { imageLimitMs, mayShow } from '../../src/domain/image.ts';
+import { openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+
+const day = 86_400_000;
+
+/** A product with one image and one file of it. */
+function withOneImage() {
+  const test = testMirror();
+  const db = new Database(test.mirror.path);
+  db.exec(`INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
+    INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
+  return {
+    test,
+    db,
+    [Symbol.dispose]: () => {
+      db.close();
+      test[Symbol.dispose]();
+    },
+  };
+}
+
+describe('the view images', () => {
+  it('shows an image exactly as long as the rule says, to the millisecond, at whatever instant it was confirmed', () => {
+    using house = withOneImage();
+    const verify = house.db.prepare<[number]>('UPDATE product SET images_verified_at = ?');
+    const reader = openMirrorWithClock(house.test.mirror.path);
+    const shown = reader.db.prepare<[], number>('SELECT count(*) FROM images').pluck();
+    const edges = [-day - 1, -day, -day + 1, 0, imageLimitMs - 1, imageLimitMs, imageLimitMs + 1];
+    for (let step = 0; step < 300; step += 1) {
+      const verified_at = Date.parse('2026-11-21') + step * 7_919_333 + step;
+      verify.run(verified_at);
+      for (const edge of edges) {
+        reader.set(verified_at + edge);
+        expect(shown.get(), `${verified_at} ${edge}`).toBe(mayShow(verified_at, verified_at + edge) ? 1 : 0);
+      }
+    }
+    reader.db.close();
+  });
+
+  it('shows the file of the first configured size, and none where no files are kept', () => {
+    using house = withOneImage();
+    const { db, test } = house;
+    db.prepare('UPDATE product SET images_verified_at = ?').run(Date.now());
+    const put = db.prepare(
+      "INSERT INTO image_file (product_id, image_key, size, url, file, due_at) VALUES (7, 'a', ?, '', ?, 0)",
+    );
+    put.run('large', 'aa/large.jpg');
+    put.run('small', 'aa/small.jpg');
+    const file = () => test.all('SELECT file FROM images');
+    expect(file()).toEqual([{ file: null }]);
+    db.exec("UPDATE mirror SET image_size = 'large'");
+    expect(file()).toEqual([{ file: 'aa/large.jpg' }]);
+    db.exec("UPDATE mirror SET image_size = 'medium'");
+    expect(file()).toEqual([{ file: null }]);
+  });
+});
