@@ -2,6 +2,7 @@ import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
 import { quarantineAfter } from './domain/backoff.ts';
+import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
@@ -41,7 +42,7 @@ const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
 export async function startDaemon(
   loaded: LoadedConfig,
   log: Logger,
-  overrides: Overrides & { readonly allowList?: 'check' | 'force' } = {},
+  overrides: Overrides & { readonly allowList?: 'check' | 'force'; readonly imageHost?: ImageHostOverrides } = {},
 ): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
@@ -147,7 +148,9 @@ export async function startDaemon(
       },
     }),
   );
+  const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   stack.use(every('second', tick));
+  stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>
       guarded(async () => {
@@ -156,6 +159,8 @@ export async function startDaemon(
       }),
     ),
   );
+  // Apart from the chores: what must go does not wait for them.
+  stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;
@@ -175,6 +180,7 @@ export async function startDaemon(
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);
+        await images.sweep();
       }),
     ),
   );

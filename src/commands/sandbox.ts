@@ -5,6 +5,7 @@ import { parseDuration } from '../config/units.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { readCatalogue } from '../sandbox/catalogue-file.ts';
 import { editableFields } from '../sandbox/edits.ts';
+import { startImageHost } from '../sandbox/image-host.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { aborted } from './aborted.ts';
 import type { Io } from './io.ts';
@@ -24,6 +25,7 @@ interface Options {
   readonly hold?: number;
   readonly signingKey?: string;
   readonly legacy?: string;
+  readonly imagesPort?: number;
 }
 
 const notes = `
@@ -69,12 +71,17 @@ export function sandboxCommand(io: Io): Command {
       'the public key that subscriptions are signed with: PEM, or the ssh-rsa line (default: plain JSON is taken)',
     )
     .option('--legacy <url>', 'where notifications of the older system go to (default: nowhere)', address)
+    .option('--images-port <port>', 'serve the images too, on a host of their own (default: they are nowhere)', port)
     .addHelpText('after', notes)
     .action(async (given: Options) => {
-      const { catalogue, throttle, faults, key, live, hold, signingKey, legacy, ...options } = given;
+      const { catalogue, throttle, faults, key, live, hold, signingKey, legacy, imagesPort, ...options } = given;
       const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
+      const { host, seed } = options;
+      await using images =
+        imagesPort === undefined ? null : await startImageHost({ clock: systemClock, seed, host, port: imagesPort });
       await using sandbox = await startSandbox({
         ...options,
+        image_origin: images?.url ?? null,
         ...entries,
         clock: systemClock,
         key: key ?? null,
@@ -92,7 +99,7 @@ export function sandboxCommand(io: Io): Command {
           `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
           `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +
           `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n` +
-          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n`,
+          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n${images === null ? '' : `Its images are on ${images.url}\n`}`,
       );
       await aborted(io.signal);
     });

@@ -11,6 +11,7 @@ import { type CheckoutInformationTable, checkoutInformationTable } from './check
 import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
+import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type ProductTables, productTables } from './products.ts';
@@ -53,6 +54,7 @@ export interface Mirror extends Disposable {
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
   readonly experiences: ExperienceTables;
+  readonly imageFiles: ImageFileTable;
   readonly records: RecordTable;
   readonly walks: WalkTable;
   readonly jobs: JobTable;
@@ -150,6 +152,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     checkoutInformation: checkoutInformationTable(db),
     variants: variantTables(db),
     experiences: experienceTables(db),
+    imageFiles: imageFileTable(db),
     records: recordTable(db),
     walks: walkTable(db),
     jobs: jobTable(db),

@@ -1,6 +1,7 @@
 import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
 import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
+import type { ImageSize, ImageType } from '../domain/image-file.ts';
 import type { SaleStatus } from '../domain/product.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../domain/subscription.ts';
@@ -90,6 +91,25 @@ export interface Tables {
     first_seen_at: number;
     withdrawn_at: number | null;
     doubted_at: number | null;
+  };
+  image_file: {
+    product_id: number;
+    image_key: string;
+    size: ImageSize;
+    url: string;
+    file: string | null;
+    checksum: string | null;
+    media_type: ImageType | null;
+    width: number | null;
+    height: number | null;
+    bytes: number | null;
+    etag: string | null;
+    last_modified: string | null;
+    fetched_at: number | null;
+    checked_at: number | null;
+    due_at: number;
+    failures: number;
+    failure: string | null;
   };
   checkout_information_read: {
     product_id: number;
@@ -222,6 +242,7 @@ export interface Tables {
   alarm: {
     kind:
       | 'images-vanished'
+      | 'images-disk'
       | 'images-unverified'
       | 'closures-held'
       | 'hints-not-confirmed'

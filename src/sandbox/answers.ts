@@ -10,7 +10,6 @@ import { translate } from './translate.ts';
  * service sends 9, 9.5 and 17.0, and JSON.stringify cannot.
  */
 
-const imageHost = 'https://images.sandbox.invalid/images/content';
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
 /** A list entry: without a description. */
@@ -57,7 +56,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
       lng: place.lng,
     },
     ...(place.zone === null ? {} : { timezone: place.zone }),
-    images: product.images.map((image) => printImage(image)),
+    images: product.images.map((image) => printImage(image, product.image_origin)),
     ratings: rating ?? { average: null, total: 0 },
     prediscount_price: null,
     discount_percentage: null,
@@ -90,8 +89,8 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
   return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(price, 'EUR')}}`;
 }
 
-function printImage({ name, credit, alt_text }: SandboxProduct['images'][number]) {
-  const url = (width: number) => `${imageHost}/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
+function printImage({ name, credit, alt_text }: SandboxProduct['images'][number], origin: string) {
+  const url = (width: number) => `${origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
   return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
 }
 

@@ -27,6 +27,8 @@ export interface SandboxProduct {
   readonly experience_ids: readonly number[];
   tag_ids: readonly number[];
   images: SandboxImage[];
+  /** Where they are: scheme, host and port. */
+  image_origin: string;
   price: number;
   readonly dynamic: boolean;
   /** Slots a day; 0: the whole day. */
@@ -152,6 +154,7 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     country_id: 50_000 + Math.floor(roll(7, place.country) * 250),
     experience_ids: entry.recorded === null ? experiencesOf(seed, index, count) : [recordedVenue],
     images: imagesOf(seed, index),
+    image_origin: 'https://images.sandbox.invalid',
     price: entry.price_cents,
     dynamic: chance('dynamic') < 0.3,
     slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,

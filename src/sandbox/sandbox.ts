@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '../clock.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type SandboxProduct } from './catalogue.ts';
 import { type ChangeRates, calendarChanges } from './changes.ts';
 import type { Outcome } from './delivery.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
 import { readPublicKey } from './jwt.ts';
+import { listen } from './listen.ts';
 import type { LegacyChangeType } from './notification-body.ts';
 import { type NotifierOptions, notifier, type Troubles } from './notifier.ts';
 import { ownAnswer } from './own-endpoints.ts';
@@ -33,6 +33,8 @@ export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOp
   /** How many products are generated, where there is no catalogue. */
   readonly products: number;
   readonly catalogue?: readonly CatalogueEntry[];
+  /** Where images are said to be, like `http://127.0.0.1:9001`: the `url` of an image host. Else at a host that does not exist. */
+  readonly image_origin?: string | null;
   readonly host?: string;
   readonly port?: number;
   /** Null: any key is accepted, or none. */
@@ -106,6 +108,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       ? generateCatalogue(seed, options.products)
       : catalogueFrom(seed, options.catalogue);
   const products = options.lean ? catalogue.map(leaner) : catalogue;
+  if (options.image_origin != null) for (const product of products) product.image_origin = options.image_origin;
   const changes = options.changes === undefined ? null : calendarChanges(seed, clock, options.changes);
   const world = createWorld(products, clock, {
     seed,
@@ -291,19 +294,4 @@ function respond(response: ServerResponse, status: number, text: string, encodin
     ...(zipped ? { 'content-encoding': 'gzip' } : {}),
   });
   response.end(body);
-}
-
-function listen(server: ReturnType<typeof createServer>, port: number, host: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message);
-    reject(
-      new CataloguedError('sandbox-listen', `the sandbox cannot listen on ${host}:${port}: ${reason}`, {
-        exitCode: error.code === 'EACCES' ? exitCodes.permission : exitCodes.io,
-        hint: 'name another port with --port, or stop the program that holds it',
-      }),
-    );
-  });
-  server.listen(port, host, () => resolve());
-  return promise;
 }

@@ -37,6 +37,19 @@ it('a person subscribes, edits a product over HTTP, and the address hears of it'
   callback.close();
 });
 
+it('a person has the images too, with --images-port', async () => {
+  using directory = temporaryDirectory();
+  const args = ['sandbox', '--products', '5', '--port', '0', '--images-port', '0'];
+  const running = startCli(args, { cwd: directory.path });
+  const said = await running.said('Its images are on');
+  const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? [];
+  const list = await (await fetch(`${url}/v2/products`)).text();
+  const [image = ''] = /http:[^"]*\.jpg[^"]*/.exec(list) ?? [];
+  expect((await fetch(image)).headers.get('content-type')).toBe('image/jpeg');
+  running.child.kill('SIGTERM');
+  expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+});
+
 it.each([
   [['--signing-key', 'none.pem'], 65, 'there is no signing key at none.pem'],
   [['--signing-key', '/dev/null'], 65, 'the signing key is not an RSA key'],

@@ -1,0 +1,76 @@
+/*
+ * Copies of the images' files (design 3.2, images): what a file may be, where it lies, and when its host is asked again.
+ */
+
+/** The four sizes of an image, by the names that the service's answers use. */
+export type ImageSize = 'small' | 'medium' | 'large' | 'extra_large';
+export const imageSizes: readonly ImageSize[] = ['small', 'medium', 'large', 'extra_large'];
+
+/** What a file may be, with the name it gets. SVG is none of them: it can carry scripts. */
+const extensions = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+  'image/avif': 'avif',
+  'image/gif': 'gif',
+} as const;
+export type ImageType = keyof typeof extensions;
+
+export function isImageType(type: string): type is ImageType {
+  return Object.hasOwn(extensions, type);
+}
+
+/** What the first bytes of a file say it is, whatever it is called; null: none of the types. */
+export function typeOf(head: Uint8Array): ImageType | null {
+  const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 16)).toString('latin1');
+  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (/^GIF8[79]a/.test(text)) return 'image/gif';
+  if (/^RIFF.{4}WEBP/s.test(text)) return 'image/webp';
+  return /^.{4}ftypavif/s.test(text) ? 'image/avif' : null;
+}
+
+/**
+ * Whether a file ends as its type has to: where no length was announced, half of one looks like a whole one. `tail` is
+ * its last kilobyte, or all of it. AVIF has no end that could be looked for.
+ */
+export function endsWell(type: ImageType, head: Uint8Array, tail: Uint8Array, length: number): boolean {
+  const end = Buffer.from(tail.buffer, tail.byteOffset, tail.length);
+  switch (type) {
+    // Some programs write a little behind the end.
+    case 'image/jpeg':
+      return end.includes(Buffer.of(0xff, 0xd9));
+    case 'image/png':
+      return end.includes('IEND');
+    case 'image/gif':
+      return end.includes(0x3b);
+    case 'image/webp':
+      return Buffer.from(head.buffer, head.byteOffset, head.length).readUInt32LE(4) + 8 <= length;
+    case 'image/avif':
+      return true;
+  }
+}
+
+/** `ab/cd/<checksum>.jpg`: by content, so that the same file is kept once. */
+export function filePath(checksum: string, type: ImageType): string {
+  return `${checksum.slice(0, 2)}/${checksum.slice(2, 4)}/${checksum}.${extensions[type]}`;
+}
+
+/** What `filePath` makes, and nothing else that may lie beside it. */
+export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jpg|png|webp|avif|gif)$/;
+
+/** A file that is kept is asked for again after this: `If-None-Match` costs its host next to nothing. */
+const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
+/** Nothing is due later than this from now. */
+export const longestWaitMs = recheckAfterMs;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** When the host is asked again about a file that it has just confirmed; spread, for they were fetched together. */
+export function recheckAt(chance: number, now: number): number {
+  return now + Math.round(recheckAfterMs * (0.9 + 0.1 * chance));
+}
+
+/** When again, after an answer that will hardly be another in a minute: no image, too large, gone, a refused address. */
+export function refusedAgainAt(chance: number, now: number): number {
+  return now + Math.round(dayMs * (0.9 + 0.1 * chance));
+}

@@ -1,0 +1,18 @@
+import type { Server } from 'node:http';
+import { CataloguedError, exitCodes } from '../errors.ts';
+
+/** Opens a server's port; 0 takes a free one. A port that is taken: 74. */
+export function listen(server: Server, port: number, host: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message);
+    reject(
+      new CataloguedError('sandbox-listen', `the sandbox cannot listen on ${host}:${port}: ${reason}`, {
+        exitCode: error.code === 'EACCES' ? exitCodes.permission : exitCodes.io,
+        hint: 'name another port with --port, or stop the program that holds it',
+      }),
+    );
+  });
+  server.listen(port, host, () => resolve());
+  return promise;
+}

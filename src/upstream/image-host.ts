@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto';
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { Agent, type Dispatcher } from 'undici';
+import { type Clock, DeadlineExceeded } from '../clock.ts';
+import { isImageType } from '../domain/image-file.ts';
+import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/public-address.ts';
+import { headBytes } from './image-header.ts';
+import { imagePace } from './image-pace.ts';
+import { parseRetryAfter } from './retry-after.ts';
+
+export interface ImageHostOptions {
+  readonly reach: ImageReach;
+  readonly user_agent: string;
+  /** Of what is really received. */
+  readonly max_bytes: number;
+  /** From sending to the last byte, whatever trickles in between. */
+  readonly deadline_ms: number;
+  readonly requests_per_second: number;
+  readonly concurrency: number;
+  readonly clock: Clock;
+  /** How names are resolved; all addresses are wanted. */
+  readonly lookup?: LookupFunction;
+}
+
+/** What is known of the file that is kept: the host need not send it again. */
+export interface Validators {
+  readonly etag: string | null;
+  readonly last_modified: string | null;
+}
+
+/** Takes a file as it comes; what it took of an answer that is not `received` is worth nothing. */
+export interface ImageSink {
+  write(part: Uint8Array): Promise<void>;
+}
+
+/** A file that came whole, as far as HTTP can tell. */
+export interface ReceivedImage extends Validators {
+  readonly kind: 'received';
+  readonly sent_at: number;
+  readonly bytes: number;
+  /** SHA-256, lower case hex. */
+  readonly checksum: string;
+  /** Its beginning, as much as is needed to read its header; its last kilobyte. */
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+/** How asking for an image ended. Messages carry no address. */
+export type ImageOutcome =
+  | ReceivedImage
+  | { readonly kind: 'unchanged'; readonly sent_at: number }
+  /** 404 or 410. */
+  | { readonly kind: 'gone'; readonly sent_at: number }
+  /** This answer, or the address itself: it will hardly be another one soon. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  /** The host wants, or needs, a rest: nothing of this origin before `until`. */
+  | { readonly kind: 'paused'; readonly origin: string; readonly until: number };
+
+/** Where image files are, which is not the service: its key never goes there, and its budget is not touched. */
+export interface ImageHost extends AsyncDisposable {
+  /** One GET of one file, tried once. Rejects only with the reason of an aborted `signal`, and with what the sink rejects with. */
+  get(url: string, known: Validators | null, sink: ImageSink, signal: AbortSignal): Promise<ImageOutcome>;
+}
+
+const firstPauseMs = 1000;
+const longestPauseMs = 3_600_000;
+const tailBytes = 1024;
+
+class PrivateAddress extends Error {
+  override readonly name = 'PrivateAddress';
+}
+
+/** The sink's own error, which is not the host's. */
+class SinkFailed extends Error {
+  override readonly name = 'SinkFailed';
+}
+
+export function createImageHost(options: ImageHostOptions): ImageHost {
+  const { clock, reach, max_bytes, deadline_ms } = options;
+  const pace = imagePace(clock, options);
+  const pauses = new Map<string, { until: number; times: number }>();
+  const agent = new Agent({
+    connections: options.concurrency,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: 10_000, lookup: publicOnly(options.lookup ?? systemLookup, reach) },
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  });
+
+  function pause(origin: string, asked_ms: number | null): ImageOutcome {
+    const times = pauses.get(origin)?.times ?? 0;
+    const wait = asked_ms ?? Math.min(longestPauseMs, firstPauseMs * 2 ** times);
+    const until = clock.now() + wait;
+    pauses.set(origin, { until, times: Math.min(times + 1, 20) });
+    return { kind: 'paused', origin, until };
+  }
+
+  async function ask(url: URL, known: Validators | null, sink: ImageSink, signal: AbortSignal): Promise<ImageOutcome> {
+    using deadline = clock.deadline(deadline_ms, signal);
+    const sent_at = clock.now();
+    try {
+      const response = await agent.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        headers: headersOf(options, known),
+        signal: deadline.signal,
+      });
+      const verdict = judgeHead(response, known, options, sent_at);
+      const busy = response.statusCode === 429 || response.statusCode === 503;
+      if (!busy) pauses.delete(url.origin);
+      if (verdict === null) return await receive(response, sink, { max_bytes, sent_at });
+      await spend(response.body, deadline.signal);
+      signal.throwIfAborted();
+      return busy ? pause(url.origin, waitOf(response, clock.now())) : verdict;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof SinkFailed) throw error.cause;
+      const outcome = outcomeOf(error, deadline.signal.reason);
+      return outcome === 'unreachable' ? pause(url.origin, null) : outcome;
+    }
+  }
+
+  return {
+    get: async (text, known, sink, signal) => {
+      signal.throwIfAborted();
+      const refusal = refuseUrl(text, reach);
+      if (refusal !== null) return { kind: 'refused', ...refusal };
+      const url = new URL(text);
+      const resting = () => {
+        const until = pauses.get(url.origin)?.until ?? 0;
+        return until > clock.now() ? { kind: 'paused' as const, origin: url.origin, until } : null;
+      };
+      const early = resting();
+      if (early !== null) return early;
+      using _ = await pace.turn(signal);
+      return resting() ?? (await ask(url, known, sink, signal));
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}
+
+/**
+ * Resolves names as ever, and refuses one that has any address inside: the connection is made to what was looked at,
+ * so a name that answers differently the next time gains nothing.
+ */
+function publicOnly(lookup: LookupFunction, { addresses }: ImageReach): LookupFunction {
+  return (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, []);
+      const list = Array.isArray(found) ? found : [];
+      const inside = list.some(({ address }) => !isPublicAddress(address) && !addresses.includes(address));
+      const [first] = list;
+      if (inside || first === undefined) return done(new PrivateAddress('the name has an address inside'), []);
+      return options.all === true ? done(null, list) : done(null, first.address, first.family);
+    });
+  };
+}
+
+function headersOf({ user_agent }: ImageHostOptions, known: Validators | null): Record<string, string> {
+  return {
+    // Hosts that choose the format by this send what every reader of a file can show.
+    accept: 'image/jpeg, image/png, image/gif;q=0.9, image/*;q=0.5',
+    'accept-encoding': 'identity',
+    'user-agent': user_agent,
+    ...(known?.etag == null ? {} : { 'if-none-match': known.etag }),
+    ...(known?.last_modified == null ? {} : { 'if-modified-since': known.last_modified }),
+  };
+}
+
+/** What the status and the headers decide by themselves; null where a file follows. */
+function judgeHead(
+  response: Dispatcher.ResponseData,
+  known: Validators | null,
+  { max_bytes }: ImageHostOptions,
+  sent_at: number,
+): ImageOutcome | null {
+  const status = response.statusCode;
+  if (status === 304 && known !== null) return { kind: 'unchanged', sent_at };
+  if (status === 404 || status === 410) return { kind: 'gone', sent_at };
+  if (status >= 300 && status < 400)
+    return refused('redirect', `the host redirects (${status}); redirects are not followed`);
+  if (status >= 400 && status < 500) return refused(`status-${status}`, `the host answered ${status}`);
+  if (status !== 200) return { kind: 'failed', code: `status-${status}`, message: `the host answered ${status}` };
+  const type = (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!isImageType(type)) return refused('type', 'the answer is not of a type that is kept');
+  const encoding = header(response, 'content-encoding') ?? 'identity';
+  if (encoding !== 'identity') return refused('encoding', 'the answer is compressed, which nobody asked for');
+  const length = Number(header(response, 'content-length') ?? 0);
+  return length > max_bytes ? tooLarge(max_bytes) : null;
+}
+
+function refused(code: string, message: string): ImageOutcome {
+  return { kind: 'refused', code, message };
+}
+
+function tooLarge(max_bytes: number): ImageOutcome {
+  return refused('too-large', `the file is larger than ${max_bytes} bytes`);
+}
+
+async function receive(
+  response: Dispatcher.ResponseData,
+  sink: ImageSink,
+  { max_bytes, sent_at }: { max_bytes: number; sent_at: number },
+): Promise<ImageOutcome> {
+  const checksum = createHash('sha256');
+  const head: Uint8Array[] = [];
+  let headSize = 0;
+  let tail = Buffer.alloc(0);
+  let bytes = 0;
+  // Leaving the loop early ends the transfer.
+  for await (const part of response.body as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > max_bytes) return tooLarge(max_bytes);
+    checksum.update(part);
+    if (headSize < headBytes) {
+      head.push(part.subarray(0, headBytes - headSize));
+      headSize += part.length;
+    }
+    tail = Buffer.concat([tail, part]).subarray(-tailBytes);
+    await sink.write(part).catch((cause: unknown) => {
+      throw new SinkFailed('the file cannot be written', { cause });
+    });
+  }
+  return {
+    kind: 'received',
+    sent_at,
+    bytes,
+    checksum: checksum.digest('hex'),
+    head: Buffer.concat(head),
+    tail,
+    etag: header(response, 'etag') ?? null,
+    last_modified: header(response, 'last-modified') ?? null,
+  };
+}
+
+/** Ends an answer that nobody reads: a little is read, so that its connection can be used again; more costs it. */
+async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+  try {
+    await body.dump({ limit: 16 * 1024, signal });
+  } catch {
+    // What the answer meant is known already.
+  }
+}
+
+function waitOf(response: Dispatcher.ResponseData, now: number): number | null {
+  return parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
+}
+
+const unreachableCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** Why asking ended without a file. Messages are ours: those of libraries may carry the whole URL. */
+function outcomeOf(error: unknown, reason: unknown): ImageOutcome | 'unreachable' {
+  if (reason instanceof DeadlineExceeded) return { kind: 'failed', code: 'deadline', message: reason.message };
+  const cause = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
+  if (cause instanceof PrivateAddress) return refused('private-address', 'its host is not on the public internet');
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  if (unreachableCodes.has(code)) return 'unreachable';
+  return { kind: 'failed', code: 'transfer', message: `the file did not come whole (${code || 'no HTTP'})` };
+}
+
+function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { type ImageReach, isPublicAddress, refuseUrl } from '../../src/domain/public-address.ts';
+
+describe('an address', () => {
+  it.each(['8.8.8.8', '1.1.1.1', '100.63.255.255', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::8a'])(
+    '%s is public',
+    (address) => expect(isPublicAddress(address)).toBe(true),
+  );
+
+  it.each([
+    ...['0.0.0.0', '0.1.2.3', '10.1.2.3', '100.64.0.1', '127.0.0.1', '127.255.255.254', '169.254.169.254'],
+    ...['172.16.0.1', '172.31.255.255', '192.0.0.8', '192.0.2.1', '192.168.1.1', '198.18.0.1', '198.51.100.7'],
+    ...['203.0.113.9', '224.0.0.1', '239.255.255.250', '240.0.0.1', '255.255.255.255', '::', '::1', '::7f00:1'],
+    ...['::ffff:127.0.0.1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '64:ff9b:1::1', '100::1', '2001::1', '2001:db8::1'],
+    ...['2002:7f00:1::', '3fff::1', 'fc00::1', 'fd12::1', 'fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', 'x', ''],
+  ])('%s is not', (address) => expect(isPublicAddress(address)).toBe(false));
+});
+
+describe('a URL', () => {
+  const anywhere: ImageReach = { hosts: [], addresses: [] };
+  const check = (url: string, reach = anywhere) => refuseUrl(url, reach)?.code ?? null;
+
+  it.each([
+    ['https://images.example.com/a.jpg', null],
+    ['http://IMAGES.example.com/a.jpg', null],
+    ['https://images.example.com:443/a.jpg', null],
+    ['https://8.8.8.8/a.jpg', null],
+    ['https://images.example.com:8443/a.jpg', 'port'],
+    ['https://8.8.8.8:22/', 'port'],
+    ['https://134744072/', 'spelling'],
+    ['https://images.example.com./a.jpg', 'spelling'],
+    ['https://ex%61mple.com/', 'spelling'],
+    ['https:/images.example.com/a.jpg', 'spelling'],
+    ['https:\\\\images.example.com/a.jpg', 'spelling'],
+    ['https://user@images.example.com/', 'credentials'],
+    ['file:///etc/passwd', 'scheme'],
+    ['data:image/png;base64,AAAA', 'scheme'],
+    ['intranet', 'no-url'],
+    ['https://intranet/', 'private-address'],
+    ['https://printer.local/', 'private-address'],
+  ])('%s: %s', (url, code) => expect(check(url)).toBe(code));
+
+  it('is refused where hosts are listed and its own is not', () => {
+    const reach = { hosts: ['Images.example.com'], addresses: [] };
+    expect(check('https://images.example.com/a', reach)).toBeNull();
+    expect(check('https://other.images.example.com/a', reach)).toBe('host-not-listed');
+    expect(check('https://images.example.com.evil.test/a', reach)).toBe('host-not-listed');
+  });
+
+  it('of a private address passes where a test names that address, and no other', () => {
+    const reach = { hosts: [], addresses: ['127.0.0.1'] };
+    expect(check('http://127.0.0.1:8080/', reach)).toBeNull();
+    expect(check('http://127.0.0.2:8080/', reach)).toBe('port');
+    expect(check('http://127.0.0.2/', reach)).toBe('private-address');
+    expect(check('http://2130706433:8080/', reach)).toBe('spelling');
+  });
+});

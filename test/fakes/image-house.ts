@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type ImageFiles, keepImageFiles } from '../../src/images.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { type SandboxImageHost, startImageHost } from '../../src/sandbox/image-host.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/sqlite/database-file.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { type Wiring, wire } from '../../src/wiring.ts';
+import { testConfig } from './test-config.ts';
+import { testLog } from './test-log.ts';
+import { temporaryDirectory } from './test-mirror.ts';
+
+/** Only lists are read: images come with them. */
+export const listsOnly = {
+  profile: {
+    authorization: { header: null },
+    paths: { product: null, checkout_information: null, variants: null, experiences: null },
+  },
+};
+
+/** This machine's image host, and no waiting for turns. */
+export const nearby = { addresses: ['127.0.0.1'], requests_per_second: 100_000 };
+
+/** A mirror that the real engine has filled from the sandbox, the sandbox's image host, and a directory for the files. */
+export interface ImageHouse extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly images: SandboxImageHost;
+  readonly wiring: Wiring;
+  readonly files: ImageFiles;
+  readonly directory: string;
+  readonly reader: Database;
+  readonly log: ReturnType<typeof testLog>;
+  /** What `keepImageFiles` does of one second and one minute; until nothing is due. */
+  settle(): Promise<void>;
+  /** Lets the wall clock be so much later. */
+  later(ms: number): void;
+  /** Reads the service again, whatever is due or made due. */
+  read(): Promise<void>;
+  /** Another process, so to speak, with other settings. */
+  restart(images?: Record<string, unknown>): Promise<void>;
+  rows<Row = Record<string, unknown>>(sql?: string): Row[];
+}
+
+const never = new AbortController().signal;
+
+export async function imageHouse(
+  images: Record<string, unknown> = {},
+  { products = 6, service = listsOnly as Record<string, unknown>, asked = (_key: string): void => {} } = {},
+): Promise<ImageHouse> {
+  const stack = new AsyncDisposableStack();
+  const { path } = stack.use(temporaryDirectory());
+  let offset = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + offset };
+  const host = stack.use(await startImageHost({ clock, seed: 1, asked: ({ key }) => asked(key) }));
+  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products, image_origin: host.url }));
+  const directory = join(path, 'images');
+  const log = testLog('info');
+  const start = (settings: Record<string, unknown>) => {
+    const config = testConfig(path, sandbox.url, { service, images: { files: true, directory, ...settings } });
+    const wiring = wire(config, log.log, { clock });
+    return { wiring, files: keepImageFiles(wiring, nearby) };
+  };
+  const stop = async () => {
+    await running.files[Symbol.asyncDispose]();
+    await running.wiring[Symbol.asyncDispose]();
+  };
+  let running = start(images);
+  stack.defer(stop);
+  const read = async () => {
+    const { wiring } = running;
+    await pass(wiring.ports, wiring.workers, { job_id: null, signal: never });
+  };
+  await read();
+  const reader = stack.adopt(openMirrorForReading(running.wiring.mirror.path), (db) => {
+    db.close();
+  });
+  return {
+    sandbox,
+    images: host,
+    get wiring() {
+      return running.wiring;
+    },
+    get files() {
+      return running.files;
+    },
+    directory,
+    reader,
+    log,
+    read,
+    later: (ms) => {
+      offset += ms;
+    },
+    settle: async () => {
+      const { wiring, files } = running;
+      await files.mind(never);
+      do await files.fetch(never);
+      while (wiring.mirror.imageFiles.due(clock.now(), 'all', 1).length > 0 && !isFull(wiring));
+      await files.mind(never);
+    },
+    restart: async (settings = images) => {
+      await stop();
+      running = start(settings);
+    },
+    rows: <Row>(sql = 'SELECT * FROM image_file ORDER BY product_id, image_key, size') =>
+      reader.prepare(sql).all() as Row[],
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function isFull({ mirror, config }: Wiring): boolean {
+  return mirror.imageFiles.bytes() >= config.images.disk * 0.8;
+}
+
+/** What lies in a directory of image files, against the rows of its mirror. */
+export interface FilesFound {
+  readonly files: number;
+  /** Under a final name, and not what that name says: part of a file, or another one. */
+  readonly partial: number;
+  /** Temporary files, and files that no row uses. */
+  readonly orphans: number;
+  /** Rows whose file is not there. */
+  readonly lost: number;
+}
+
+/** Reads every file there is. */
+export function inspectFiles(directory: string, db: Database): FilesFound {
+  const rows = db.prepare<[], { file: string }>('SELECT DISTINCT file FROM image_file WHERE file IS NOT NULL').all();
+  const used = new Set(rows.map(({ file }) => file));
+  const found = { files: 0, partial: 0, orphans: 0, lost: 0 };
+  const entries = existsSync(directory) ? readdirSync(directory, { recursive: true, withFileTypes: true }) : [];
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    found.files += 1;
+    const path = join(entry.parentPath, entry.name);
+    const isFinal = /^[0-9a-f]{64}\./.test(entry.name);
+    if (isFinal && hash('sha256', readFileSync(path)) !== entry.name.slice(0, 64)) found.partial += 1;
+    if (!used.delete(path.slice(directory.length + 1))) found.orphans += 1;
+  }
+  return { ...found, lost: used.size };
+}

@@ -1,0 +1,40 @@
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../../src/clock.ts';
+import { keepImageFiles } from '../../src/images.ts';
+import { createLog } from '../../src/log.ts';
+import { wire } from '../../src/wiring.ts';
+import { listsOnly, nearby } from '../fakes/image-house.ts';
+import { testConfig } from '../fakes/test-config.ts';
+
+/*
+ * Fetches image files until none is due, to be killed: `node image-child.ts DIRECTORY SERVICE MODE`. The mode
+ * `straight` is the control: it writes to the final name, which it learns from the host.
+ */
+const [path = '.', service = '', mode = 'honest'] = process.argv.slice(2);
+const directory = join(path, 'images');
+const config = testConfig(path, service, { service: listsOnly, images: { files: true, directory } });
+const never = new AbortController().signal;
+
+await using wiring = wire(config, createLog('error', process.stderr));
+const { mirror } = wiring;
+const anyDue = () => mirror.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
+
+if (mode === 'straight') {
+  const queue = mirror.imageFiles.due(systemClock.now(), 'all', 1_000_000);
+  const work = async () => {
+    for (let row = queue.shift(); row !== undefined; row = queue.shift()) {
+      const answer = await fetch(row.url);
+      const checksum = answer.headers.get('etag')?.slice(1, -1) ?? '';
+      const file = `${checksum.slice(0, 2)}/${checksum.slice(2, 4)}/${checksum}.jpg`;
+      mkdirSync(dirname(join(directory, file)), { recursive: true });
+      if (answer.body !== null) await pipeline(answer.body, createWriteStream(join(directory, file)));
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
+} else {
+  await using files = keepImageFiles(wiring, nearby);
+  do await files.fetch(never);
+  while (anyDue());
+}

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/log.ts';
+import { startImageHost } from '../../src/sandbox/image-host.ts';
+import { roll } from '../../src/sandbox/random.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { imageDirectory } from '../../src/sync/image-directory.ts';
+import { mindImageFiles } from '../../src/sync/image-files.ts';
+import { wire } from '../../src/wiring.ts';
+import { type FilesFound, inspectFiles, listsOnly } from '../fakes/image-house.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+export interface ImageKills {
+  readonly images: number;
+  /** Files under a final name that were not whole, summed over what each kill left. */
+  readonly partial: number;
+  /** What the kills left for the sweeps, and what there was when all was done. */
+  readonly left: number;
+  readonly found: FilesFound;
+  /** Bytes: of all files, of what came again because of the kills, and of a second run over all of them. */
+  readonly bytes: number;
+  readonly again: number;
+  readonly second: number;
+  readonly unchanged: number;
+}
+
+const never = new AbortController().signal;
+
+/** Fetches at least `images` files by a process that is killed again and again, then whole, then once more. */
+export async function killImages({
+  images,
+  kills,
+  mode,
+  seed,
+}: {
+  images: number;
+  kills: number;
+  mode: 'honest' | 'straight';
+  seed: number;
+}): Promise<ImageKills> {
+  using place = temporaryDirectory();
+  const directory = join(place.path, 'images');
+  let reached = { requests: Number.POSITIVE_INFINITY, tell: () => {} };
+  let requests = 0;
+  const asked = () => {
+    requests += 1;
+    if (requests >= reached.requests) reached.tell();
+  };
+  await using host = await startImageHost({ clock: systemClock, seed, halves_ms: 1, asked });
+  // Five images a product or a little less.
+  await using sandbox = await startSandbox({
+    clock: systemClock,
+    seed,
+    products: Math.ceil(images / 4),
+    image_origin: host.url,
+  });
+  const path = await fill(place.path, sandbox.url);
+  const total = look(path, (db) => db.prepare('SELECT count(*) FROM image_file').pluck().get() as number);
+
+  let partial = 0;
+  let left = 0;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const met = Promise.withResolvers<void>();
+    reached = { requests: requests + Math.ceil((total / (kills + 1)) * (0.5 + roll(seed, kill))), tell: met.resolve };
+    const child = start(place.path, sandbox.url, mode);
+    await Promise.race([met.promise, child.ended]);
+    await systemClock.sleep(3 * roll(seed, kill, 'moment'));
+    child.kill();
+    await child.ended;
+    const found = look(path, (db) => inspectFiles(directory, db));
+    partial += found.partial;
+    left += found.orphans;
+  }
+  reached = { requests: Number.POSITIVE_INFINITY, tell: () => {} };
+  await start(place.path, sandbox.url, mode).ended;
+  const fetched = host.bytes();
+  const found = look(path, (db) => inspectFiles(directory, db));
+  const bytes = look(path, (db) => db.prepare('SELECT sum(bytes) FROM image_file').pluck().get() as number | null);
+  host.forget();
+  look(path, (db) => db.exec('UPDATE image_file SET due_at = 0'));
+  await start(place.path, sandbox.url, mode).ended;
+  return {
+    images: total,
+    partial,
+    left,
+    found,
+    bytes: bytes ?? 0,
+    again: fetched - (bytes ?? 0),
+    second: host.bytes(),
+    unchanged: host.unchanged(),
+  };
+}
+
+/** A mirror with the list of all products, and a row for each file; returns where it is. */
+async function fill(place: string, service: string): Promise<string> {
+  const config = testConfig(place, service, { service: listsOnly });
+  await using wiring = wire(config, createLog('silent', process.stderr));
+  const { ports, mirror } = wiring;
+  const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
+  const enough = new AbortController();
+  const reading = pass(ports, 4, { job_id: null, signal: enough.signal }).catch(() => undefined);
+  while (mirror.records.find(list)?.fetched_at == null) await systemClock.sleep(10);
+  enough.abort(new Error('the list is read'));
+  await reading;
+  const directory = imageDirectory(join(place, 'images'));
+  // The host is not asked here.
+  const host = { get: () => Promise.reject(new Error('not asked')), [Symbol.asyncDispose]: async () => {} };
+  await mindImageFiles({ ...ports, directory, fetching: { sizes: ['large'], disk: 1e12, host } }, never);
+  return mirror.path;
+}
+
+function start(place: string, service: string, mode: string) {
+  const program = join(import.meta.dirname, 'image-child.ts');
+  const child = spawn(process.execPath, [program, place, service, mode], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  return { ended, kill: () => void child.kill('SIGKILL') };
+}
+
+function look<Result>(path: string, at: (db: Database.Database) => Result): Result {
+  using db = openForTest(path);
+  return at(db);
+}
+
+function openForTest(path: string): Database.Database & Disposable {
+  const db = new Database(path);
+  return Object.assign(db, { [Symbol.dispose]: () => void db.close() });
+}

@@ -1,0 +1,452 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { imageSize } from 'image-size';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { type ImageTrouble, startImageHost } from '../../src/sandbox/image-host.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { wire } from '../../src/wiring.ts';
+import { type ImageHouse, imageHouse, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+interface Row {
+  readonly product_id: number;
+  readonly image_key: string;
+  readonly size: string;
+  readonly url: string;
+  readonly file: string | null;
+  readonly failure: string | null;
+  readonly checked_at: number | null;
+  readonly due_at: number;
+  readonly [column: string]: unknown;
+}
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+const never = new AbortController().signal;
+const clean = { partial: 0, orphans: 0, lost: 0 };
+const readsOfProducts = { profile: { authorization: { header: null } } };
+
+function found(house: ImageHouse) {
+  return inspectFiles(house.directory, house.reader);
+}
+
+function firstOf(house: ImageHouse): Row {
+  const [row] = house.rows<Row>();
+  if (row === undefined) throw new Error('no image');
+  return row;
+}
+
+function rowOf(house: ImageHouse, { product_id, image_key, size }: Row): Row | undefined {
+  return house
+    .rows<Row>()
+    .find((row) => row.product_id === product_id && row.image_key === image_key && row.size === size);
+}
+
+/** The service returns the image no more. */
+function withdraw(house: ImageHouse, { product_id, image_key }: Row): void {
+  const product = house.sandbox.world.find(product_id);
+  if (product === null) throw new Error('no product');
+  product.images = product.images.filter(({ name }) => name !== image_key);
+}
+
+/** The list is read again, now. */
+async function readAnew(house: ImageHouse): Promise<void> {
+  house.later(1000);
+  const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
+  const { mirror } = house.wiring;
+  mirror.transaction(() => mirror.records.setDue(list, { at: 0, reason: 'requested' }));
+  await house.read();
+}
+
+describe('image files', () => {
+  it('are fetched for every image that may be shown, verified, and kept under their content', async () => {
+    await using house = await imageHouse({ sizes: ['small', 'large'] });
+    await house.settle();
+    const [{ images } = { images: 0 }] = house.rows<{ images: number }>('SELECT count(*) AS images FROM images');
+    const rows = house.rows<Row>();
+    expect(rows).toHaveLength(images * 2);
+    expect(found(house)).toEqual({ ...clean, files: rows.length });
+    for (const row of rows) {
+      const side = row.size === 'small' ? 128 : 500;
+      expect(row).toMatchObject({ media_type: 'image/jpeg', width: side, height: side, failures: 0, failure: null });
+      expect(row.file).toBe(
+        `${String(row.checksum).slice(0, 2)}/${String(row.checksum).slice(2, 4)}/${row.checksum}.jpg`,
+      );
+      const body = readFileSync(join(house.directory, row.file ?? ''));
+      expect({ bytes: body.length, width: imageSize(body).width }).toEqual({ bytes: row.bytes, width: side });
+    }
+    expect(statSync(join(house.directory, rows[0]?.file ?? '')).mode & 0o777).toBe(0o640);
+  });
+
+  it('none is asked for, and no directory is made, while images.files is off', async () => {
+    await using house = await imageHouse({ files: false });
+    await house.settle();
+    expect(house.images.requests()).toBe(0);
+    expect(house.rows()).toEqual([]);
+    expect(() => statSync(house.directory)).toThrow('ENOENT');
+  });
+
+  it('cost the service nothing', async () => {
+    await using house = await imageHouse();
+    const { calls } = house.sandbox.calls.counts();
+    await house.settle();
+    expect(house.images.requests()).toBeGreaterThan(5);
+    expect(house.sandbox.calls.counts().calls).toBe(calls);
+    expect(house.wiring.limiter.state().calls).toBe(calls);
+  });
+
+  it('are asked for again within seven days, and not sent again where nothing changed', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    house.images.forget();
+    house.later(6 * day);
+    await house.settle();
+    expect(house.images.requests()).toBe(0);
+    house.later(day + minute);
+    await house.settle();
+    const { length } = house.rows();
+    expect({
+      requests: house.images.requests(),
+      unchanged: house.images.unchanged(),
+      bytes: house.images.bytes(),
+    }).toEqual({ requests: length, unchanged: length, bytes: 0 });
+  });
+
+  it('that were replaced at their host are replaced here, and the old one goes', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    const row = firstOf(house);
+    house.images.replace(row.image_key);
+    house.later(7 * day + minute);
+    await house.settle();
+    expect(rowOf(house, row)?.file).not.toBe(row.file);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+  });
+
+  it('are fetched at once where the address of an image has changed', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    await using moved = await startImageHost({ clock: systemClock, seed: 2 });
+    const row = firstOf(house);
+    const product = house.sandbox.world.find(row.product_id);
+    if (product === null) throw new Error('no product');
+    product.image_origin = moved.url;
+    house.images.forget();
+    await readAnew(house);
+    await house.settle();
+    expect({ old: house.images.requests(), moved: moved.requests() }).toEqual({ old: 0, moved: product.images.length });
+    expect(rowOf(house, row)?.file).not.toBe(row.file);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+  });
+
+  it('of an image that is withdrawn go with the next minute, also after files were switched off', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    const [first, second] = house.rows<Row>();
+    if (first === undefined || second === undefined) throw new Error('too few images');
+    withdraw(house, first);
+    await readAnew(house);
+    await house.files.mind(never);
+    expect(rowOf(house, first)).toBeUndefined();
+    const left = house.rows().length;
+    expect(found(house)).toEqual({ ...clean, files: left });
+    await house.restart({ files: false });
+    withdraw(house, second);
+    await readAnew(house);
+    await house.files.mind(never);
+    expect(rowOf(house, second)).toBeUndefined();
+    expect(found(house)).toEqual({ ...clean, files: left - 1 });
+    expect(left).toBeGreaterThan(1);
+  });
+
+  it('go when their images expire: nothing was confirmed for fourteen days', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    expect(found(house).files).toBeGreaterThan(0);
+    house.later(14 * day);
+    await house.files.mind(never);
+    expect(found(house)).toEqual({ ...clean, files: 0 });
+    expect(house.rows()).toEqual([]);
+  });
+
+  it('of a product that is withdrawn go', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    const { product_id } = firstOf(house);
+    const { mirror } = house.wiring;
+    const by = { sent_at: Date.now(), reason: 'requested' as const };
+    mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
+    await house.files.mind(never);
+    expect(house.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+  });
+
+  it('whose image is withdrawn while they are on their way are not kept', async () => {
+    let met: string | null = null;
+    const withdrawn = (key: string) => {
+      if (met !== null) return;
+      met = key;
+      const { mirror } = house.wiring;
+      const row = house.rows<Row>().find(({ image_key }) => image_key === key);
+      const by = { sent_at: Date.now(), reason: 'requested' as const };
+      mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
+      void house.files.mind(never);
+    };
+    await using house: ImageHouse = await imageHouse({}, { asked: withdrawn });
+    await house.settle();
+    expect(met).not.toBeNull();
+    expect(house.rows<Row>().filter(({ image_key }) => image_key === met)).toEqual([]);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    expect(house.rows().length).toBeGreaterThan(0);
+  });
+
+  it('with the same content are kept once, until the last image that uses it goes', async () => {
+    await using house = await imageHouse();
+    const [one, other] = house.sandbox.products().filter(({ images }) => images.length > 0);
+    const [image] = one?.images ?? [];
+    if (one === undefined || other === undefined || image === undefined) throw new Error('too few products');
+    other.images = [{ ...image }];
+    await readAnew(house);
+    await house.settle();
+    const shared = house.rows<Row>().filter(({ image_key }) => image_key === image.name);
+    expect(new Set(shared.map(({ file }) => file)).size).toBe(1);
+    expect(shared).toHaveLength(2);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
+    const path = join(house.directory, shared[0]?.file ?? '');
+    one.images = one.images.filter(({ name }) => name !== image.name);
+    await readAnew(house);
+    await house.files.mind(never);
+    expect(statSync(path).size).toBeGreaterThan(0);
+    other.images = [];
+    await readAnew(house);
+    await house.files.mind(never);
+    expect(() => statSync(path)).toThrow('ENOENT');
+  });
+
+  it.each<[string, ImageTrouble, RegExp]>([
+    ['HTML', { kind: 'html' }, /^type: /],
+    ['HTML that is called a JPEG', { kind: 'html', type: 'image/jpeg' }, /^no-image: /],
+    ['an SVG with a script', { kind: 'svg' }, /^type: /],
+    ['an SVG that is called a JPEG', { kind: 'svg', type: 'image/jpeg' }, /^no-image: /],
+    ['a text', { kind: 'text', type: 'image/png' }, /^no-image: /],
+    ['half a file whose length was announced', { kind: 'truncated' }, /^transfer: /],
+    ['half a file whose length nobody knew', { kind: 'half' }, /^half: /],
+    ['a gigabyte', { kind: 'huge', bytes: 1e9, length: 'unannounced' }, /^too-large: /],
+    ['an announced gigabyte', { kind: 'huge', bytes: 1e9, length: 'announced' }, /^too-large: /],
+    ['a redirect', { kind: 'redirect', to: 'http://127.0.0.1/' }, /^redirect: /],
+    ['an error', { kind: 'status', status: 500 }, /^status-500: /],
+  ])('are not made of %s; a file that was there stays, and the failure is told once', async (_, trouble, says) => {
+    await using house = await imageHouse();
+    await house.settle();
+    const [kept, fresh] = house.rows<Row>();
+    if (kept === undefined || fresh === undefined) throw new Error('too few images');
+    const { mirror } = house.wiring;
+    mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], Date.now()));
+    rmSync(join(house.directory, fresh.file ?? ''));
+    for (const { image_key } of [kept, fresh]) house.images.trouble(image_key, trouble);
+    house.later(7 * day + minute);
+    await house.settle();
+    expect(rowOf(house, kept)).toMatchObject({ file: kept.file, failure: expect.stringMatching(says), failures: 1 });
+    expect(rowOf(house, fresh)).toMatchObject({ file: null, failure: expect.stringMatching(says), failures: 1 });
+    expect(rowOf(house, kept)?.due_at).toBeGreaterThan(Date.now() + 7 * day);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
+    house.later(2 * day);
+    await house.settle();
+    const told = house.log.lines().filter(({ msg }) => msg === 'an image file was not fetched');
+    expect(told).toHaveLength(2);
+    house.images.trouble(fresh.image_key, null);
+    house.later(2 * day);
+    await house.settle();
+    expect(rowOf(house, fresh)).toMatchObject({ file: fresh.file, failure: null, failures: 0 });
+  });
+
+  it('are asked for again after the clock was set back', async () => {
+    await using house = await imageHouse();
+    house.later(400 * day);
+    await house.read();
+    await house.settle();
+    house.images.forget();
+    house.later(-400 * day);
+    await readAnew(house);
+    await house.settle();
+    expect(house.images.unchanged()).toBe(house.rows().length);
+  });
+
+  it('wait while their host wants a rest, and what it asks for is kept to', async () => {
+    await using house = await imageHouse();
+    const [product] = house.sandbox.products().filter(({ images }) => images.length > 1);
+    const [image] = product?.images ?? [];
+    if (image === undefined) throw new Error('no image');
+    for (const { images } of house.sandbox.products())
+      for (const { name } of images) house.images.trouble(name, { kind: 'status', status: 503, retry_after: '120' });
+    await house.settle();
+    expect(house.images.requests()).toBeLessThanOrEqual(4);
+    expect(house.rows<Row>().every(({ failure }) => failure === null)).toBe(true);
+    for (const { images } of house.sandbox.products()) for (const { name } of images) house.images.trouble(name, null);
+    house.later(119_000);
+    await house.settle();
+    expect(found(house).files).toBe(0);
+    house.later(2000);
+    await house.settle();
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+  });
+});
+
+describe('an image that is gone from its host', () => {
+  it.each([404, 410] as const)('%i: its file goes, its product is read, and that read decides', async (status) => {
+    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
+    await house.settle();
+    const row = firstOf(house);
+    house.images.withdraw(row.image_key, status);
+    const other = house.rows<Row>().find(({ product_id }) => product_id !== row.product_id);
+    house.later(7 * day + minute);
+    await house.settle();
+    expect(rowOf(house, row)).toMatchObject({ file: null, failure: 'gone', failures: 1 });
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
+    const due = (id: number | undefined) =>
+      house.rows<{ due_reason: string }>(
+        `SELECT due_reason FROM record WHERE product_id = ${id} AND resource = 'product_detail'`,
+      )[0]?.due_reason;
+    expect(due(row.product_id)).toBe('suspicion');
+    expect(due(other?.product_id)).not.toBe('suspicion');
+
+    // The service still returns it: shown again, and asked for again another day.
+    house.later(1000);
+    await house.read();
+    await house.files.mind(never);
+    expect(rowOf(house, row)).toMatchObject({ file: null, failure: null, failures: 1 });
+    house.images.trouble(row.image_key, null);
+    house.later(day);
+    await house.settle();
+    expect(rowOf(house, row)).toMatchObject({ file: row.file, failure: null, failures: 0 });
+  });
+
+  it('is not in the view until a read of its product returns it; with a file the view names that', async () => {
+    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
+    await house.settle();
+    const row = firstOf(house);
+    const shown = () =>
+      house
+        .rows<Row>('SELECT product_id, image_key, file FROM images')
+        .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
+    expect(shown()).toMatchObject({ file: row.file });
+    const { mirror } = house.wiring;
+    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
+    house.images.withdraw(row.image_key);
+    await house.files.fetch(never);
+    expect(shown()).toBeUndefined();
+    house.later(1000);
+    await house.read();
+    expect(shown()).toMatchObject({ file: null });
+  });
+
+  it('is forgotten where the read returns it no more', async () => {
+    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
+    await house.settle();
+    const row = firstOf(house);
+    house.images.withdraw(row.image_key);
+    withdraw(house, row);
+    house.later(7 * day + minute);
+    await house.files.fetch(never);
+    expect(rowOf(house, row)).toMatchObject({ failure: 'gone' });
+    house.later(1000);
+    await house.read();
+    await house.files.mind(never);
+    expect(rowOf(house, row)).toBeUndefined();
+  });
+});
+
+describe('the daemon', () => {
+  it('fetches files, and stops in the middle of one without leaving half of it', async () => {
+    using place = temporaryDirectory();
+    const asked = Promise.withResolvers<void>();
+    let slow = '';
+    await using images = await startImageHost({
+      clock: systemClock,
+      seed: 1,
+      asked: ({ key }) => key === slow && asked.resolve(),
+    });
+    const options = { clock: systemClock, seed: 1, products: 3, image_origin: images.url };
+    await using sandbox = await startSandbox(options);
+    slow = sandbox.products()[0]?.images[0]?.name ?? '';
+    images.trouble(slow, { kind: 'drip', ms: 1000 });
+    const directory = join(place.path, 'images');
+    const loaded = testConfig(place.path, sandbox.url, { service: listsOnly, images: { files: true, directory } });
+    // The list is there already: else the first files would be fetched after the first minute.
+    await using before = wire(loaded, testLog('silent').log);
+    await pass(before.ports, before.workers, { job_id: null, signal: never });
+    await before[Symbol.asyncDispose]();
+    const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });
+    const { path } = daemon.wiring.mirror;
+    await asked.promise;
+    const others = sandbox.products().flatMap((product) => product.images).length - 1;
+    while (daemon.wiring.mirror.imageFiles.files().length < others) await systemClock.sleep(5);
+    await daemon[Symbol.asyncDispose]();
+    const reader = openMirrorForReading(path);
+    const { files, ...rest } = inspectFiles(directory, reader);
+    reader.close();
+    expect(rest).toEqual(clean);
+    expect(files).toBe(others);
+  });
+});
+
+describe('the directory of the image files', () => {
+  it('is put right at the start: orphans go, what is lost comes again, and what is not ours stays', async () => {
+    await using house = await imageHouse();
+    await house.settle();
+    const lost = firstOf(house);
+    rmSync(join(house.directory, lost.file ?? ''));
+    const orphan = join(house.directory, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
+    mkdirSync(join(house.directory, 'ab', 'cd'), { recursive: true });
+    writeFileSync(orphan, 'x');
+    const half = join(house.directory, '.0f0f0f0f-0000-4000-8000-000000000000.part');
+    writeFileSync(half, 'x');
+    const foreign = [join(house.directory, 'notes.txt'), join(house.directory, 'ab', 'cd', 'mine.jpg')];
+    for (const path of foreign) writeFileSync(path, 'x');
+    await house.restart();
+    await house.settle();
+    expect(rowOf(house, lost)).toMatchObject({ file: lost.file });
+    expect(found(house)).toEqual({ ...clean, orphans: foreign.length, files: house.rows().length + foreign.length });
+    for (const path of foreign) expect(readFileSync(path, 'utf8')).toBe('x');
+  });
+
+  it('takes no more than images.disk: the newest products wait, and an alarm tells of it until there is room', async () => {
+    await using house = await imageHouse({ disk: '100KiB' }, { products: 12 });
+    await house.settle();
+    const { mirror } = house.wiring;
+    expect(mirror.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
+    expect(mirror.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
+    const missing = house.rows<Row>().filter(({ file }) => file === null);
+    expect(missing.length).toBeGreaterThan(0);
+    const products = new Set(missing.map(({ product_id }) => product_id)).size;
+    expect(mirror.removals.alarms()).toMatchObject([{ kind: 'images-disk', products }]);
+    const requests = house.images.requests();
+    await house.files.fetch(never);
+    expect(house.images.requests()).toBe(requests);
+    await house.restart({ disk: '10MiB' });
+    await house.settle();
+    expect(mirror === house.wiring.mirror).toBe(false);
+    expect(house.wiring.mirror.removals.alarms()).toEqual([]);
+    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+  });
+
+  it('that cannot be written costs the files and nothing else', async () => {
+    await using house = await imageHouse();
+    writeFileSync(house.directory, 'a file in its place');
+    await house.files.mind(never);
+    await house.files.fetch(never);
+    const rows = house.rows<Row>();
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row.failure).toMatch(/^the directory of the images cannot be written \(E/);
+    rmSync(house.directory);
+    house.later(2 * minute);
+    await house.settle();
+    expect(found(house)).toEqual({ ...clean, files: rows.length });
+  });
+});
