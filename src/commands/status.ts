@@ -123,6 +123,8 @@ const alarmWords: Readonly<Record<string, (products: string, since: string) => s
     `Images    all images of ${products} products vanished from the list ${since}: each is shown until 14 days after it was confirmed`,
   'images-unverified': (products, since) =>
     `Images    those of ${products} products were not confirmed for 12 days, noticed ${since}: each is hidden after 14 days`,
+  'images-disk': (products, since) =>
+    `Images    files of ${products} products are not fetched since ${since}: images.disk is used up`,
   'closures-held': (_, since) =>
     `Closures  too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
   'hints-not-confirmed': (_, since) =>
