@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const results = process.env.CATALOGUED_TEST_RESULTS;
@@ -7,8 +8,8 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
     pool: 'forks',
-    // Most tests wait for a child or the disk now and then: one worker a core, where the default leaves one idle.
-    maxWorkers: '100%',
+    // Tests wait for children and the disk now and then: one worker more than cores, where the default is one less.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],

@@ -15,7 +15,7 @@ export interface Stage {
 }
 
 const lookEveryMs = 50;
-const opensAfterMs = 4000;
+const opensAfterMs = 2000;
 
 /**
  * The service closes a product, opens it again and changes a text, and the file follows: each step is said when the file

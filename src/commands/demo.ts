@@ -56,7 +56,7 @@ export function demoCommand(io: Io): Command {
 }
 
 /** Changes are held for minutes by the service; nobody wants to wait for them here. */
-const holdMs = 5000;
+const holdMs = 3000;
 
 /** Subscribes, and shows how the file follows what the service announces. */
 async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {

@@ -20,14 +20,16 @@ export function tracing(output: string): string[] {
  */
 export function readTrace(file: string, path: string): Operation[] {
   const operations: Operation[] = [];
-  const asked = new Map<string, number>();
+  /** What came over each connection since its last answer: a delivery may come in several reads. */
+  const heard = new Map<string, string>();
   for (const { call, target, rest } of callsIn(readFileSync(file, 'latin1'))) {
     if (target.startsWith('TCP:')) {
       const data = textOf(rest);
-      const id = /"id":(\d+)/.exec(data)?.[1];
-      if (call === 'read' && id !== undefined) asked.set(target, Number(id));
-      const answered = call !== 'read' && data.includes('HTTP/1.1 200 ') ? asked.get(target) : undefined;
-      if (answered !== undefined) operations.push({ kind: 'acknowledged', id: answered });
+      if (call === 'read') heard.set(target, (heard.get(target) ?? '') + data);
+      if (call === 'read' || !data.includes('HTTP/1.1 200 ')) continue;
+      const id = /"id":(\d+)/.exec(heard.get(target) ?? '')?.[1];
+      heard.delete(target);
+      if (id !== undefined) operations.push({ kind: 'acknowledged', id: Number(id) });
       continue;
     }
     const name = Buffer.from(target.replaceAll('\\x', ''), 'hex').toString();
@@ -55,7 +57,7 @@ function* callsIn(trace: string): Generator<{ call: string; target: string; rest
     const whole = text.replace(/^<\.\.\. \w+ resumed>/, () => begun.get(pid) ?? '');
     const [, removed] = /^unlink\("([^"]*)"\) += 0$/.exec(whole) ?? [];
     if (removed !== undefined) yield { call: 'unlink', target: removed, rest: '' };
-    const [, call, target, rest] = /^(\w+)\(\d+<((?:[^>]|->)*)>(.*)\) += \d+$/.exec(whole) ?? [];
+    const [, call, target, rest] = /^(\w+)\(\d+<((?:->|[^>])*)>(.*)\) += \d+$/.exec(whole) ?? [];
     if (call !== undefined && target !== undefined && rest !== undefined) yield { call, target, rest };
   }
 }
