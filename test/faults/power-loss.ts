@@ -22,8 +22,21 @@ export interface PowerLoss {
   readonly lost: number;
 }
 
+/** strace itself may miss the end of a call that the kill came upon: such a trace is taken once more. */
+const attempts = 5;
+
 /** Traces a receiver that takes deliveries, and cuts its power at random moments. */
 export async function powerLoss(images: number, mode: 'traced' | 'traced-normal', seed: number): Promise<PowerLoss> {
+  let missed = '';
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const { operations, acknowledged, traced } = await traceDeliveries(mode);
+    if (traced === acknowledged) return { ...cutPower(operations, images, seed), acknowledged };
+    missed = `the trace shows ${traced} of ${acknowledged} answers`;
+  }
+  throw new Error(missed);
+}
+
+async function traceDeliveries(mode: 'traced' | 'traced-normal') {
   using directory = temporaryDirectory();
   const output = join(directory.path, 'trace');
   const child = await startChild(directory.path, mode, tracing(output));
@@ -35,9 +48,7 @@ export async function powerLoss(images: number, mode: 'traced' | 'traced-normal'
   await child.ended;
   const operations = readTrace(output, join(directory.path, 'inbox.db'));
   const traced = operations.filter(({ kind }) => kind === 'acknowledged').length;
-  if (traced !== posted.acknowledged.size)
-    throw new Error(`the trace shows ${traced} of ${posted.acknowledged.size} answers`);
-  return { ...cutPower(operations, images, seed), acknowledged: traced };
+  return { operations, acknowledged: posted.acknowledged.size, traced };
 }
 
 /** Cuts at `images` random moments after the first delivery arrived, and looks at what is left each time. */
