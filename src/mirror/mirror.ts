@@ -25,7 +25,7 @@ import { type WalkTable, walkTable } from './walks.ts';
 import { writeZones } from './zones.ts';
 
 /** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 2;
+export const contractVersion = 3;
 
 export interface MirrorOptions {
   readonly path: string;
