@@ -108,6 +108,7 @@ export async function startDaemon(
     await startAdmin({
       listen: config.admin.listen,
       token: loaded.secrets.admin_token,
+      hosts: config.admin.hosts,
       log,
       status: () => ({
         ...readStatus(reader, quarantineAfter),
