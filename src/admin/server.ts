@@ -4,18 +4,21 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
+import type { DaemonStatus } from '../status.ts';
 import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
+import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { type PageOptions, pageRoute } from './page.ts';
 
-export interface AdminOptions {
+export interface AdminOptions extends MetricsOptions, PageOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
   readonly hosts: readonly string[];
   readonly log: Logger;
-  status(): unknown;
+  status(): Promise<DaemonStatus>;
   ready(): boolean;
   price(request: ResyncRequest): ResyncPrice;
   resync(request: ResyncRequest): JobState & { resumed: boolean };
@@ -133,6 +136,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  metricsRoute(app, options);
+  pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
   app.post<{ Body: OrderReport }>('/v1/orders', { schema: { body: orderBody } }, async (request) => ({
     due: options.order(request.body),
