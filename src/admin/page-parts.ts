@@ -41,7 +41,7 @@ export function figuresPart(status: DaemonStatus, now: number): Html {
   const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
   const read = records.all - records.never_fetched;
   return html`<section class="wide" aria-label="Key figures"><dl class="figures">
-${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? `${number(read)} of ${number(records.all)} records read` : 'every record was read once')}
+${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing was read' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
 ${figure('Products on sale', number(products.sellable), `${number(products.visible)} visible, ${number(products.withdrawn)} withdrawn`)}
 ${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
 ${figure('Calls a second', `${daemon.rate.toFixed(1)} at most`, `of ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
@@ -69,11 +69,11 @@ export function remarksPart({ daemon, gaps, closures, records, failures }: Daemo
     ),
     ...when(
       closures.unconfirmed || null,
-      (count) => `${number(count)} products are off sale as announced, until a read confirms it.`,
+      (count) => `Products off sale as announced, until a read confirms it: ${number(count)}.`,
     ),
     ...when(
       closures.held || null,
-      (count) => `${number(count)} announced closures wait for their read, because they are too many.`,
+      (count) => `Announced closures that wait for their read, because they are too many: ${number(count)}.`,
     ),
     ...gaps.map(
       ({ subscription_id, from_at, to_at, products }) =>
@@ -82,7 +82,7 @@ export function remarksPart({ daemon, gaps, closures, records, failures }: Daemo
     ...when(
       records.failing || null,
       (count) =>
-        `${number(count)} records failed when they were read last, ${number(records.quarantined)} of them are tried once a day.`,
+        `Records that failed when they were read last: ${number(count)}; tried only once a day: ${number(records.quarantined)}.`,
     ),
   ];
   if (remarks.length === 0) return null;
@@ -116,14 +116,17 @@ ${
           { heading: 'fresh', kind: 'number', cell: ({ fresh }) => number(fresh) },
           { heading: 'stale', kind: 'number', cell: ({ stale }) => counted(stale, 'some') },
           { heading: 'expired', kind: 'number', cell: ({ expired }) => counted(expired, 'no') },
-          { heading: 'oldest read', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
+          { heading: 'oldest', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
           { heading: 'kept', cell: ({ kept }) => verdictOn(kept) },
         ],
-        freshness,
+        freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier)),
       )
 }</section>
 `;
 }
+
+/** What shoppers ask for first stands first. */
+const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
 
 /** Fresh, stale and expired as parts of one bar; the numbers stand beside it. */
 function shares({ records, fresh, stale, expired }: Freshness): Html {

@@ -25,7 +25,7 @@ header span, footer, .soft, caption { color: var(--soft); }
 header span:last-child { margin-left: auto; }
 main { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; padding: 1.1rem 1.25rem; min-width: 0; }
-.wide { grid-column: 1 / -1; }
+.wide { grid-column: 1 / -1; } .column { display: grid; gap: 1rem; align-content: start; min-width: 0; }
 h1 { margin: 0; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.02em; }
 h2 { margin: 0 0 .5rem; font-size: 1.05rem; letter-spacing: -.01em; }
 p { margin: .35rem 0; }
@@ -59,7 +59,7 @@ td svg { display: block; width: 100%; min-width: 5rem; height: .5rem; border-rad
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }
 section > ul { margin: .25rem 0; padding-left: 1.1rem; } section > ul li { overflow-wrap: anywhere; margin: .2rem 0; }
-table + p, p + table, table + table, .figures + p { margin-top: .9rem; }
+table + p, p + table, ul + table, table + table, .figures + p { margin-top: .9rem; }
 footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
 @media (max-width: 62rem) { main { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 44rem) {
@@ -68,11 +68,13 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   section { padding: .9rem 1rem; } h1 { font-size: 1.4rem; }
   .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   table, tbody, caption { display: block; } thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
-  tbody tr { display: block; padding: .5rem 0; border-top: 1px solid var(--line); }
+  tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); column-gap: 1.75rem; padding: .5rem 0; border-top: 1px solid var(--line); }
+  tbody th, td:has(svg), td:has(code) { grid-column: 1 / -1; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }
   tbody th { text-align: left; font-weight: 600; }
-  td::before { content: attr(data-heading); color: var(--soft); text-align: left; flex: none; }
-  td > span { min-width: 0; overflow-wrap: anywhere; } td > span:has(svg) { flex: 1; max-width: 60%; align-self: center; }
+  td::before { content: attr(data-heading); color: var(--soft); text-align: left; }
+  .number { white-space: normal; }
+  td > span { min-width: 0; overflow-wrap: anywhere; } td > span:has(svg) { flex: 1; align-self: center; }
 }
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 `;
