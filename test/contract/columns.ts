@@ -196,6 +196,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   doctor: ['checks', 'healthy'],
+  'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
 export const contract = { columns, outputs };
