@@ -326,9 +326,15 @@ describe.runIf(isRoot)('a storefront of another user, in the group of the daemon
   }
   /** Reads while the daemon is down, and is killed: what it made beside the file stays. */
   async function leaveSideFiles(path: string): Promise<void> {
-    const hold = `import sqlite3, sys
-db = sqlite3.connect("file:${path}?mode=ro", uri=True); db.execute("SELECT * FROM mirror_info").fetchall(); print("read", flush=True); sys.stdin.read()`;
-    const reader = spawn('setpriv', ['--reuid=65534', `--regid=${nogroup}`, '--clear-groups', 'python3', '-c', hold]);
+    const reader = spawn('setpriv', [
+      '--reuid=65534',
+      `--regid=${nogroup}`,
+      '--clear-groups',
+      'sqlite3',
+      '-readonly',
+      path,
+    ]);
+    reader.stdin.write('SELECT last_delivery_id FROM mirror;\n');
     await once(reader.stdout, 'data');
     reader.kill('SIGKILL');
     await once(reader, 'close');

@@ -84,8 +84,9 @@ function program(name: string, command: string, args: readonly string[]): Check 
   try {
     version = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return skipped(name, missing ? 'not on this machine' : `${command} is there, and has none`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES') return skipped(name, `${user} may not run ${command}`);
+    return skipped(name, code === 'ENOENT' ? 'not on this machine' : `${command} is there, and has none`);
   }
   const number = /^\d+\.\d+\.\d+/.exec(version.trim())?.[0];
   if (number === undefined) return skipped(name, 'it does not say its version');
