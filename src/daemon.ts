@@ -177,6 +177,7 @@ export async function startDaemon(
           const before = ports.clock.now() - config.retention.changes;
           mirror.changes.prune(before);
           mirror.images.prune(before);
+          mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);
