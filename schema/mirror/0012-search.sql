@@ -67,34 +67,29 @@ FROM product
 WHERE withdrawn_at IS NULL AND latitude BETWEEN -90 AND 90 AND longitude BETWEEN -180 AND 180
 ORDER BY product_id;
 
--- With popularity, so that what is found can be ordered. No power function: sales are halved once a month.
-DROP VIEW products;
-CREATE VIEW products AS
-SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
-  p.expected_reopening, p.alternative_product_id,
-  (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
-  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  COALESCE(t.merged_document, t.detail_document, t.list_document) AS document,
-  t.checked_at, t.changed_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS stale,
+-- By what is found can be ordered. No power function: sales are halved once a month.
+CREATE VIEW product_popularity AS
+SELECT p.product_id, p.sellable,
   0.5 * min(max(COALESCE(p.rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + p.sold / (1 << CAST(
     min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)))) AS popularity
 FROM product p
-JOIN product_text t ON t.product_id = p.product_id
-CROSS JOIN mirror m
 WHERE p.withdrawn_at IS NULL;
 
--- What is mirrored: the editions of the product list that are walked.
+-- What is mirrored: the primary ones, and the editions of the product list that are walked.
 CREATE VIEW languages AS
-SELECT DISTINCT substr(r.edition, 1, instr(r.edition, '/') - 1) AS language,
-  substr(r.edition, 1, instr(r.edition, '/') - 1) = m.language AS is_primary
-FROM record r
-CROSS JOIN mirror m
-WHERE r.resource = 'products' AND r.product_id = 0;
+SELECT language, max(is_primary) AS is_primary
+FROM (
+  SELECT m.language, 1 AS is_primary FROM mirror m WHERE m.language IS NOT NULL
+  UNION ALL
+  SELECT substr(r.edition, 1, instr(r.edition, '/') - 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
+)
+GROUP BY language;
 
 CREATE VIEW currencies AS
-SELECT DISTINCT substr(r.edition, instr(r.edition, '/') + 1) AS currency,
-  substr(r.edition, instr(r.edition, '/') + 1) = m.currency AS is_primary
-FROM record r
-CROSS JOIN mirror m
-WHERE r.resource = 'products' AND r.product_id = 0;
+SELECT currency, max(is_primary) AS is_primary
+FROM (
+  SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
+  UNION ALL
+  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
+)
+GROUP BY currency;

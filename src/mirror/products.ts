@@ -174,7 +174,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
       withdrawn_reason: null,
     }; // biome-ignore format: one row
     putProduct.run(next);
-    if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next)) search.productChanged(product_id);
+    if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
+      search.productChanged(product_id);
     storeTags(product_id, entry.tag_ids);
     const imagesChanged =
       entry.images !== null &&

@@ -40,7 +40,6 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: `${instant}: when the newest read was sent`,
     changed_at: `${instant}: when a read last differed`,
     stale,
-    popularity: 'real, 0 to 1: rating and reported sales, half each; an unrated product counts as 3 of 5',
   },
   product_search: {
     title: 'text; null: not sent',
@@ -60,6 +59,11 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     x: 'real, cos(latitude) * cos(longitude): on a globe of radius 1',
     y: 'real, cos(latitude) * sin(longitude)',
     z: 'real, sin(latitude)',
+  },
+  product_popularity: {
+    product_id: id,
+    sellable: `${bit}: as in products`,
+    popularity: 'real, 0 to 1: rating and reported sales, half each; an unrated product counts as 3 of 5',
   },
   languages: { language, is_primary: `${bit}: visibility, sale status and images come from its reads` },
   currencies: { currency, is_primary: `${bit}: that of products.from_price` },
