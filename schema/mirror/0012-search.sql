@@ -1,0 +1,1 @@
+-- Search: with the reader of catalogued/reader.
