@@ -215,6 +215,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
+  changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
