@@ -4,6 +4,7 @@ import { serviceChecks } from './doctor.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
+import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
@@ -141,6 +142,7 @@ export async function startDaemon(
       explain: (product_id, date) =>
         date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
       job: (job_id) => mirror.jobs.find(job_id),
+      changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
       replay: async (since) => {
         const deliveries = inbox.deliveries.replay(since, ports.clock.now());
         await receiving?.apply();
