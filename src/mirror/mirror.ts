@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
@@ -61,6 +62,7 @@ export interface Mirror extends Disposable {
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
   readonly removals: RemovalTable;
+  readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
@@ -162,6 +164,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     budget: budgetTable(db),
     changes,
     removals: removalTable(db, changes),
+    alarms: alarmTable(db),
     categories: categoryTable(db),
     subscriptions: subscriptionTable(db),
     transaction: (work) => {

@@ -218,7 +218,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'unconfirmed_images',
+    'oldest_image_at', 'unconfirmed_images',
     'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps', 'alarms', 'daemon', 'inbox',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],

@@ -142,7 +142,7 @@ export async function notifiedHouse(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    alarms: () => house.wiring.mirror.removals.alarms().map(({ kind }) => kind),
+    alarms: () => house.wiring.mirror.alarms.all().map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
