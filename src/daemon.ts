@@ -4,6 +4,7 @@ import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
+import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
@@ -150,6 +151,7 @@ export async function startDaemon(
       explain: (product_id, date) =>
         date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
       job: (job_id) => mirror.jobs.find(job_id),
+      changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
       replay: async (since) => {
         const deliveries = inbox.deliveries.replay(since, ports.clock.now());
         await receiving?.apply();
@@ -186,6 +188,7 @@ export async function startDaemon(
           const before = ports.clock.now() - config.retention.changes;
           mirror.changes.prune(before);
           mirror.images.prune(before);
+          mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);

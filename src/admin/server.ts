@@ -8,6 +8,7 @@ import type { DaemonStatus } from '../status.ts';
 import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
+import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { type PageOptions, pageRoute } from './page.ts';
@@ -38,6 +39,7 @@ export interface AdminOptions extends MetricsOptions, PageOptions {
   replay(since: number): Promise<number>;
   /** Null: not mirrored. */
   explain(product_id: number, date: string | null): unknown;
+  readonly changes: ChangeStreamOptions;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -154,6 +156,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       },
     );
   subscriptionRoutes(app, options);
+  changeRoutes(app, options.changes);
   app.post<{ Body: { since: number } }>(
     '/v1/notifications/replay',
     { schema: { body: replayBody } },
@@ -185,7 +188,9 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   );
   app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     if (error instanceof CataloguedError)
-      return reply.code(400).send({ error: error.code, message: error.message, hint: error.hint });
+      return reply
+        .code(error.code === 'cursor-too-old' ? 410 : 400)
+        .send({ error: error.code, message: error.message, hint: error.hint });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
     return reply.code(status).send({
@@ -229,4 +234,19 @@ function subscriptionRoutes(app: FastifyInstance, { subscriptions, manage, docto
   app.post<OneOrAll>('/v1/subscriptions/rotate', { schema: { body: oneOrAllBody } }, async ({ body }) =>
     manage().rotate(body.subscription_id, never),
   );
+}
+
+/** As JSON, or to whom asks for it as events; what an event source has seen last counts more than its address. */
+function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void {
+  const stream = changeStream(options);
+  // Before the listener waits for its connections to end, which those would never do.
+  app.addHook('preClose', () => stream[Symbol.asyncDispose]());
+  app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {
+    const { accept = '', 'last-event-id': seen } = request.headers;
+    if (!accept.includes('text/event-stream')) {
+      return reply.type('application/json; charset=utf-8').send(stream.page(request.query));
+    }
+    stream.follow({ after: seen ?? request.query.after }, reply.raw);
+    return reply.hijack();
+  });
 }

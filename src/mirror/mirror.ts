@@ -67,6 +67,8 @@ export interface Mirror extends Disposable {
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
+  /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
+  onChanges(listener: () => void): Disposable;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
@@ -143,6 +145,7 @@ function mirrorOver(db: Database, path: string): Mirror {
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db);
   const closures = closureTable(db);
+  const listeners = new Set<() => void>();
   return {
     path,
     products: productTables(db, changes, closures),
@@ -164,7 +167,16 @@ function mirrorOver(db: Database, path: string): Mirror {
     alarms: alarmTable(db),
     categories: categoryTable(db),
     subscriptions: subscriptionTable(db),
-    transaction: (work) => db.transaction(work).immediate(),
+    transaction: (work) => {
+      const before = changes.added();
+      const result = db.transaction(work).immediate();
+      if (changes.added() > before && !db.inTransaction) for (const listener of listeners) listener();
+      return result;
+    },
+    onChanges: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),

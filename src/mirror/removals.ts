@@ -9,6 +9,7 @@ import { futureToleranceMs } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from './changes.ts';
 import { imageLedger } from './image-ledger.ts';
+import { searchTable } from './search.ts';
 import type { Tables } from './tables.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
@@ -98,6 +99,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
   const dropRecords = db.prepare<[number]>('DELETE FROM record WHERE product_id = ?');
   const drop = db.prepare<[number]>('DELETE FROM absence WHERE product_id = ?');
   const images = imageLedger(db);
+  const search = searchTable(db);
 
   return {
     note: ({ included, ...walk }) => {
@@ -128,6 +130,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
     withdraw: (product_id, reason, now, by) => {
       if (withdraw.run(now, reason, product_id).changes === 0) return;
       images.productTakenDown(product_id, now);
+      search.productGone(product_id);
       drop.run(product_id);
       dropRecords.run(product_id);
       endClosure.run({ product_id, now });

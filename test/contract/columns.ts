@@ -12,6 +12,10 @@ const document = 'text, the service’s JSON with unknown members kept';
 const currency = 'text, ISO 4217, upper case';
 const language = 'text, the language asked for, lower case';
 const stale = `${bit}: past its cadence`;
+const expiry = {
+  expired_at: `${instant}: four cadences after checked_at, where policies say what expired means`,
+  freshness: 'text: fresh, stale or expired now; policies say what a storefront does then',
+};
 
 const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   products: {
@@ -40,7 +44,36 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: `${instant}: when the newest read was sent`,
     changed_at: `${instant}: when a read last differed`,
     stale,
+    ...expiry,
+    detail_freshness:
+      'text: fresh, stale, expired or unknown, of the description: its own read has a cadence of its own',
   },
+  product_search: {
+    title: 'text; null: not sent',
+    tagline: 'text; null: not sent',
+    summary: 'text; null: not sent',
+    city: 'text; null: not sent',
+    venue: 'text, the title of its main experience; null: neither that nor the product says it',
+    product_id: id,
+    language,
+  },
+  product_places: {
+    product_id: `${id}: a visible one that says where it is`,
+    min_latitude: 'real, degrees, rounded down by less than a metre',
+    max_latitude: 'real, degrees, rounded up by less than a metre',
+    min_longitude: 'real, degrees, rounded down by less than three metres',
+    max_longitude: 'real, degrees, rounded up by less than three metres',
+    x: 'real, cos(latitude) * cos(longitude): on a globe of radius 1',
+    y: 'real, cos(latitude) * sin(longitude)',
+    z: 'real, sin(latitude)',
+  },
+  product_popularity: {
+    product_id: id,
+    sellable: `${bit}: as in products`,
+    popularity: 'real, 0 to 1: rating and reported sales, half each; an unrated product counts as 3 of 5',
+  },
+  languages: { language, is_primary: `${bit}: visibility, sale status and images come from its reads` },
+  currencies: { currency, is_primary: `${bit}: that of products.from_price` },
   product_prices: { product_id: id, currency, from_price: money('not sent, or not exact in this currency') },
   product_tags: { product_id: id, tag_id: 'integer' },
   product_experiences: { product_id: id, experience_id: 'integer' },
@@ -60,6 +93,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     document,
     checked_at: instant,
     stale,
+    ...expiry,
   },
   variants: {
     product_id: id,
@@ -71,6 +105,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     document: `${document}: the variants read over what availability adds`,
     checked_at: instant,
     stale,
+    ...expiry,
   },
   images: {
     product_id: id,
@@ -99,6 +134,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     max_tickets_per_order: 'integer, over all variants; null: no limit said',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   availability_slots: {
     product_id: id,
@@ -115,6 +151,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     pricing_restriction: 'integer, the service’s code; null: none',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   bookable_days: {
     product_id: id,
@@ -124,6 +161,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     max_tickets: 'integer, of one variant in one slot; null: not said',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   alternatives: {
     product_id: id,
@@ -148,6 +186,14 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     oldest_checked_at: `${instant}; 0: one was never read`,
     promise_ms: 'integer, milliseconds',
     kept: `${bit}: no record is stale or expired`,
+  },
+  policies: {
+    resource:
+      'text: products, product_prices, product_detail, checkout_information, variants, experiences, images, availability, day_prices',
+    state: 'text: fresh, stale, expired or unknown; one row a resource and state',
+    action: 'text: show, show_as_from, check_first or hide',
+    expires_after: 'integer, cadences after its read; null: 14 days, whatever the cadence',
+    reason: 'text, one line of English',
   },
   subscriptions: {
     subscription_id: 'text, chosen by us',
@@ -195,6 +241,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
+  changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   doctor: ['checks', 'healthy'],
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
