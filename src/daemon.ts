@@ -10,6 +10,7 @@ import { mirrorFacts } from './mirror/reading.ts';
 import { readStatus } from './mirror/status.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
+import { keepSnapshots, snapshotStatus } from './snapshot.ts';
 import { type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
@@ -100,6 +101,7 @@ export async function startDaemon(
     db.close();
   });
   const facts = mirrorFacts(reader);
+  const snapshots = keepSnapshots(ports, config.snapshot);
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
@@ -114,6 +116,7 @@ export async function startDaemon(
         ...readStatus(reader, quarantineAfter),
         daemon: liveStatus(limiter, key.refused),
         inbox: inboxStatus(),
+        snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
       }),
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
@@ -152,6 +155,7 @@ export async function startDaemon(
   );
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   stack.use(every('second', tick));
+  stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>
