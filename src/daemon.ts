@@ -10,6 +10,7 @@ import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
+import { keepSnapshots, snapshotStatus } from './snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
@@ -103,6 +104,7 @@ export async function startDaemon(
     db.close();
   });
   const facts = mirrorFacts(reader);
+  const snapshots = keepSnapshots(ports, config.snapshot);
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
@@ -111,7 +113,12 @@ export async function startDaemon(
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
     const status = await statuses.read(max_age_ms);
-    return { ...status, daemon: liveStatus(limiter, key.refused), inbox: inboxStatus() };
+    return {
+      ...status,
+      daemon: liveStatus(limiter, key.refused),
+      inbox: inboxStatus(),
+      snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
+    };
   };
   const figures = stack.use(processFigures(ports.clock.now));
   const admin: Admin = stack.use(
@@ -161,6 +168,7 @@ export async function startDaemon(
   );
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   stack.use(every('second', tick));
+  stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>

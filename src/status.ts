@@ -1,6 +1,7 @@
 import { CataloguedError, exitCodes } from './errors.ts';
 import type { ReceiverCounts } from './inbox/receiver.ts';
 import type { MirrorStatus } from './mirror/status.ts';
+import type { SnapshotStatus } from './snapshot.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -49,6 +50,8 @@ export interface ErrorRate {
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
+  /** Null: none is configured. */
+  readonly snapshot: SnapshotStatus | null;
   readonly error_rate?: ErrorRate;
 };
 

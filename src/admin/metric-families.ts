@@ -186,6 +186,14 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     (status.error_rate?.by_tier ?? []).map(({ tier, wrong }) => ({ labels: { tier: tier ?? '' }, value: wrong })),
   ),
 
+  gauge(
+    'catalogued_snapshot_published_timestamp_seconds',
+    'When the snapshot for readers elsewhere was made.',
+    ({ status }) => one(seconds(status.snapshot?.published_at ?? null)),
+  ),
+  gauge('catalogued_snapshot_late', 'Whether it is older than two periods, or missing (1), or not (0).', ({ status }) =>
+    one(status.snapshot?.late ?? null),
+  ),
   gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
   gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
 

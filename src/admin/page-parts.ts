@@ -251,6 +251,16 @@ ${
 `;
 }
 
+export function snapshotPart({ snapshot }: DaemonStatus, now: number): Html | null {
+  if (snapshot === null) return null;
+  const { path, published_at, bytes, every_ms, late, failure } = snapshot;
+  const made = published_at === null ? 'none yet' : `${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
+  return html`<section><h2>Snapshot for readers elsewhere</h2>
+<p><code>${path}</code>, every ${duration(every_ms)}. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}.</p>
+${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}</section>
+`;
+}
+
 function oldest(at: number | null, now: number): Html | string {
   if (at === null) return html`<span class="none">none</span>`;
   return at === 0 ? html`<span class="some">never</span>` : ago(at, now);

@@ -61,6 +61,7 @@ const known: DaemonStatus = {
   ],
   gaps: [],
   alarms: [],
+  snapshot: null,
   daemon: {
     calls: 90,
     calls_in_flight: 0,

@@ -220,6 +220,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images',
     'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps', 'alarms', 'daemon', 'inbox',
+    'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
