@@ -1,0 +1,1 @@
+-- The search index stands here (another part of this issue).
