@@ -5,11 +5,11 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
-import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
+import { type CheckOptions, checkRoutes } from './checks.ts';
 
-export interface AdminOptions {
+export interface AdminOptions extends CheckOptions {
   readonly listen: string;
   /** Needed for every `/v1` call outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -20,8 +20,6 @@ export interface AdminOptions {
   resync(request: ResyncRequest): JobState & { resumed: boolean };
   job(job_id: number): JobState | null;
   plan(): unknown;
-  /** How many records are due by it. */
-  order(report: OrderReport): number;
   removals(): unknown;
   /** How many products a decision was about. */
   decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
@@ -51,20 +49,6 @@ const resyncBody = {
     from: date,
     to: date,
     dry_run: { type: 'boolean', default: false },
-  },
-} as const;
-
-const orderBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['product_id', 'date', 'quantity', 'outcome'],
-  properties: {
-    product_id: { type: 'integer', minimum: 1 },
-    date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
-    time: { type: 'string', maxLength: 20 },
-    quantity: { type: 'integer', minimum: 1, maximum: 99_999 },
-    outcome: { type: 'string', enum: ['confirmed', 'failed'] },
-    code: { type: 'string', maxLength: 100, nullable: true, default: null },
   },
 } as const;
 
@@ -136,9 +120,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
   app.get('/v1/status', async () => options.status());
-  app.post<{ Body: OrderReport }>('/v1/orders', { schema: { body: orderBody } }, async (request) => ({
-    due: options.order(request.body),
-  }));
+  checkRoutes(app, { ...options, log });
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(

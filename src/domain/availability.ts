@@ -28,6 +28,13 @@ export type Timeslot = readonly [
   extra?: Extra,
 ];
 
+/** The time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
+export function slotTime(time: number | string): string {
+  if (typeof time === 'string') return time;
+  if (time < 0) return 'whole_day';
+  return `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
+}
+
 /** One date of a product. */
 export type DayForm = readonly [
   availability: number | null,

@@ -8,6 +8,7 @@ import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
 import { type ChangeTable, changeTable } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type CheckTables, checkTables } from './checks.ts';
 import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
@@ -60,6 +61,7 @@ export interface Mirror extends Disposable {
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
+  readonly checks: CheckTables;
   readonly removals: RemovalTable;
   readonly categories: CategoryTable;
   readonly subscriptions: SubscriptionTable;
@@ -158,6 +160,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     jobs: jobTable(db),
     budget: budgetTable(db),
     changes,
+    checks: checkTables(db),
     removals: removalTable(db, changes),
     categories: categoryTable(db),
     subscriptions: subscriptionTable(db),

@@ -1,6 +1,6 @@
 import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
-import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { Tier } from '../domain/availability.ts';
+import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { ImageSize, ImageType } from '../domain/image-file.ts';
 import type { SaleStatus } from '../domain/product.ts';

@@ -154,7 +154,10 @@ function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct,
 }
 
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
-export function doubtSaleStatus({ mirror, clock, policy }: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+export function doubtSaleStatus(
+  { mirror, clock, policy }: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>,
+  product_id: number,
+): void {
   const [language] = policy.extent.languages;
   const detail = productKinds(policy.extent).filter(
     (kind) => kind.resource === 'product_detail' && kind.edition === language,
