@@ -147,9 +147,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return budget.unreachable_since === null ? concurrency : 1;
   }
 
-  /** A check does not wait for the end of a slow call in another lane. */
+  /** A check does not wait for the end of a slow call in another lane, as long as checks are no flood. */
   function allowed(): number {
-    const more = budget.unreachable_since === null && waiters.checkout.length > 0;
+    const more = budget.unreachable_since === null && waiters.checkout.length > 0 && credit.checkout >= 1;
     return more ? connectionsFor(concurrency) : allowedOthers();
   }
 
