@@ -31,28 +31,12 @@ export interface InboxStatus {
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
-/** How often a check or an order found the mirror wrong. */
-export interface ErrorRate {
-  readonly checks: number;
-  readonly wrong: number;
-  /** Null: none yet. */
-  readonly rate: number | null;
-  readonly by_tier: readonly { readonly tier: string | null; readonly checks: number; readonly wrong: number }[];
-  readonly worst: readonly {
-    readonly product_id: number;
-    readonly title?: string | null;
-    readonly checks: number;
-    readonly wrong: number;
-  }[];
-}
-
 /** What a running daemon answers: the mirror's status, and what only the daemon knows. */
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
-  readonly error_rate?: ErrorRate;
 };
 
 /** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */

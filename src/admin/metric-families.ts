@@ -178,12 +178,18 @@ export const metricFamilies: readonly MeasuredFamily[] = [
 
   gauge(
     'catalogued_availability_checks',
-    'Checks and orders that showed whether the mirror was right, by tier.',
-    ({ status }) =>
-      (status.error_rate?.by_tier ?? []).map(({ tier, checks }) => ({ labels: { tier: tier ?? '' }, value: checks })),
+    'Checks that showed whether the mirror was right, by tier.',
+    byTier('checks'),
   ),
-  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', ({ status }) =>
-    (status.error_rate?.by_tier ?? []).map(({ tier, wrong }) => ({ labels: { tier: tier ?? '' }, value: wrong })),
+  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', byTier('wrong')),
+  gauge(
+    'catalogued_availability_orders',
+    'Orders that showed whether the mirror was right, by tier.',
+    byTier('orders'),
+  ),
+  gauge('catalogued_availability_orders_wrong', 'Of those, the ones in which it was wrong.', byTier('orders_wrong')),
+  gauge('catalogued_availability_checks_unanswered', 'Checks that the service did not answer.', ({ status }) =>
+    one(status.error_rate.unanswered),
   ),
 
   gauge(
@@ -233,6 +239,11 @@ function some(labels: Labels, value: number | null): Sample[] {
 
 function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}
+
+/** Rows go with `retention.changes`, so these are no counters. */
+function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
+  return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
 }
 
 function promise({ resource, tier }: Freshness): Labels {

@@ -70,6 +70,7 @@ function render(status: Status, now: number): string {
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
+    ...errors(status),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -156,6 +157,24 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
     ),
     ...lasting,
   ];
+}
+
+/** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */
+function errors({ error_rate }: Status): string[] {
+  const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
+  if (rate === null) return [];
+  const tiers = by_tier.flatMap((row) => (row.rate === null ? [] : [`${row.tier} ${percent(row.rate)}`]));
+  const products = worst
+    .slice(0, 3)
+    .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
+  return [
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
+    ...when(products.length > 0, `          most often about ${products.join(', ')}`),
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }
 
 function subscriptionRow(
