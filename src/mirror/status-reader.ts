@@ -14,6 +14,9 @@ export interface StatusReader extends AsyncDisposable {
 /** From source or compiled, as this file is. */
 const script = new URL(`./status-worker${import.meta.url.slice(-3)}`, import.meta.url);
 
+/** A status is small: what its thread leaves behind is collected early. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };
+
 interface Thread {
   readonly ask: () => Promise<MirrorStatus>;
   readonly end: () => Promise<unknown>;
@@ -45,7 +48,7 @@ export function statusReader(path: string, monotonic: () => number): StatusReade
 
 function startThread(path: string, ended: () => void): Thread {
   const open: PromiseWithResolvers<MirrorStatus>[] = [];
-  const worker = new Worker(script, { workerData: path, name: 'status' });
+  const worker = new Worker(script, { workerData: path, name: 'status', resourceLimits });
   // It keeps no process alive.
   worker.unref();
   worker.on('message', (answer: StatusAnswer) => {
