@@ -3,6 +3,7 @@ import { listsApartMs } from '../domain/absence.ts';
 import type { Experience } from '../domain/experience.ts';
 import { futureToleranceMs, mayReplace } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import { searchTable } from './search.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
@@ -46,6 +47,7 @@ export function experienceTables(db: Database): ExperienceTables {
   const forget = db.prepare<[number]>('DELETE FROM experience_absence WHERE experience_id = ?');
   const count = db.prepare<[], number>('SELECT count(*) FROM experience').pluck();
   const drop = db.prepare<[number]>('DELETE FROM experience WHERE experience_id = ?');
+  const search = searchTable(db);
 
   return {
     store: ({ experience_id, title, document, product_ids }, { sent_at, now, stale_at }) => {
@@ -56,6 +58,7 @@ export function experienceTables(db: Database): ExperienceTables {
       const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
       put.run({ experience_id, title, document, document_hash, checked_at: sent_at, changed_at, stale_at });
       if (!changed) return false;
+      if (row?.title !== title) search.venueChanged(experience_id);
       unlink.run(experience_id);
       for (const product_id of product_ids) link.run(product_id, experience_id);
       return true;
@@ -72,6 +75,7 @@ export function experienceTables(db: Database): ExperienceTables {
         forget.run(experience_id);
         unlink.run(experience_id);
         drop.run(experience_id);
+        search.venueChanged(experience_id);
       }
       return gone.length;
     },

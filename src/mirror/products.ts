@@ -9,6 +9,7 @@ import type { ChangeTable, FoundBy } from './changes.ts';
 import type { ClosureTable, StoredClosure } from './closures.ts';
 import { imageLedger } from './image-ledger.ts';
 import { imageTable } from './images.ts';
+import { searchTable } from './search.ts';
 import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
@@ -152,6 +153,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
   const images = imageTable(db, changes);
   const ledger = imageLedger(db);
+  const search = searchTable(db);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
   function storeProduct(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is'> {
@@ -172,6 +174,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
       withdrawn_reason: null,
     }; // biome-ignore format: one row
     putProduct.run(next);
+    if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
+      search.productChanged(product_id);
     storeTags(product_id, entry.tag_ids);
     const imagesChanged =
       entry.images !== null &&
@@ -259,6 +263,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     if (changed) next.merged_document = mergedDocument(next);
     const fields = changed && row[`${source}_document`] !== null ? tellFields(row, next, read) : [];
     putText.run(next);
+    if (changed || spoken(row) !== spoken(next)) search.textChanged(product_id);
     return { changed, fields, before_at };
   }
 
@@ -340,6 +345,16 @@ function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Produ
     alternative_product_id: words?.alternative_product_id ?? null,
     closure_unconfirmed: closed ? 1 : 0,
   };
+}
+
+/** Where a product is, to compare. */
+function stands({ venue_id, latitude, longitude }: Product): string {
+  return [venue_id, latitude, longitude].join();
+}
+
+/** What is searched of a text beside its document, to compare. */
+function spoken({ title, tagline, city_name }: Text): string {
+  return JSON.stringify([title, tagline, city_name]);
 }
 
 function isOnSale({ sale_status, closure_unconfirmed }: Pick<Product, 'sale_status' | 'closure_unconfirmed'>): boolean {

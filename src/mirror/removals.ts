@@ -9,6 +9,7 @@ import { futureToleranceMs } from '../domain/record.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from './changes.ts';
 import { imageLedger } from './image-ledger.ts';
+import { searchTable } from './search.ts';
 import type { Tables } from './tables.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
@@ -115,6 +116,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
          AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL))`,
   );
   const images = imageLedger(db);
+  const search = searchTable(db);
   const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
   const alarms = db.prepare<[], Tables['alarm']>('SELECT * FROM alarm ORDER BY kind');
 
@@ -147,6 +149,7 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
     withdraw: (product_id, reason, now, by) => {
       if (withdraw.run(now, reason, product_id).changes === 0) return;
       images.productTakenDown(product_id, now);
+      search.productGone(product_id);
       drop.run(product_id);
       dropRecords.run(product_id);
       endClosure.run({ product_id, now });

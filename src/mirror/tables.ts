@@ -70,6 +70,16 @@ export interface Tables {
     changed_at: number;
     stale_at: number;
   };
+  search_entry: {
+    search_id: number;
+    product_id: number;
+    language: string;
+    title: string | null;
+    tagline: string | null;
+    summary: string | null;
+    city: string | null;
+    venue: string | null;
+  };
   product_price: { product_id: number; currency: string; from_price: number | null; read_at: number };
   product_tag: { product_id: number; tag_id: number };
   experience: {

@@ -8,7 +8,9 @@ import { contract } from './columns.ts';
 
 function viewsThatStand(): Record<string, string[]> {
   using test = testMirror();
-  const names = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
+  const names = test.all<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name",
+  );
   return Object.fromEntries(
     names.map(({ name }) => [
       name,

@@ -1,0 +1,53 @@
+import { dateOf, dayNumber } from './arguments.ts';
+import { badArgument } from './problems.ts';
+import { columnsOf, type ViewRow } from './views.ts';
+
+type Known = ViewRow<'availability_days'>;
+
+/** A date that was asked for and that the mirror says nothing about: never read, beyond the horizon, or past. Not sold out. */
+export type UnknownDay = Readonly<
+  Pick<Known, 'product_id' | 'date' | 'currency'> & { state: 'unknown' } & {
+    [Column in Exclude<keyof Known, 'product_id' | 'date' | 'currency' | 'state'>]: null;
+  }
+>;
+
+export type Day = Known | UnknownDay;
+
+/** The dates asked for, both included; without one the calendar begins, or ends, with what is known. */
+export interface Span {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** A calendar of two years is more than the service sells. */
+const mostDays = 731;
+
+/** Refuses dates that there are not, and a span that ends before it begins or is too long. */
+export function checkSpan({ from, to }: Span): void {
+  const first = from === undefined ? null : dayNumber('from', from);
+  const last = to === undefined ? null : dayNumber('to', to);
+  if (first === null || last === null) return;
+  if (last < first) throw badArgument(`to (${to}) is before from (${from})`, 'give the earlier date as from');
+  if (last - first >= mostDays) throw badArgument(`${from} to ${to} is too long`, `ask for at most ${mostDays} days`);
+}
+
+/** The days asked for, in order and without a gap. */
+export function withoutGaps(known: Known[], { from, to }: Span, of: { product_id: number; currency: string }): Day[] {
+  const begin = from ?? known[0]?.date;
+  const end = to ?? known.at(-1)?.date;
+  if (begin === undefined || end === undefined || begin > end) return known;
+  const first = dayNumber('from', begin);
+  const count = dayNumber('to', end) - first + 1;
+  if (known.length === count) return known;
+  const byDate = new Map(known.map((day) => [day.date, day]));
+  return Array.from({ length: Math.min(count, mostDays) }, (_, index) => {
+    const date = dateOf(first + index);
+    return byDate.get(date) ?? unknownDay(date, of);
+  });
+}
+
+const nothingKnown = Object.fromEntries(columnsOf('availability_days').map(([name]) => [name, null]));
+
+function unknownDay(date: string, of: { product_id: number; currency: string }): UnknownDay {
+  return { ...nothingKnown, ...of, date, state: 'unknown' } as UnknownDay;
+}

@@ -1,0 +1,226 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { type Database, fileAt, openReadOnly, type Statement, sqliteCode } from '../sqlite/read-only.ts';
+import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
+import { columnsOf, contractVersion, type ViewName } from './views.ts';
+
+/** `CTLG`: what marks a file as a mirror. */
+const applicationId = 0x43544c47;
+
+/** How often it is looked whether another file, or another schema, has taken the place of the one that is open. */
+const lookEveryMs = 1000;
+
+/** A query, prepared where it is first asked and again where that is needed, and kept open. */
+export interface Query<Bound, Row> {
+  all(bound: Bound): Row[];
+  get(bound: Bound): Row | undefined;
+}
+
+/** The columns of a view as a list for SELECT, each with the alias before it. */
+export type Columns = (view: ViewName, alias: string) => string;
+
+/** The open file. */
+export interface Connection {
+  readonly path: string;
+  query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row>;
+  /** All reads of `work` see one state of the mirror. */
+  transaction<Result>(work: () => Result): Result;
+  /** Counts up whenever what was learned about the mirror may no longer hold. */
+  readonly era: number;
+  close(): void;
+}
+
+interface Opened {
+  readonly db: Database;
+  readonly file: string | null;
+  /** SQLite's count of changes to the schema. */
+  schema: number;
+}
+
+/**
+ * Opens the mirror. A read that fails because the log is just being recovered or cut is made once more, at once; where
+ * another file stands at the path (a restored mirror, a new snapshot) that one is read, and while none does, the old one.
+ */
+export function connect(path: string, now: () => number): Connection {
+  let opened = openMirror(path);
+  let era = 0;
+  let form = 0;
+  let looked_at = now();
+  let within = 0;
+  let closed = false;
+
+  /** Once a second at most, and never inside a transaction. */
+  function look(): void {
+    const at = now();
+    if (at - looked_at < lookEveryMs && at >= looked_at) return;
+    looked_at = at;
+    era += 1;
+    const file = fileAt(path);
+    if (file !== null && file !== opened.file) reopen();
+    else if (schemaOf(opened.db) !== opened.schema) {
+      opened.schema = schemaOf(opened.db);
+      form += 1;
+    }
+  }
+
+  function reopen(): void {
+    let next: Opened;
+    try {
+      next = openMirror(path);
+    } catch {
+      // What stands there cannot be read (yet): the file that is open still can.
+      return;
+    }
+    opened.db.close();
+    opened = next;
+    form += 1;
+    era += 1;
+  }
+
+  /** What is to be thrown, unless it is worth another try. */
+  function failed(error: unknown): unknown {
+    const code = sqliteCode(error);
+    const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
+      code === 'SQLITE_ERROR' ? String(error) : '',
+    );
+    return lacked === null ? unreadable(path, code, error) : missing(lacked[1] ?? '');
+  }
+
+  function missing(what: string): CataloguedError {
+    const there = opened.db.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get() ?? 0;
+    return otherContract(path, what, there, contractVersion);
+  }
+
+  function attempt<Result>(read: () => Result): Result {
+    if (closed) throw closedReader(path);
+    try {
+      return read();
+    } catch (error) {
+      if (within > 0 || !passes(causeOf(error))) throw failed(error);
+      if (fileAt(path) !== opened.file) reopen();
+    }
+    try {
+      return read();
+    } catch (error) {
+      throw failed(error);
+    }
+  }
+
+  /** A column that the file's contract does not have yet is null. */
+  function columns(view: ViewName, alias: string): string {
+    const there = new Set(
+      opened.db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view),
+    );
+    return columnsOf(view)
+      .map(([name, { since }]) => (since === undefined || there.has(name) ? `${alias}.${name}` : `NULL AS ${name}`))
+      .join(', ');
+  }
+
+  function query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row> {
+    let statement: Statement<[Bound], Row> | null = null;
+    let formed = -1;
+    const current = (): Statement<[Bound], Row> => {
+      if (within === 0) look();
+      if (statement === null || formed !== form) {
+        statement = opened.db.prepare<[Bound], Row>(plannedOnce(sql(columns)));
+        formed = form;
+      }
+      return statement;
+    };
+    return {
+      all: (bound) => attempt(() => current().all(bound)),
+      get: (bound) => attempt(() => current().get(bound)),
+    };
+  }
+
+  function run<Result>(work: () => Result): Result {
+    opened.db.exec('BEGIN');
+    within += 1;
+    try {
+      const result = work();
+      if (isPromise(result)) throw badArgument('the work of a transaction is asynchronous', 'await before or after it');
+      return result;
+    } finally {
+      within -= 1;
+      if (opened.db.inTransaction) opened.db.exec('ROLLBACK');
+    }
+  }
+
+  return {
+    path,
+    query,
+    transaction: (work) => {
+      if (within > 0) return work();
+      if (!closed) look();
+      return attempt(() => run(work));
+    },
+    get era() {
+      return era;
+    },
+    close: () => {
+      closed = true;
+      opened.db.close();
+    },
+  };
+}
+
+/**
+ * Each parameter as an expression, `+?`. The SQLite of better-sqlite3 is built with STAT4: it plans a statement anew each
+ * time that a bare parameter of its conditions is bound, and that takes ten times as long as to read a product.
+ */
+function plannedOnce(sql: string): string {
+  return sql.replace(/[?@]/g, '+$&');
+}
+
+function isPromise(value: unknown): boolean {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+/** SQLite's name for an error, or for the one behind it. */
+function causeOf(error: unknown): string {
+  return sqliteCode(error) || (error instanceof Error ? sqliteCode(error.cause) : '');
+}
+
+function schemaOf(db: Database): number {
+  return Number(db.pragma('schema_version', { simple: true }));
+}
+
+/** Passes by itself: the log is being recovered, the side files or the schema are just changing. */
+function passes(code: string): boolean {
+  return /^SQLITE_(READONLY_(RECOVERY|CANTINIT|CANTLOCK)|BUSY_(RECOVERY|SNAPSHOT)|CANTOPEN|SCHEMA|PROTOCOL)/.test(code);
+}
+
+function openMirror(path: string): Opened {
+  const file = fileAt(path);
+  if (file === null) throw noMirror(path);
+  try {
+    return opening(path, file);
+  } catch (error) {
+    if (!passes(sqliteCode(error))) throw unreadable(path, sqliteCode(error), error);
+  }
+  try {
+    return opening(path, file);
+  } catch (error) {
+    throw unreadable(path, sqliteCode(error), error);
+  }
+}
+
+function opening(path: string, file: string): Opened {
+  const db = openReadOnly(path);
+  try {
+    const schema = schemaOf(db);
+    if (db.pragma('application_id', { simple: true }) !== applicationId) {
+      throw schema === 0 ? noMirror(path) : foreignFile(path);
+    }
+    return { db, file, schema };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function closedReader(path: string): CataloguedError {
+  return new CataloguedError('closed', `the reader of ${path} is closed`, {
+    exitCode: exitCodes.bug,
+    hint: 'open it anew, or close it later',
+  });
+}

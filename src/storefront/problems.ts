@@ -1,0 +1,90 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
+
+/** The change feed no longer reaches back to the cursor: take what the views show now, then go on from `next`. */
+export class CursorTooOld extends CataloguedError {
+  override readonly name = 'CursorTooOld';
+  /** The newest change there is. */
+  readonly next: number;
+  constructor(after: number, floor: number, next: number) {
+    super('cursor-too-old', `changes after ${after} are no longer kept: the feed begins after ${floor}`, {
+      exitCode: exitCodes.data,
+      hint: `start again from what the views show now, then ask for changes after ${next}`,
+    });
+    this.next = next;
+  }
+}
+
+/** No change with this number has been written: the cursor belongs to another mirror, or the file is older than it was. */
+export class CursorFromTheFuture extends CataloguedError {
+  override readonly name = 'CursorFromTheFuture';
+  /** The newest change there is. */
+  readonly next: number;
+  constructor(after: number, next: number) {
+    super('cursor-from-the-future', `there is no change ${after} yet: the newest is ${next}`, {
+      exitCode: exitCodes.data,
+      hint: `is this the mirror that the cursor came from? Start again from what the views show now, then ask for changes after ${next}`,
+    });
+    this.next = next;
+  }
+}
+
+/** An argument that no answer could be right for. */
+export function badArgument(message: string, hint: string): CataloguedError {
+  return new CataloguedError('bad-argument', message, { exitCode: exitCodes.usage, hint });
+}
+
+export function noMirror(path: string): CataloguedError {
+  return new CataloguedError('no-mirror', `there is no mirror at ${path}`, {
+    exitCode: exitCodes.data,
+    hint: 'start the daemon (catalogued run), or name the file that its mirror.path names',
+  });
+}
+
+export function foreignFile(path: string): CataloguedError {
+  return new CataloguedError('foreign-file', `${path} is a database, but not a mirror of catalogued`, {
+    exitCode: exitCodes.data,
+    hint: 'name the file that mirror.path of the daemon names',
+  });
+}
+
+/** What a view or column of another contract is missed as. `there` is the contract of the file, `ours` that of this reader. */
+export function otherContract(path: string, what: string, there: number, ours: number): CataloguedError {
+  const older = there < ours;
+  return new CataloguedError(
+    older ? 'older-contract' : 'newer-contract',
+    `the mirror at ${path} has no ${what}: its contract is ${there}, this reader's ${ours}`,
+    {
+      exitCode: exitCodes.data,
+      hint: older
+        ? 'start the new version of the daemon once: it brings the file up to date'
+        : 'install the version of catalogued/reader that belongs to the daemon',
+    },
+  );
+}
+
+/** What SQLite says of a file that cannot be read, in words that help; any other error as it is. */
+export function unreadable(path: string, code: string, error: unknown): unknown {
+  const said = error instanceof Error ? error.message : String(error);
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    return new CataloguedError('damaged', `${path} is damaged: ${said}`, {
+      exitCode: exitCodes.data,
+      hint: 'catalogued repair sets it aside and rebuilds it; a snapshot or a backup can be read meanwhile',
+      cause: error,
+    });
+  }
+  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code)) {
+    return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
+      exitCode: exitCodes.permission,
+      hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader says what is amiss); on a read-only mount read the published snapshot',
+      cause: error,
+    });
+  }
+  if (/^SQLITE_(BUSY|PROTOCOL)/.test(code)) {
+    return new CataloguedError('busy', `${path} is being opened or recovered by another process: ${said} (${code})`, {
+      exitCode: exitCodes.retryLater,
+      hint: 'ask again',
+      cause: error,
+    });
+  }
+  return error;
+}

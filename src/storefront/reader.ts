@@ -1,0 +1,129 @@
+import './node-version.ts';
+import { systemClock } from '../clock.ts';
+import type { Day, Span } from './calendar.ts';
+import { type Connection, connect } from './connection.ts';
+import { type Editions, editionsOf } from './editions.ts';
+import { feedOf } from './feed.ts';
+import { noMirror } from './problems.ts';
+import { availabilityReads, catalogueReads } from './reads.ts';
+import { type SearchHit, type SearchQuestion, searcher } from './search.ts';
+import type { ViewRow } from './views.ts';
+
+export { CataloguedError } from '../errors.ts';
+export type { Day, Span, UnknownDay } from './calendar.ts';
+export type { Near } from './places.ts';
+export { CursorFromTheFuture, CursorTooOld } from './problems.ts';
+export type { SearchHit, SearchQuestion } from './search.ts';
+
+/* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
+export type MirrorInfo = ViewRow<'mirror_info'>;
+export type Product = ViewRow<'products'>;
+export type Image = ViewRow<'images'>;
+export type CheckoutInformation = ViewRow<'checkout_information'>;
+export type Variant = ViewRow<'variants'>;
+export type Slot = ViewRow<'availability_slots'>;
+export type Change = ViewRow<'changes'>;
+export type Freshness = ViewRow<'freshness'>;
+export type Policy = ViewRow<'policies'>;
+
+interface InLanguage {
+  readonly language?: string | undefined;
+}
+
+interface InCurrency {
+  readonly currency?: string | undefined;
+}
+
+export interface ReaderOptions extends InLanguage, InCurrency {
+  /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
+  readonly now?: () => number;
+}
+
+export interface ProductsQuestion extends InLanguage {
+  readonly city_id?: number | undefined;
+  readonly experience_id?: number | undefined;
+  readonly tag_id?: number | undefined;
+  /** The last product_id of the page before. */
+  readonly after?: number | undefined;
+  /** Absent: 100. */
+  readonly limit?: number | undefined;
+}
+
+/**
+ * The mirror, read-only. Every function may throw a `CataloguedError`: `bad-argument`, `damaged`, `unreadable`, `busy`,
+ * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
+ */
+export interface Reader extends Disposable {
+  info(): MirrorInfo;
+  /** Null: no such product is visible. */
+  product(product_id: number, options?: InLanguage): Product | null;
+  /** In the order of product_id, page by page. */
+  products(question?: ProductsQuestion): Product[];
+  /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
+  images(product_id: number): Image[];
+  /** Null: not read yet. */
+  checkoutInformation(product_id: number, options?: InLanguage): CheckoutInformation | null;
+  variants(product_id: number, options?: InLanguage): Variant[];
+  /** Every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out. */
+  calendar(product_id: number, options?: Span & InCurrency): Day[];
+  /** The variants of each timeslot of a date, by time. */
+  slots(product_id: number, date: string, options?: InCurrency): Slot[];
+  /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
+  cheapest(product_id: number, options?: Span & InCurrency): ViewRow<'availability_days'> | null;
+  search(question: SearchQuestion): SearchHit[];
+  /** What the service recommends instead of a closed product, as long as it is itself on sale. */
+  alternatives(product_id: number, options?: InLanguage): Product[];
+  /** What changed after a change, in order; `next` is what to ask with next. Throws `CursorTooOld`, `CursorFromTheFuture`. */
+  changes(after: number, options?: { readonly limit?: number | undefined }): { changes: Change[]; next: number };
+  freshness(): Freshness[];
+  /** What a storefront does with what is fresh, stale, expired or unknown. */
+  policies(): Policy[];
+  /** Whether a product is visible and on sale; says nothing about dates. */
+  sellable(product_id: number): boolean;
+  /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */
+  transaction<Result>(work: () => Result): Result;
+  /** The same as disposing of it. */
+  close(): void;
+}
+
+/**
+ * Opens a mirror that a daemon of the same host keeps, or a snapshot of one; no daemon needs to run. Language and
+ * currency are those of the reads that name none; absent: the mirror's primary ones. Throws `no-mirror`, `foreign-file`,
+ * `damaged`, `unreadable`, `bad-argument`.
+ */
+export function openReader(path: string, { language, currency, now = systemClock.now }: ReaderOptions = {}): Reader {
+  const connection = connect(path, now);
+  try {
+    const editions = editionsOf(connection, { language, currency });
+    editions.language(undefined);
+    editions.currency(undefined);
+    return readerOver(connection, editions);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function readerOver(connection: Connection, editions: Editions): Reader {
+  const { query } = connection;
+  const info = query<[], MirrorInfo>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
+  const freshness = query<[], Freshness>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const policies = query<[], Policy>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
+  const changes = feedOf(connection);
+  return {
+    ...catalogueReads(connection, editions),
+    ...availabilityReads(connection, editions),
+    search: searcher(connection, editions),
+    info: () => {
+      const row = info.get([]);
+      if (row === undefined) throw noMirror(connection.path);
+      return row;
+    },
+    changes: (after, { limit } = {}) => changes(after, limit),
+    freshness: () => freshness.all([]),
+    policies: () => policies.all([]),
+    transaction: (work) => connection.transaction(work),
+    close: () => connection.close(),
+    [Symbol.dispose]: () => connection.close(),
+  };
+}

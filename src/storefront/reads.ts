@@ -1,0 +1,131 @@
+import { dayNumber, identifier, wholeNumber } from './arguments.ts';
+import { checkSpan, withoutGaps } from './calendar.ts';
+import type { Columns, Connection, Query } from './connection.ts';
+import type { Editions } from './editions.ts';
+import type { Image, Product, ProductsQuestion, Reader, Slot } from './reader.ts';
+import type { ViewRow } from './views.ts';
+
+type KnownDay = ViewRow<'availability_days'>;
+
+/** What is read of the catalogue, by key. */
+export function catalogueReads(
+  connection: Connection,
+  editions: Editions,
+): Pick<Reader, 'product' | 'products' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'> {
+  const { query } = connection;
+  const product = query<[number, string], Product>(
+    (columns) => `SELECT ${columns('products', 'p')} FROM products p WHERE p.product_id = ? AND p.language = ?`,
+  );
+  const images = query<[number], Image>(
+    (columns) => `SELECT ${columns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
+  );
+  const checkout = query<[number, string], ViewRow<'checkout_information'>>(
+    (columns) =>
+      `SELECT ${columns('checkout_information', 'c')} FROM checkout_information c WHERE c.product_id = ? AND c.language = ?`,
+  );
+  const variants = query<[number, string], ViewRow<'variants'>>(
+    (columns) =>
+      `SELECT ${columns('variants', 'v')} FROM variants v WHERE v.product_id = ? AND v.language = ? ORDER BY v.variant_id`,
+  );
+  const alternatives = query<[number, string], Product>(
+    (columns) => `SELECT ${columns('products', 'p')} FROM alternatives a
+      CROSS JOIN products p ON p.product_id = a.alternative_product_id WHERE a.product_id = ? AND p.language = ? ORDER BY p.product_id`,
+  );
+  const sellable = query<[number], { sellable: 0 | 1 }>(
+    () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
+  );
+  const lists = new Map<string, Query<object, Product>>();
+
+  function list(form: ListForm): Query<object, Product> {
+    const key = Object.values(form).join();
+    const known = lists.get(key) ?? query<object, Product>((columns) => listSql(form, columns));
+    lists.set(key, known);
+    return known;
+  }
+
+  return {
+    product: (product_id, { language } = {}) =>
+      product.get([identifier('product_id', product_id), editions.language(language)]) ?? null,
+    products: ({ city_id, experience_id, tag_id, language, after = -1, limit }: ProductsQuestion = {}) => {
+      for (const [name, value] of Object.entries({ city_id, experience_id, tag_id }))
+        if (value !== undefined) identifier(name, value);
+      const form = { city: city_id !== undefined, experience: experience_id !== undefined, tag: tag_id !== undefined };
+      return list(form).all({
+        city_id,
+        experience_id,
+        tag_id,
+        language: editions.language(language),
+        after: wholeNumber('after', after, { least: -1, most: Number.MAX_SAFE_INTEGER }),
+        limit: wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 100 }),
+      });
+    },
+    images: (product_id) => images.all([identifier('product_id', product_id)]),
+    checkoutInformation: (product_id, { language } = {}) =>
+      checkout.get([identifier('product_id', product_id), editions.language(language)]) ?? null,
+    variants: (product_id, { language } = {}) =>
+      variants.all([identifier('product_id', product_id), editions.language(language)]),
+    alternatives: (product_id, { language } = {}) =>
+      alternatives.all([identifier('product_id', product_id), editions.language(language)]),
+    sellable: (product_id) => sellable.get([identifier('product_id', product_id)])?.sellable === 1,
+  };
+}
+
+interface ListForm {
+  readonly city: boolean;
+  readonly experience: boolean;
+  readonly tag: boolean;
+}
+
+function listSql({ city, experience, tag }: ListForm, columns: Columns): string {
+  const first = experience ? 'e' : tag ? 'g' : 'p';
+  const joined = [
+    experience && 'product_experiences e',
+    tag && (experience ? 'product_tags g ON g.product_id = e.product_id' : 'product_tags g'),
+    first === 'p' ? 'products p' : `products p ON p.product_id = ${first}.product_id`,
+  ];
+  const where = [
+    experience && 'e.experience_id = @experience_id',
+    tag && 'g.tag_id = @tag_id',
+    city && 'p.city_id = @city_id',
+  ];
+  return `SELECT ${columns('products', 'p')} FROM ${joined.filter((each) => each !== false).join(' CROSS JOIN ')}
+    WHERE p.language = @language AND ${first}.product_id > @after${where.map((each) => (each === false ? '' : ` AND ${each}`)).join('')}
+    ORDER BY ${first}.product_id LIMIT @limit`;
+}
+
+/** Dates, slots and prices. */
+export function availabilityReads(
+  connection: Connection,
+  editions: Editions,
+): Pick<Reader, 'calendar' | 'slots' | 'cheapest'> {
+  const { query } = connection;
+  const ofSpan = (columns: Columns) => `SELECT ${columns('availability_days', 'd')} FROM availability_days d
+    WHERE d.product_id = ? AND d.currency = ? AND d.date BETWEEN ? AND ?`;
+  const days = query<[number, string, string, string], KnownDay>((columns) => `${ofSpan(columns)} ORDER BY d.date`);
+  const cheapest = query<[number, string, string, string], KnownDay>(
+    (columns) =>
+      `${ofSpan(columns)} AND d.state = 'available' AND d.lowest_price IS NOT NULL ORDER BY d.lowest_price, d.date LIMIT 1`,
+  );
+  const slots = query<[number, string, string], Slot>(
+    (columns) => `SELECT ${columns('availability_slots', 's')} FROM availability_slots s
+      WHERE s.product_id = ? AND s.currency = ? AND s.date = ? ORDER BY s.time, s.variant_id`,
+  );
+
+  return {
+    calendar: (product_id, { from, to, currency: asked } = {}) => {
+      const currency = editions.currency(asked);
+      checkSpan({ from, to });
+      const known = days.all([identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31']);
+      return withoutGaps(known, { from, to }, { product_id, currency });
+    },
+    cheapest: (product_id, { from, to, currency } = {}) => {
+      checkSpan({ from, to });
+      const span = [from ?? '', to ?? '9999-12-31'] as const;
+      return cheapest.get([identifier('product_id', product_id), editions.currency(currency), ...span]) ?? null;
+    },
+    slots: (product_id, date, { currency } = {}) => {
+      dayNumber('date', date);
+      return slots.all([identifier('product_id', product_id), editions.currency(currency), date]);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Which parts a search has: each form of it is one statement, prepared once. */
+export interface SearchForm {
+  readonly text: boolean;
+  readonly near: boolean;
+  readonly date: boolean;
+  readonly city: boolean;
+  readonly priced: boolean;
+  readonly sellable: boolean;
+  readonly order: 'relevance' | 'price' | 'distance';
+}
+
+/**
+ * One statement over the views, of which the README shows the forms people need most. What narrows most is asked first
+ * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key.
+ */
+export function searchSql(form: SearchForm): string {
+  const { text, near, date, city, priced, sellable } = form;
+  const price = date
+    ? 'b.lowest_price'
+    : '(SELECT c.from_price FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency)';
+  const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
+  const where = [
+    'p.language = @language',
+    text && 'product_search MATCH @match AND s.language = @language',
+    near && `${chord2} <= @chord2`,
+    date && 'b.currency = @currency AND b.date = @date',
+    city && 'p.city_id = @city_id',
+    priced && `${price} <= @max_price`,
+    sellable && 'p.sellable = 1',
+  ];
+  return `SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.latitude, p.longitude, p.sellable, p.rating,
+  r.popularity, ${price} AS price, @currency AS currency, ${date ? 'b.date' : 'NULL'} AS date, ${near ? chord2 : 'NULL'} AS chord2,
+  ${date ? 'b' : 'p'}.checked_at, ${date ? 'b' : 'p'}.stale
+FROM ${joins(form).join('\nCROSS JOIN ')}
+WHERE ${where.filter((each) => each !== false).join(' AND ')}
+ORDER BY ${orders(form, price).join(', ')}
+LIMIT @limit OFFSET @offset`;
+}
+
+const boxes = `(
+  SELECT product_id, x, y, z FROM product_places
+  WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east
+  UNION ALL
+  SELECT product_id, x, y, z FROM product_places
+  WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
+) l`;
+
+function joins({ text, near, date, city }: SearchForm): string[] {
+  const first = text ? 's' : near ? 'l' : city || !date ? 'p' : 'b';
+  const on = `.product_id = ${first}.product_id`;
+  const joined = [
+    text && 'product_search s',
+    near && (text ? `product_places l ON l${on}` : boxes),
+    first === 'p' && 'products p',
+    date && (first === 'b' ? 'bookable_days b' : `bookable_days b ON b${on}`),
+    first !== 'p' && `products p ON p${on}`,
+    `product_popularity r ON r${on}`,
+  ];
+  return joined.filter((each) => each !== false);
+}
+
+/** What can be sold comes first; what is equal keeps its order from page to page. */
+function orders({ text, date, near, order }: SearchForm, price: string): string[] {
+  const relevance = text ? 's.rank * (1 + r.popularity)' : 'r.popularity DESC';
+  const sellable = date ? [] : ['p.sellable DESC'];
+  switch (order) {
+    case 'relevance':
+      return [...sellable, relevance, 'p.product_id'];
+    case 'price':
+      return [...sellable, `${price} NULLS LAST`, ...(near ? ['chord2'] : []), relevance, 'p.product_id'];
+    case 'distance':
+      return [...sellable, 'chord2', relevance, 'p.product_id'];
+  }
+}

@@ -1,0 +1,114 @@
+import { dayNumber, identifier, wholeNumber } from './arguments.ts';
+import type { Connection, Query } from './connection.ts';
+import type { Editions } from './editions.ts';
+import { around, kilometres, type Near } from './places.ts';
+import { badArgument } from './problems.ts';
+import { type SearchForm, searchSql } from './search-sql.ts';
+import { matchOf } from './words.ts';
+
+/** What to search for; everything that is given has to hold. One of text, near, city_id and date is needed. */
+export interface SearchQuestion {
+  /** As a person types it; without a word in it, it finds nothing unless more is asked. */
+  readonly text?: string | undefined;
+  readonly near?: Near | undefined;
+  readonly city_id?: number | undefined;
+  /** YYYY-MM-DD at the venue: only what has tickets left on that date, at that date's price. */
+  readonly date?: string | undefined;
+  /** Minor units of the currency. */
+  readonly max_price?: number | undefined;
+  /** True: only what is on sale at all. */
+  readonly sellable?: boolean | undefined;
+  readonly language?: string | undefined;
+  readonly currency?: string | undefined;
+  /** Absent: relevance. What is on sale comes first in each. */
+  readonly order?: 'relevance' | 'price' | 'distance' | undefined;
+  /** Absent: 20. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+}
+
+export interface SearchHit {
+  readonly product_id: number;
+  readonly language: string;
+  readonly title: string | null;
+  readonly tagline: string | null;
+  readonly city_id: number | null;
+  readonly city_name: string | null;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly sellable: 0 | 1;
+  readonly rating: number | null;
+  /** 0 to 1. */
+  readonly popularity: number;
+  /** Minor units of the currency: the lowest of the date, else from_price; null: there is no exact one. */
+  readonly price: number | null;
+  readonly currency: string;
+  /** The date that was asked for; null: none was. */
+  readonly date: string | null;
+  /** Along the ground; null: no place was asked for. */
+  readonly distance_km: number | null;
+  /** Of the date's read, where one was asked for, else of the product's. */
+  readonly checked_at: number;
+  readonly stale: 0 | 1;
+}
+
+type Found = Omit<SearchHit, 'distance_km'> & { readonly chord2: number | null };
+
+export function searcher(connection: Connection, editions: Editions): (question: SearchQuestion) => SearchHit[] {
+  const queries = new Map<string, Query<object, Found>>();
+
+  function queryFor(form: SearchForm): Query<object, Found> {
+    const key = Object.values(form).join();
+    const known = queries.get(key);
+    if (known !== undefined) return known;
+    const made = connection.query<object, Found>(() => searchSql(form));
+    queries.set(key, made);
+    return made;
+  }
+
+  return (question) => {
+    const { text, near, city_id, date, max_price, sellable, order = 'relevance' } = question;
+    const page = {
+      limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
+      offset: wholeNumber('offset', question.offset, { most: 100_000 }),
+    };
+    if (text === undefined && near === undefined && city_id === undefined && date === undefined)
+      throw badArgument(
+        'there is nothing to search by',
+        'give text, near, city_id or date; products() lists what there is',
+      );
+    if (!['relevance', 'price', 'distance'].includes(order))
+      throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
+    if (order === 'distance' && near === undefined)
+      throw badArgument('order: "distance" from where?', 'give near as well');
+    if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
+    if (date !== undefined) dayNumber('date', date);
+    if (city_id !== undefined) identifier('city_id', city_id);
+    if (max_price !== undefined) wholeNumber('max_price', max_price, { most: Number.MAX_SAFE_INTEGER });
+    const bound = {
+      ...page,
+      language: editions.language(question.language),
+      currency: editions.currency(question.currency),
+      ...(near === undefined ? {} : around(near)),
+      date,
+      city_id,
+      max_price,
+      match: text === undefined ? null : matchOf(text),
+    };
+    if (bound.match === null && near === undefined && city_id === undefined && date === undefined) return [];
+    const form: SearchForm = {
+      text: bound.match !== null,
+      near: near !== undefined,
+      date: date !== undefined,
+      city: city_id !== undefined,
+      priced: max_price !== undefined,
+      sellable: sellable === true,
+      order,
+    };
+    return queryFor(form).all(bound).map(hitOf);
+  };
+}
+
+function hitOf({ chord2, ...found }: Found): SearchHit {
+  return { ...found, distance_km: chord2 === null ? null : kilometres(chord2) };
+}

@@ -1,0 +1,190 @@
+/*
+ * The rows of the views that the reader returns, column by column: types, column lists and the test that holds them
+ * equal to schema/contract.json all come from here.
+ */
+
+/** A column, and what type its values have in TypeScript. */
+export interface Column<Value> {
+  readonly type: 'integer' | 'real' | 'text';
+  readonly nullable: boolean;
+  /** The contract that brought it: in the mirror of an older one it is null. Absent: it was always there. */
+  readonly since?: number;
+  /** Never there: it carries the type. */
+  readonly of?: Value;
+}
+
+export type Row<Columns> = {
+  readonly [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never;
+};
+
+const integer: Column<number> = { type: 'integer', nullable: false };
+const real: Column<number> = { type: 'real', nullable: false };
+const text = <Value extends string = string>(): Column<Value> => ({ type: 'text', nullable: false });
+const bit: Column<0 | 1> = { type: 'integer', nullable: false };
+const orNull = <Value>(column: Column<Value>): Column<Value | null> => ({ type: column.type, nullable: true });
+
+/** What `policies` are asked with: null in a mirror that an older version has written. */
+const expiry = {
+  expired_at: { ...integer, since: 3 },
+  freshness: { ...text<'fresh' | 'stale' | 'expired'>(), since: 3 },
+};
+
+/** The contract that these rows are of. */
+export const contractVersion = 3;
+
+export const views = {
+  mirror_info: {
+    contract_version: integer,
+    schema_version: integer,
+    written_by: text(),
+    feed_floor_seq: integer,
+    filled_at: orNull(integer),
+  },
+  products: {
+    product_id: integer,
+    language: text(),
+    title: orNull(text()),
+    tagline: orNull(text()),
+    sale_status: text<'enabled' | 'disabled' | 'unknown'>(),
+    sellable: bit,
+    disabled_reason: orNull(text()),
+    disabled_source: orNull(text<'read' | 'notification'>()),
+    expected_reopening: orNull(text()),
+    alternative_product_id: orNull(integer),
+    from_price: orNull(integer),
+    currency: text(),
+    city_id: orNull(integer),
+    city_name: orNull(text()),
+    country_id: orNull(integer),
+    country_name: orNull(text()),
+    venue_id: orNull(integer),
+    latitude: orNull(real),
+    longitude: orNull(real),
+    timezone: orNull(text()),
+    rating: orNull(real),
+    document: text(),
+    checked_at: integer,
+    changed_at: integer,
+    stale: bit,
+    ...expiry,
+    detail_freshness: { ...text<'fresh' | 'stale' | 'expired' | 'unknown'>(), since: 3 },
+  },
+  images: {
+    product_id: integer,
+    position: integer,
+    image_key: text(),
+    small_url: orNull(text()),
+    medium_url: orNull(text()),
+    large_url: orNull(text()),
+    extra_large_url: orNull(text()),
+    alt_text: orNull(text()),
+    credit: orNull(text()),
+    file: orNull(text()),
+    verified_at: integer,
+    expires_at: integer,
+    document: text(),
+  },
+  checkout_information: {
+    product_id: integer,
+    language: text(),
+    has_timeslots: orNull(bit),
+    has_dynamic_pricing: orNull(bit),
+    must_know: orNull(text()),
+    good_to_know: orNull(text()),
+    document: text(),
+    checked_at: integer,
+    stale: bit,
+    ...expiry,
+  },
+  variants: {
+    product_id: integer,
+    language: text(),
+    variant_id: integer,
+    label: orNull(text()),
+    variant_type: orNull(text()),
+    source: text<'variants' | 'availability'>(),
+    document: text(),
+    checked_at: integer,
+    stale: bit,
+    ...expiry,
+  },
+  availability_days: {
+    product_id: integer,
+    date: text(),
+    currency: text(),
+    state: text<'available' | 'sold_out' | 'not_on_sale'>(),
+    lowest_price: orNull(integer),
+    max_tickets: orNull(integer),
+    availability: orNull(integer),
+    max_tickets_per_order: orNull(integer),
+    checked_at: integer,
+    stale: bit,
+    ...expiry,
+  },
+  availability_slots: {
+    product_id: integer,
+    date: text(),
+    currency: text(),
+    time: text(),
+    variant_id: integer,
+    availability: orNull(integer),
+    max_tickets: orNull(integer),
+    retail_price: orNull(integer),
+    ticket_value: orNull(integer),
+    booking_fee: orNull(integer),
+    commission: orNull(integer),
+    pricing_restriction: orNull(integer),
+    checked_at: integer,
+    stale: bit,
+    ...expiry,
+  },
+  changes: {
+    seq: integer,
+    at: integer,
+    product_id: integer,
+    kind: text<
+      | 'product_added'
+      | 'product_changed'
+      | 'product_withdrawn'
+      | 'product_returned'
+      | 'sale_disabled'
+      | 'sale_enabled'
+      | 'price_changed'
+      | 'date_added'
+      | 'date_sold_out'
+      | 'date_back'
+      | 'image_added'
+      | 'image_credit_changed'
+      | 'image_withdrawn'
+    >(),
+    language: orNull(text()),
+    date: orNull(text()),
+    detail: text(),
+  },
+  freshness: {
+    resource: text(),
+    tier: orNull(text<'near' | 'middle' | 'far'>()),
+    records: integer,
+    fresh: integer,
+    stale: integer,
+    expired: integer,
+    oldest_checked_at: integer,
+    promise_ms: integer,
+    kept: bit,
+  },
+  policies: {
+    resource: text(),
+    state: text<'fresh' | 'stale' | 'expired' | 'unknown'>(),
+    action: text<'show' | 'show_as_from' | 'check_first' | 'hide'>(),
+    expires_after: orNull(integer),
+    reason: text(),
+  },
+};
+
+export type ViewName = keyof typeof views;
+
+export function columnsOf(view: ViewName): [name: string, column: Column<unknown>][] {
+  return Object.entries(views[view]);
+}
+
+export type ViewRow<View extends ViewName> = Row<(typeof views)[View]>;
