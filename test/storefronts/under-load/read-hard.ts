@@ -53,8 +53,8 @@ export function readHard(open: (job: ReadingJob) => Answering): void {
   const schedule = openSync('/proc/self/schedstat', 'r');
   const result = { reads: 0, inconsistent: 0, first: null as string | null, retries: 0, blocked_ms: 0 };
   const [errors, times_us]: [string[], number[]] = [[], []];
-  let [base, busy] = [hrtime.bigint(), busyTime(schedule)];
   for (let stop = false; !stop; ) {
+    const busy = busyTime(schedule);
     const start = hrtime.bigint();
     try {
       const wrong = once(answering, job, result);
@@ -67,12 +67,7 @@ export function readHard(open: (job: ReadingJob) => Answering): void {
     const took = Number(end - start);
     times_us.push(took / 1000);
     result.reads += 1;
-    if (took > 20e6 || result.reads % 64 === 0) {
-      const [now, at] = [busyTime(schedule), hrtime.bigint()];
-      const slept = Math.min(Number(at - start), Number(at - base) - (now - busy));
-      result.blocked_ms = Math.max(result.blocked_ms, slept / 1e6);
-      [base, busy] = [at, now];
-    }
+    if (took > 1e6) result.blocked_ms = Math.max(result.blocked_ms, (took - (busyTime(schedule) - busy)) / 1e6);
     if (result.reads % 256 === 0) {
       process.stdout.write(`${result.reads}\n`);
       stop = existsSync(job.stop);
