@@ -1,15 +1,16 @@
+import { processFigures } from './admin/process-figures.ts';
 import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
-import { quarantineAfter } from './domain/backoff.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
+import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
-import { readStatus } from './mirror/status.ts';
+import { statusReader } from './mirror/status-reader.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
-import { type InboxStatus, liveStatus } from './status.ts';
+import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
@@ -37,6 +38,9 @@ export interface Daemon extends AsyncDisposable {
 
 /** After the service refused the key, the next try: a minute, doubling up to an hour. */
 const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
+
+/** What watches the daemon all the time sees a status that is so old at most. */
+const recentMs = 5000;
 
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
 export async function startDaemon(
@@ -104,16 +108,22 @@ export async function startDaemon(
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
+  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
+    const status = await statuses.read(max_age_ms);
+    return { ...status, daemon: liveStatus(limiter, key.refused), inbox: inboxStatus() };
+  };
+  const figures = stack.use(processFigures(ports.clock.now));
   const admin: Admin = stack.use(
     await startAdmin({
       listen: config.admin.listen,
       token: loaded.secrets.admin_token,
+      hosts: config.admin.hosts,
       log,
-      status: () => ({
-        ...readStatus(reader, quarantineAfter),
-        daemon: liveStatus(limiter, key.refused),
-        inbox: inboxStatus(),
-      }),
+      now: ports.clock.now,
+      status: () => statusWithin(0),
+      recentStatus: () => statusWithin(recentMs),
+      processFigures: figures.look,
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
@@ -141,6 +151,7 @@ export async function startDaemon(
       explain: (product_id, date) =>
         date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
       job: (job_id) => mirror.jobs.find(job_id),
+      changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
       replay: async (since) => {
         const deliveries = inbox.deliveries.replay(since, ports.clock.now());
         await receiving?.apply();
@@ -177,6 +188,7 @@ export async function startDaemon(
           const before = ports.clock.now() - config.retention.changes;
           mirror.changes.prune(before);
           mirror.images.prune(before);
+          mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);

@@ -53,6 +53,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'audit: every published image with its credit, when confirmed, when hidden; what was taken down',
     load: async (io) => (await import('./commands/images.ts')).imagesCommand(io),
   },
+  changes: {
+    summary: 'the change feed: what changed since, and as it comes',
+    load: async (io) => (await import('./commands/changes.ts')).changesCommand(io),
+  },
   doctor: {
     summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
     load: async (io) => (await import('./commands/doctor.ts')).doctorCommand(io),

@@ -93,6 +93,7 @@ it('every command’s help has two examples', async () => {
     ['subscription', 'reactivate'],
     ['subscription', 'rotate'],
     ['images', 'audit'],
+    ['changes'],
     ['doctor'],
     ['config', 'check'],
     ['config', 'show'],

@@ -1,20 +1,25 @@
-import { timingSafeEqual } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
+import type { DaemonStatus } from '../status.ts';
 import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
+import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
+import { type GuardRules, refusalOf } from './guard.ts';
+import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { type PageOptions, pageRoute } from './page.ts';
 
-export interface AdminOptions {
+export interface AdminOptions extends MetricsOptions, PageOptions {
   readonly listen: string;
-  /** Needed for every `/v1` call outside a unix socket. */
+  /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
+  readonly hosts: readonly string[];
   readonly log: Logger;
-  status(): unknown;
+  status(): Promise<DaemonStatus>;
   ready(): boolean;
   price(request: ResyncRequest): ResyncPrice;
   resync(request: ResyncRequest): JobState & { resumed: boolean };
@@ -34,6 +39,7 @@ export interface AdminOptions {
   replay(since: number): Promise<number>;
   /** Null: not mirrored. */
   explain(product_id: number, date: string | null): unknown;
+  readonly changes: ChangeStreamOptions;
 }
 
 export interface Admin extends AsyncDisposable {
@@ -110,11 +116,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       hint: 'set admin.token_file, or let it listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
     });
   }
+  if (!local && options.token !== null) guard(app, { token: options.token, host: address.host, hosts: options.hosts });
   routes(app, options);
-  if (!local)
-    app.addHook('onRequest', async (request, reply) =>
-      guard(request.url, request.headers.authorization, options, reply),
-    );
   try {
     if (local) rmSync(address.socket, { force: true });
     const url = await app.listen(local ? { path: address.socket } : { host: address.host, port: address.port });
@@ -135,6 +138,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  metricsRoute(app, options);
+  pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
   app.post<{ Body: OrderReport }>('/v1/orders', { schema: { body: orderBody } }, async (request) => ({
     due: options.order(request.body),
@@ -151,6 +156,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       },
     );
   subscriptionRoutes(app, options);
+  changeRoutes(app, options.changes);
   app.post<{ Body: { since: number } }>(
     '/v1/notifications/replay',
     { schema: { body: replayBody } },
@@ -182,13 +188,27 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   );
   app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     if (error instanceof CataloguedError)
-      return reply.code(400).send({ error: error.code, message: error.message, hint: error.hint });
+      return reply
+        .code(error.code === 'cursor-too-old' ? 410 : 400)
+        .send({ error: error.code, message: error.message, hint: error.hint });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
     return reply.code(status).send({
       error: status >= 500 ? 'bug' : 'bad-request',
       message: status >= 500 ? 'internal error' : error.message,
     });
+  });
+}
+
+/** Before anything else of a request is looked at, also of one that no route takes. */
+function guard(app: FastifyInstance, rules: GuardRules): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, headers, routeOptions } = request;
+    const refusal = refusalOf({ method, headers, route: routeOptions.url ?? null }, rules);
+    if (refusal === null) return;
+    const { status, ...answer } = refusal;
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="catalogued", charset="UTF-8"');
+    return reply.code(status).send(answer);
   });
 }
 
@@ -216,17 +236,17 @@ function subscriptionRoutes(app: FastifyInstance, { subscriptions, manage, docto
   );
 }
 
-/** Outside a unix socket `/v1` needs the token. */
-function guard(
-  url: string,
-  authorization: string | undefined,
-  { token }: AdminOptions,
-  reply: FastifyReply,
-): FastifyReply | undefined {
-  if (!url.startsWith('/v1/') || token === null) return undefined;
-  const [given, wanted] = [Buffer.from(authorization ?? ''), Buffer.from(`Bearer ${token.reveal()}`)];
-  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return undefined;
-  return reply
-    .code(401)
-    .send({ error: 'unauthorized', message: 'this interface needs Authorization: Bearer <admin token>' });
+/** As JSON, or to whom asks for it as events; what an event source has seen last counts more than its address. */
+function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void {
+  const stream = changeStream(options);
+  // Before the listener waits for its connections to end, which those would never do.
+  app.addHook('preClose', () => stream[Symbol.asyncDispose]());
+  app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {
+    const { accept = '', 'last-event-id': seen } = request.headers;
+    if (!accept.includes('text/event-stream')) {
+      return reply.type('application/json; charset=utf-8').send(stream.page(request.query));
+    }
+    stream.follow({ after: seen ?? request.query.after }, reply.raw);
+    return reply.hijack();
+  });
 }

@@ -27,6 +27,8 @@ export interface DateChange {
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable {
   add(change: Change, by: FoundBy): void;
+  /** How many were added through this connection, committed or not. */
+  added(): number;
   /** Forgets what is older than an instant; a reader with a cursor below what is left has to start again. */
   prune(before: number): number;
   /** What happened to a date of a product, in order. */
@@ -44,8 +46,11 @@ export function changeTable(db: Database): ChangeTable {
   const ofDate = db.prepare<[number, string], Omit<DateChange, 'detail'> & { detail: string }>(
     'SELECT at, kind, reason, detail FROM change WHERE product_id = ? AND date = ? ORDER BY seq',
   );
+  let added = 0;
   return {
+    added: () => added,
     add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
+      added += 1;
       insert.run({ at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason });
     },
     prune: (before) => {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
@@ -61,10 +62,13 @@ export interface Mirror extends Disposable {
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
   readonly removals: RemovalTable;
+  readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
+  /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
+  onChanges(listener: () => void): Disposable;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
@@ -141,6 +145,7 @@ function mirrorOver(db: Database, path: string): Mirror {
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db);
   const closures = closureTable(db);
+  const listeners = new Set<() => void>();
   return {
     path,
     products: productTables(db, changes, closures),
@@ -159,9 +164,19 @@ function mirrorOver(db: Database, path: string): Mirror {
     budget: budgetTable(db),
     changes,
     removals: removalTable(db, changes),
+    alarms: alarmTable(db),
     categories: categoryTable(db),
     subscriptions: subscriptionTable(db),
-    transaction: (work) => db.transaction(work).immediate(),
+    transaction: (work) => {
+      const before = changes.added();
+      const result = db.transaction(work).immediate();
+      if (changes.added() > before && !db.inTransaction) for (const listener of listeners) listener();
+      return result;
+    },
+    onChanges: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),

@@ -31,6 +31,8 @@ export interface MirrorStatus {
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
   /** How many are shown now. */
   readonly images: number;
+  /** When the one of them that was not confirmed for longest was; null: none is shown. */
+  readonly oldest_image_at: number | null;
   /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
   readonly records: {
@@ -95,6 +97,11 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       'SELECT resource, failure, count(*) AS records FROM record WHERE failures > 0 GROUP BY resource, failure ORDER BY records DESC LIMIT 5',
     )
     .all();
+  const images = db
+    .prepare<[], Pick<MirrorStatus, 'images' | 'oldest_image_at'>>(
+      'SELECT count(*) AS images, min(verified_at) AS oldest_image_at FROM images',
+    )
+    .get();
   if (info === undefined || products === undefined || records === undefined)
     throw new Error('the mirror has no row about itself');
   return {
@@ -103,7 +110,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     wal_bytes: walSizeOf(db.name),
     ...info,
     products,
-    images: db.prepare<[], number>('SELECT count(*) FROM images').pluck().get() ?? 0,
+    ...(images ?? { images: 0, oldest_image_at: null }),
     unconfirmed_images: unconfirmedImages(db),
     records,
     failures,

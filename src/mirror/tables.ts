@@ -24,6 +24,7 @@ export interface Tables {
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
+    image_size: ImageSize | null;
   };
   zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
   product: {
@@ -101,6 +102,16 @@ export interface Tables {
     first_seen_at: number;
     withdrawn_at: number | null;
     doubted_at: number | null;
+  };
+  image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
+  image_takedown: {
+    product_id: number;
+    image_key: string;
+    withdrawn_at: number;
+    verified_at: number | null;
+    cause: 'image' | 'product';
+    credit: string | null;
+    returned_at: number | null;
   };
   image_file: {
     product_id: number;

@@ -8,6 +8,8 @@ import { subscriptionCommand } from '../../src/commands/subscription.ts';
 import { loadConfig } from '../../src/config.ts';
 import { serviceChecks } from '../../src/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
+import { changeFeed } from '../../src/mirror/change-feed.ts';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
 import { wire } from '../../src/wiring.ts';
 import { memoryAddresses } from '../fakes/callback-addresses.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
@@ -68,9 +70,15 @@ async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> 
     start: async () => {
       const loaded = loadConfig({ file: config, env });
       const { log } = testLog('fatal');
-      const { subscriptions, probe, serviceClock } = stack.use(wire(loaded, log, { addresses }));
+      const { subscriptions, probe, serviceClock, mirror } = stack.use(wire(loaded, log, { addresses }));
+      const feed = changeFeed(
+        stack.adopt(openMirrorForReading(mirror.path), (db) => {
+          db.close();
+        }),
+      );
       const probes = { config: loaded.config, probe, offset: serviceClock.offset, subscriptions, peers: null };
-      const options: Pick<AdminOptions, 'listen' | 'token' | 'log' | 'doctor' | 'manage'> = {
+      const options: Pick<AdminOptions, 'listen' | 'token' | 'log' | 'doctor' | 'manage' | 'changes'> = {
+        changes: { feed, clock: systemClock, onChanges: mirror.onChanges },
         listen: loaded.config.admin.listen,
         token: null,
         log,

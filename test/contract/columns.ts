@@ -12,6 +12,10 @@ const document = 'text, the service’s JSON with unknown members kept';
 const currency = 'text, ISO 4217, upper case';
 const language = 'text, the language asked for, lower case';
 const stale = `${bit}: past its cadence`;
+const expiry = {
+  expired_at: `${instant}: four cadences after checked_at, where policies say what expired means`,
+  freshness: 'text: fresh, stale or expired now; policies say what a storefront does then',
+};
 
 const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   products: {
@@ -40,6 +44,9 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: `${instant}: when the newest read was sent`,
     changed_at: `${instant}: when a read last differed`,
     stale,
+    ...expiry,
+    detail_freshness:
+      'text: fresh, stale, expired or unknown, of the description: its own read has a cadence of its own',
   },
   product_search: {
     title: 'text; null: not sent',
@@ -86,6 +93,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     document,
     checked_at: instant,
     stale,
+    ...expiry,
   },
   variants: {
     product_id: id,
@@ -97,6 +105,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     document: `${document}: the variants read over what availability adds`,
     checked_at: instant,
     stale,
+    ...expiry,
   },
   images: {
     product_id: id,
@@ -125,6 +134,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     max_tickets_per_order: 'integer, over all variants; null: no limit said',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   availability_slots: {
     product_id: id,
@@ -141,6 +151,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     pricing_restriction: 'integer, the service’s code; null: none',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   bookable_days: {
     product_id: id,
@@ -150,6 +161,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     max_tickets: 'integer, of one variant in one slot; null: not said',
     checked_at: instant,
     stale,
+    ...expiry,
   },
   alternatives: {
     product_id: id,
@@ -175,6 +187,14 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     promise_ms: 'integer, milliseconds',
     kept: `${bit}: no record is stale or expired`,
   },
+  policies: {
+    resource:
+      'text: products, product_prices, product_detail, checkout_information, variants, experiences, images, availability, day_prices',
+    state: 'text: fresh, stale, expired or unknown; one row a resource and state',
+    action: 'text: show, show_as_from, check_first or hide',
+    expires_after: 'integer, cadences after its read; null: 14 days, whatever the cadence',
+    reason: 'text, one line of English',
+  },
   subscriptions: {
     subscription_id: 'text, chosen by us',
     type: 'text: product_ids, experience_ids or products_i_sell',
@@ -198,7 +218,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'unconfirmed_images',
+    'oldest_image_at', 'unconfirmed_images',
     'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps', 'alarms', 'daemon', 'inbox',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
@@ -221,6 +241,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
+  changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   doctor: ['checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 

@@ -1,0 +1,193 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { type ChangeFeed, changeJson } from '../mirror/change-feed.ts';
+
+export interface ChangeStreamOptions {
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  /** Tells after a commit that the feed has grown. */
+  onChanges(listener: () => void): Disposable;
+}
+
+/** The change feed over HTTP: a page as JSON, or everything from a cursor on as server-sent events. */
+export interface ChangeStream extends AsyncDisposable {
+  /** The answer to a question as JSON text; throws as `ChangeFeed.after`, and `bad-cursor` and `bad-limit`. */
+  page(question: FeedQuestion): string;
+  /** Throws in the same way before anything is sent; then sends until the client leaves or the stream is disposed. */
+  follow(question: Pick<FeedQuestion, 'after'>, response: ServerResponse): void;
+}
+
+/** As it came with the request; `after`: without one from as far back as the feed reaches. */
+export interface FeedQuestion {
+  readonly after?: unknown;
+  readonly limit?: unknown;
+}
+
+const usualPage = 100;
+const longestPage = 1000;
+/** So many changes are in hand for a follower at a time, besides what its socket has already taken. */
+const eventsAtOnce = 100;
+/** So many followers are served between two turns of the event loop. */
+const followersAtOnce = 50;
+const pagesKept = 8;
+const heartbeatMs = 15_000;
+/** A follower that has taken nothing for so many heartbeats is let go: it comes back with its Last-Event-ID. */
+const patience = 20;
+const graceMs = 1000;
+
+interface Follower {
+  readonly response: ServerResponse;
+  after: number;
+  /** idle: it has everything; ready: it gets more in a turn of the loop; blocked: its socket takes no more now. */
+  state: 'idle' | 'ready' | 'blocked';
+  heartbeats_missed: number;
+}
+
+/**
+ * Followers are woken by commits and read on from the file at their own pace: nothing is queued for them. Those at the
+ * same place share what is sent.
+ */
+export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): ChangeStream {
+  const followers = new Set<Follower>();
+  const pages = new Map<number, { text: string; next: number; more: boolean }>();
+  const closing = new AbortController();
+  const ready: Follower[] = [];
+  let turning = false;
+
+  function pageAfter(after: number) {
+    const known = pages.get(after);
+    if (known !== undefined) return known;
+    const { changes, next } = feed.after(after, eventsAtOnce);
+    const text = changes.map((change) => `id: ${change.seq}\nevent: change\ndata: ${changeJson(change)}\n\n`).join('');
+    const page = { text, next, more: changes.length === eventsAtOnce };
+    if (pages.size >= pagesKept) pages.delete(pages.keys().next().value ?? 0);
+    pages.set(after, page);
+    return page;
+  }
+
+  function makeReady(follower: Follower): void {
+    follower.state = 'ready';
+    ready.push(follower);
+    if (turning) return;
+    turning = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    for (const follower of ready.splice(0, followersAtOnce)) if (followers.has(follower)) serve(follower);
+    turning = ready.length > 0;
+    if (turning) setImmediate(turn);
+  }
+
+  function serve(follower: Follower): void {
+    follower.state = 'idle';
+    try {
+      const { text, next, more } = pageAfter(follower.after);
+      follower.after = next;
+      if (text === '' || !send(follower, text)) return;
+      if (more) makeReady(follower);
+    } catch (error) {
+      followers.delete(follower);
+      // Whatever else it is, it is told and logged when the client asks again.
+      if (!(error instanceof CataloguedError)) return void follower.response.destroy();
+      // Retention has overtaken it. No id: what it has seen stays its cursor, and says so when it comes back.
+      const { code, message, hint } = error;
+      follower.response.end(`event: reset\ndata: ${JSON.stringify({ error: code, message, hint })}\n\n`);
+    }
+  }
+
+  /** Whether more can be sent at once; else it goes on when the socket has taken this. */
+  function send(follower: Follower, text: string): boolean {
+    if (follower.response.write(text)) return true;
+    follower.state = 'blocked';
+    follower.response.once('drain', () => {
+      follower.heartbeats_missed = 0;
+      makeReady(follower);
+    });
+    return false;
+  }
+
+  async function beat(): Promise<void> {
+    for (;;) {
+      await clock.sleep(heartbeatMs, closing.signal);
+      for (const follower of followers) {
+        if (follower.state === 'idle') send(follower, ': still here\n\n');
+        else if (follower.state === 'blocked' && ++follower.heartbeats_missed >= patience) follower.response.destroy();
+      }
+    }
+  }
+
+  const listening = onChanges(() => {
+    pages.clear();
+    for (const follower of followers) if (follower.state === 'idle') makeReady(follower);
+  });
+  const beating = beat().catch((error: unknown) => {
+    if (!closing.signal.aborted) throw error;
+  });
+
+  return {
+    page: ({ after, limit }) => {
+      const { changes, ...rest } = feed.after(cursorOf(after, feed), limitOf(limit));
+      return `{"changes":[${changes.map(changeJson).join(',')}],${JSON.stringify(rest).slice(1)}`;
+    },
+    follow: ({ after }, response) => {
+      const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
+      feed.after(follower.after, 1);
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+        connection: 'close',
+      });
+      response.on('close', () => followers.delete(follower));
+      response.on('error', () => followers.delete(follower));
+      followers.add(follower);
+      response.write('retry: 3000\n\n');
+      makeReady(follower);
+    },
+    [Symbol.asyncDispose]: async () => {
+      closing.abort(new Error('the daemon is stopping'));
+      listening[Symbol.dispose]();
+      const open = [...followers];
+      followers.clear();
+      const closed = open.map(({ response }) => new Promise((resolve) => response.once('close', resolve)));
+      for (const { response, state } of open)
+        if (state === 'blocked') response.destroy();
+        else response.end();
+      const grace = new AbortController();
+      await Promise.race([Promise.all(closed), clock.sleep(graceMs, grace.signal).catch(() => undefined)]);
+      grace.abort();
+      for (const { response } of open) response.destroy();
+      await beating;
+    },
+  };
+}
+
+function cursorOf(after: unknown, feed: ChangeFeed): number {
+  if (after === undefined) return feed.bounds().floor;
+  return whole(after, { code: 'bad-cursor', what: 'after', hint: 'the seq of the last change seen; 0 for none' });
+}
+
+function limitOf(limit: unknown): number {
+  const refusal = { code: 'bad-limit', what: 'limit', hint: `a number from 1 to ${longestPage}` };
+  const found = limit === undefined ? usualPage : whole(limit, refusal);
+  if (found < 1 || found > longestPage) throw bad(limit, refusal);
+  return found;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly what: string;
+  readonly hint: string;
+}
+
+function whole(value: unknown, refusal: Refusal): number {
+  if (typeof value !== 'string' || !/^\d{1,15}$/.test(value)) throw bad(value, refusal);
+  return Number(value);
+}
+
+function bad(value: unknown, { code, what, hint }: Refusal): CataloguedError {
+  const shown = JSON.stringify(value).slice(0, 60);
+  return new CataloguedError(code, `${what} is ${shown}`, { exitCode: exitCodes.usage, hint });
+}

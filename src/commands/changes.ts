@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+import { configPath, loadConfig } from '../config.ts';
+import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/change-feed.ts';
+import { openMirrorForReading } from '../mirror/files.ts';
+import type { Io } from './io.ts';
+
+/** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
+const atOnce = 500;
+const usualLimit = 100;
+const lookEveryMs = 250;
+
+interface Options {
+  readonly after?: number;
+  readonly limit?: number;
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+export function changesCommand(io: Io): Command {
+  return new Command('changes')
+    .description(
+      'What changed, in order, without gaps: read from the file, also while no daemon runs. A cursor that retention has overtaken ends with 65: read the views anew then.',
+    )
+    .option(
+      '--after <seq>',
+      'only what came after this change (default: all that is kept; with --follow: from now on)',
+      whole,
+    )
+    .option('--limit <count>', `at most so many (default: ${usualLimit}; with --follow: no limit)`, whole)
+    .option('--follow', 'go on with every change as it comes, until stopped')
+    .option('--json', 'a line of JSON for each: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued changes --limit 20\n  catalogued changes --after 1204 --follow\n  catalogued changes --follow --json | jq -c "select(.kind == \\"date_sold_out\\")"',
+    )
+    .action(async (options: Options, command: Command) => {
+      const { config } = loadConfig({
+        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
+        env: io.env,
+      });
+      const print = options.json ? printJson(io) : printRows(io);
+      if (options.follow) await follow(config.mirror.path, options, print, io.signal);
+      else await list(config.mirror.path, options, print, io.signal);
+    });
+}
+
+type Print = (changes: readonly FeedChange[]) => Promise<void>;
+
+async function list(path: string, { after, limit = usualLimit }: Options, print: Print, signal: AbortSignal) {
+  using mirror = openFeed(path);
+  await printAfter(mirror.feed, after ?? mirror.feed.bounds().floor, limit, print, signal);
+}
+
+/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened anew. */
+async function follow(
+  path: string,
+  { after, limit = Number.POSITIVE_INFINITY }: Options,
+  print: Print,
+  signal: AbortSignal,
+) {
+  let mirror = openFeed(path);
+  try {
+    let cursor = after ?? mirror.feed.bounds().newest;
+    let left = limit;
+    for (let seen: number | null = null; left > 0; ) {
+      const version = mirror.version();
+      if (version !== seen) {
+        const printed = await printAfter(mirror.feed, cursor, left, print, signal);
+        cursor = printed.next;
+        left -= printed.count;
+        seen = version;
+      }
+      if (left <= 0) return;
+      await systemClock.sleep(lookEveryMs, signal);
+      if (mirror.replaced()) {
+        const replacement = openFeed(path);
+        mirror[Symbol.dispose]();
+        mirror = replacement;
+        seen = null;
+      }
+    }
+  } finally {
+    mirror[Symbol.dispose]();
+  }
+}
+
+async function printAfter(feed: ChangeFeed, cursor: number, limit: number, print: Print, signal: AbortSignal) {
+  let next = cursor;
+  let count = 0;
+  while (count < limit) {
+    const page = feed.after(next, Math.min(atOnce, limit - count));
+    if (page.changes.length === 0) break;
+    await print(page.changes);
+    signal.throwIfAborted();
+    next = page.next;
+    count += page.changes.length;
+  }
+  return { next, count };
+}
+
+interface OpenFeed extends Disposable {
+  readonly feed: ChangeFeed;
+  /** Another one after each commit of somebody else. */
+  version(): number;
+  /** Whether another file has the path now: a snapshot that was published anew, a mirror that was restored. */
+  replaced(): boolean;
+}
+
+function openFeed(path: string): OpenFeed {
+  const db = openMirrorForReading(path);
+  const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
+  const opened = inode();
+  return {
+    feed: changeFeed(db),
+    version: () => Number(db.pragma('data_version', { simple: true })),
+    replaced: () => {
+      const now = inode();
+      return now !== undefined && now !== opened;
+    },
+    [Symbol.dispose]: () => {
+      db.close();
+    },
+  };
+}
+
+function printJson(io: Io): Print {
+  return (changes) => write(io, changes.map((change) => `${changeJson(change)}\n`).join(''));
+}
+
+function printRows(io: Io): Print {
+  let headed = false;
+  return async (changes) => {
+    const rows = changes.map(({ seq, at, product_id, kind, date, language, detail }) =>
+      row(String(seq), instant(at), String(product_id), kind, date ?? language ?? '-', printable(detail)),
+    );
+    await write(
+      io,
+      `${[...(headed ? [] : [row('seq', 'found', 'product', 'kind', 'of', 'what')]), ...rows].join('\n')}\n`,
+    );
+    headed = true;
+  };
+}
+
+/** Of one width each, so that rows which come an hour later stand under the same headings. */
+function row(seq: string, at: string, product: string, kind: string, of: string, what: string): string {
+  return `${seq.padStart(9)}  ${at.padEnd(20)}  ${product.padStart(9)}  ${kind.padEnd(20)}  ${of.padEnd(10)}  ${what}`;
+}
+
+/** Words of the service end up on a terminal: JSON has escaped control characters already, but for those of C1. */
+function printable(detail: string): string {
+  return detail.replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '?');
+}
+
+async function write({ stdout, signal }: Io, text: string): Promise<void> {
+  if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => signal.throwIfAborted());
+}
+
+function instant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+function whole(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('a whole number is expected.');
+  return Number(value);
+}

@@ -1,0 +1,208 @@
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
+import { type ChangeFeed, changeFeed } from '../../src/mirror/change-feed.ts';
+import { eventSource } from '../fakes/event-source.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { manualClock } from '../upstream/manual-clock.ts';
+
+const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
+
+/** The admin interface over a mirror of its own: only what the feed needs. */
+async function house(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
+  const stack = new AsyncDisposableStack();
+  const test = stack.use(testMirror());
+  const { path } = stack.use(temporaryDirectory());
+  const clock = manualClock();
+  const socket = join(path, 'admin.sock');
+  const changes = { feed: wrap(changeFeed(test.reader)), clock, onChanges: test.mirror.onChanges };
+  const options = { listen: `unix:${socket}`, token: null, log: testLog().log, changes };
+  const admin = await startAdmin(options as unknown as AdminOptions);
+  stack.use(admin);
+  return {
+    socket,
+    clock,
+    admin,
+    mirror: test.mirror,
+    /** So many changes in one transaction, each with so long a detail. */
+    add: (count: number, length = 0) =>
+      test.mirror.transaction(() => {
+        for (let each = 0; each < count; each += 1)
+          test.mirror.changes.add(
+            { product_id: each, kind: 'sale_disabled', detail: { reason: 'x'.repeat(length) } },
+            by,
+          );
+      }),
+    json: (path: string) =>
+      new Promise<{ status: number; body: Record<string, unknown> }>((resolve, reject) => {
+        get({ socketPath: socket, path }, async (response) => {
+          const text = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)).toString();
+          resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Record<string, unknown> });
+        }).on('error', reject);
+      }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const seqs = (events: readonly { data: unknown }[]) => events.map(({ data }) => (data as { seq: number }).seq);
+const upTo = (count: number, after = 0) => Array.from({ length: count }, (_, index) => after + index + 1);
+
+describe('GET /v1/changes as JSON', () => {
+  it('is a page after a cursor, with the next one and how far the feed reaches', async () => {
+    await using it = await house();
+    expect(await it.json('/v1/changes')).toEqual({
+      status: 200,
+      body: { changes: [], next: 0, floor: 0, newest: 0 },
+    });
+    it.add(5);
+    const { status, body } = await it.json('/v1/changes?after=1&limit=2');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ next: 3, floor: 0, newest: 5 });
+    expect(body.changes).toMatchObject([
+      { seq: 2, at: 1000, product_id: 1, kind: 'sale_disabled', language: null, date: null, detail: { reason: '' } },
+      { seq: 3 },
+    ]);
+  });
+
+  it('says of a cursor before the floor that it is gone (410), of one ahead of the newest or of nonsense that it is wrong (400)', async () => {
+    await using it = await house();
+    it.add(5);
+    it.mirror.changes.prune(2000);
+    it.add(1);
+    expect(await it.json('/v1/changes?after=4')).toEqual({
+      status: 410,
+      body: { error: 'cursor-too-old', message: expect.any(String), hint: expect.stringContaining('after 6') },
+    });
+    expect((await it.json('/v1/changes?after=5')).status).toBe(200);
+    expect((await it.json('/v1/changes')).body).toMatchObject({ next: 6, floor: 5 });
+    expect(await it.json('/v1/changes?after=7')).toMatchObject({
+      status: 400,
+      body: { error: 'cursor-from-the-future' },
+    });
+    for (const after of ['', '-1', '1.5', 'x', '1e3', '9'.repeat(40), '5&after=6'])
+      expect(await it.json(`/v1/changes?after=${after}`), after).toMatchObject({
+        status: 400,
+        body: { error: 'bad-cursor' },
+      });
+    for (const limit of ['0', '1001', 'all', ''])
+      expect(await it.json(`/v1/changes?after=5&limit=${limit}`), limit).toMatchObject({
+        status: 400,
+        body: { error: 'bad-limit' },
+      });
+  });
+});
+
+describe('GET /v1/changes as server-sent events', () => {
+  it('sends what is there, then each change with its commit, without waiting for any time', async () => {
+    await using it = await house();
+    it.add(250);
+    const source = await eventSource(it.socket, '/v1/changes?after=3');
+    await source.reached(247);
+    it.add(2);
+    await source.reached(249);
+    expect(() =>
+      it.mirror.transaction(() => {
+        it.mirror.changes.add({ product_id: 9, kind: 'sale_enabled', detail: {} }, by);
+        throw new Error('rolled back');
+      }),
+    ).toThrow('rolled back');
+    it.add(1);
+    await source.reached(250);
+    expect(seqs(source.events)).toEqual(upTo(250, 3));
+    expect(source.events.at(-1)).toMatchObject({
+      id: '253',
+      event: 'change',
+      data: { seq: 253, kind: 'sale_disabled' },
+    });
+    source.close();
+  });
+
+  it('goes on after the Last-Event-ID of who comes back, whatever the address says', async () => {
+    await using it = await house();
+    it.add(5);
+    const source = await eventSource(it.socket, '/v1/changes?after=0', { headers: { 'last-event-id': '3' } });
+    await source.reached(2);
+    expect(seqs(source.events)).toEqual([4, 5]);
+    source.close();
+  });
+
+  it('refuses a cursor before the stream begins, with the statuses of the JSON', async () => {
+    await using it = await house();
+    it.add(5);
+    it.mirror.changes.prune(2000);
+    const ask = async (cursor: string) => {
+      const { status, refusal } = await eventSource(it.socket, '/v1/changes', { headers: { 'last-event-id': cursor } });
+      return [status, refusal?.error];
+    };
+    expect(await ask('4')).toEqual([410, 'cursor-too-old']);
+    expect(await ask('6')).toEqual([400, 'cursor-from-the-future']);
+    expect(await ask('first')).toEqual([400, 'bad-cursor']);
+  });
+
+  it('reads no further for a client that does not, tells it where retention has overtaken it, and closes', async () => {
+    let handed = 0;
+    await using it = await house((feed) => ({
+      ...feed,
+      after: (cursor, limit) => {
+        const page = feed.after(cursor, limit);
+        handed += page.changes.length;
+        return page;
+      },
+    }));
+    it.add(20_000, 1000);
+    const source = await eventSource(it.socket, '/v1/changes', { reads: 'later' });
+    // As many turns of the loop as would take all of it.
+    for (let turn = 0; turn < 400; turn += 1) await setImmediate();
+    // 20 MB wait in the file; some hundred kB are in the two sockets.
+    expect(handed).toBeLessThan(3000);
+    it.mirror.changes.prune(2000);
+    source.response.resume();
+    await source.ended;
+    expect(source.events.at(-1)).toMatchObject({ id: null, event: 'reset', data: { error: 'cursor-too-old' } });
+    const sent = seqs(source.events.slice(0, -1));
+    expect(sent).toEqual(upTo(sent.length));
+  });
+
+  it('reads the file once for many who wait at the same place', async () => {
+    let reads = 0;
+    await using it = await house((feed) => ({
+      ...feed,
+      after: (cursor, limit) => {
+        reads += 1;
+        return feed.after(cursor, limit);
+      },
+    }));
+    const sources = await Promise.all(Array.from({ length: 200 }, () => eventSource(it.socket, '/v1/changes?after=0')));
+    reads = 0;
+    it.add(3);
+    await Promise.all(sources.map((source) => source.reached(3)));
+    expect(reads).toBe(1);
+    for (const source of sources) source.close();
+  });
+
+  it('has a heartbeat every fifteen seconds', async () => {
+    await using it = await house();
+    const source = await eventSource(it.socket, '/v1/changes');
+    await it.clock.advance(15_000);
+    await source.heard('still here');
+    expect(source.events).toEqual([]);
+    source.close();
+  });
+
+  it('ends when the daemon drains, also for a client that does not read', async () => {
+    await using it = await house();
+    it.add(20_000, 1000);
+    const [reading, stuck] = [
+      await eventSource(it.socket, '/v1/changes?after=20000'),
+      await eventSource(it.socket, '/v1/changes', { reads: 'later' }),
+    ];
+    await it.admin[Symbol.asyncDispose]();
+    await reading.ended;
+    stuck.response.resume();
+    await stuck.ended;
+    await expect(eventSource(it.socket, '/v1/changes')).rejects.toThrow();
+  });
+});
