@@ -2,6 +2,7 @@ import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { LimiterState } from '../upstream/limiter.ts';
+import { commitTogether } from './commit-together.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
 
@@ -55,6 +56,7 @@ export function createFlights(
 ): Flights {
   const { mirror, clock, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
+  const commit = commitTogether(mirror);
   const flying = new Map<string, Flying>();
   let stopped = false;
 
@@ -167,6 +169,7 @@ export function createFlights(
         { ...record, due_reason: 'live-check' },
         {
           signal: stop.signal,
+          commit,
           sent: () => {
             flight.sent = true;
           },

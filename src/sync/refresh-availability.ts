@@ -7,6 +7,7 @@ import { startOfDate, venueToday } from '../domain/venue.ts';
 import type { WindowRead } from '../mirror/availability.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
+import type { Commit } from './commit-together.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
 
@@ -30,19 +31,22 @@ export async function refreshAvailability(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const read = await readAvailability(ports, record, { signal });
+  const read = await readAvailability(ports, record, {
+    signal,
+    commit: async (work) => ports.mirror.transaction(work),
+  });
   return read.kind === 'stored' ? read : settleFailure(ports, record, read);
 }
 
 /**
  * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
  * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted. `sent`:
- * told when the first call has its turn.
+ * told when a call has its turn.
  */
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, sent }: { signal: AbortSignal; sent?: () => void },
+  { signal, commit, sent }: { signal: AbortSignal; commit: Commit; sent?: () => void },
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -74,7 +78,7 @@ export async function readAvailability(
 
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     const last = covered_to >= window.to;
-    const stored = mirror.transaction(() => {
+    const stored = await commit(() => {
       // A check beside this read has stored another answer: what stands now has to be compared day by day.
       if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash) return 'superseded';
       body_hash = whole && covered_to === to ? reading.hash : null;

@@ -1,0 +1,114 @@
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
+import { around } from '../../src/storefront/places.ts';
+import { openReader, type Reader } from '../../src/storefront/reader.ts';
+import { recordedStatements } from '../fakes/recorded-statements.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+import { type Line, median } from './line.ts';
+
+/*
+ * Each read of `catalogued/reader` beside the bare statement that it runs, on a connection of its own, in rounds of both
+ * close together. `npm run bench -- reader --products 7500`, or `--mirror FILE` for one that is filled already.
+ */
+
+const rounds = 60;
+const warmUp = 10;
+/** Products that are asked for again and again: as warm as a shop's are. */
+const shown = 40;
+
+/** A read, and the values that its statement is bound to. */
+interface Read {
+  readonly what: string;
+  readonly ask: (reader: Reader, product_id: number) => unknown;
+  readonly bound: (product_id: number) => object;
+  /** How the bare statement is asked. */
+  readonly one?: true;
+}
+
+interface Setting {
+  readonly from: string;
+  readonly to: string;
+  readonly date: string;
+  readonly near: { readonly latitude: number; readonly longitude: number; readonly km: number };
+}
+
+function readsOf({ from, to, date, near }: Setting): Read[] {
+  const page = { limit: 20, offset: 0, language: 'en', currency: 'EUR' };
+  return [
+    { what: 'a product', ask: (reader, id) => reader.product(id), bound: (id) => [id, 'en'], one: true },
+    {
+      what: 'a calendar of 92 days',
+      ask: (reader, id) => reader.calendar(id, { from, to }),
+      bound: (id) => [id, 'EUR', from, to],
+    },
+    { what: 'the slots of a day', ask: (reader, id) => reader.slots(id, date), bound: (id) => [id, 'EUR', date] },
+    {
+      what: 'a search for words',
+      ask: (reader) => reader.search({ text: 'golden mus' }),
+      bound: () => ({ ...page, match: '"golden" "mus"*' }),
+    },
+    {
+      what: 'sellable within 5 km, available on a date, under 30 €, cheapest first',
+      ask: (reader) => reader.search({ near, date, max_price: 3000, sellable: true, order: 'price' }),
+      bound: () => ({ ...page, ...around(near), date, max_price: 3000 }),
+    },
+  ];
+}
+
+/** Microseconds of one read, on the average. */
+function timed(products: readonly number[], read: (product_id: number) => unknown): number {
+  const started = performance.now();
+  for (const product_id of products) read(product_id);
+  return (1000 * (performance.now() - started)) / products.length;
+}
+
+function lineOf(path: string, read: Read, products: readonly number[]): Line {
+  const reader = openReader(path);
+  const first = products[0] ?? 0;
+  const text = recordedStatements(() => read.ask(reader, first)).at(-1) ?? '';
+  const db = new Database(path, { readonly: true });
+  const statement = db.prepare(text);
+  const bare = (id: number) => (read.one ? statement.get(read.bound(id)) : statement.all(read.bound(id)));
+  const own = (id: number) => read.ask(reader, id);
+  const times = { bare: [] as number[], own: [] as number[], ratio: [] as number[] };
+  for (let round = -warmUp; round < rounds; round += 1) {
+    // One, the other, the other, the one: whatever a neighbour of the machine does falls upon both.
+    const before = timed(products, own);
+    const without = (timed(products, bare) + timed(products, bare)) / 2;
+    const within = (before + timed(products, own)) / 2;
+    if (round < 0) continue;
+    times.bare.push(without);
+    times.own.push(within);
+    times.ratio.push(within / without);
+  }
+  db.close();
+  reader.close();
+  const ratio = median(times.ratio);
+  const value = `${median(times.own).toFixed(1)} µs / ${median(times.bare).toFixed(1)} µs = ${ratio.toFixed(2)} ×`;
+  return { what: `reader beside its bare statement: ${read.what}`, value, target: '≤ 1.2 ×', met: ratio <= 1.2 };
+}
+
+export async function readerLines(args: readonly string[]): Promise<Line[]> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { products: { type: 'string', default: '150' }, mirror: { type: 'string' } },
+  });
+  if (values.mirror !== undefined) return linesOf(values.mirror);
+  await using house = await virtualHouse({ products: Number(values.products) }, {}, { start: Date.now() });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  return linesOf(house.wiring.mirror.path);
+}
+
+function linesOf(path: string): Line[] {
+  using reader = openReader(path);
+  const products = reader.products({ limit: 10_000 });
+  const { latitude, longitude } = products.find((product) => product.latitude !== null) ?? {};
+  const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+  const near = { latitude: latitude ?? 0, longitude: longitude ?? 0, km: 5 };
+  const reads = readsOf({ from: day(0), to: day(91), date: day(5), near });
+  const ids = products.filter(({ sellable }) => sellable === 1).map(({ product_id }) => product_id);
+  const spread = Math.max(1, Math.floor(ids.length / shown));
+  const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  return reads.map((read) => lineOf(path, read, asked));
+}
