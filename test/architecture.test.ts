@@ -46,6 +46,7 @@ const doors: Record<string, RegExp> = {
   croner: /^schedule\.ts$/,
   pino: /^log\.ts$/,
   fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
+  'prom-client': /^admin\/exposition\.ts$/,
   commander: /^(main|commands\/.*)\.ts$/,
   zod: /^config(\.ts|\/.*)$/,
   yaml: /^config(\.ts|\/.*)$/,

@@ -1,9 +1,4 @@
-/*
- * The text format of Prometheus 0.0.4, and the only file that knows it. Every value here is computed from a status that
- * stands: prom-client keeps registries of counters that count by themselves, and brings three packages.
- */
-
-export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
+import { Counter, Gauge, Registry } from 'prom-client';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -18,26 +13,18 @@ export interface Family {
   readonly help: string;
 }
 
-/** A family without samples keeps its HELP and TYPE: that there is nothing to say of it can be seen. */
-export function exposition(families: readonly (Family & { readonly samples: readonly Sample[] })[]): string {
-  return families
-    .map(({ name, type, help, samples }) => {
-      const lines = samples.map(({ labels, value }) => `${name}${written(labels)} ${numeral(value)}\n`);
-      return `# HELP ${name} ${escaped(help, /[\\\n]/g)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
-    })
-    .join('');
-}
-
-function written(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value, /[\\\n"]/g)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escaped(text: string, special: RegExp): string {
-  return text.replace(special, (character) => (character === '\n' ? '\\n' : `\\${character}`));
-}
-
-function numeral(value: number): string {
-  if (Number.isFinite(value)) return String(value);
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+/**
+ * The text format of Prometheus. Every value is out of one status that stands, so the registry lives as long as the
+ * answer. A family without samples keeps its HELP and TYPE: that there is nothing to say of it can be seen.
+ */
+export async function exposition(families: readonly (Family & { readonly samples: readonly Sample[] })[]) {
+  const registry = new Registry();
+  for (const { name, type, help, samples } of families) {
+    const options = { name, help, labelNames: Object.keys(samples[0]?.labels ?? {}), registers: [registry] };
+    const metric = type === 'counter' ? new Counter(options) : new Gauge(options);
+    // Without labels it would say 0 before anybody has said anything.
+    if (options.labelNames.length === 0) metric.remove();
+    for (const { labels, value } of samples) metric.inc(labels, value);
+  }
+  return { type: registry.contentType, text: await registry.metrics() };
 }

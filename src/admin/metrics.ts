@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { DaemonStatus } from '../status.ts';
-import { exposition, expositionType } from './exposition.ts';
+import { exposition } from './exposition.ts';
 import { metricFamilies } from './metric-families.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
@@ -16,6 +16,7 @@ export function metricsRoute(app: FastifyInstance, { recentStatus, processFigure
   app.get('/metrics', async (_, reply) => {
     const facts = { status: await recentStatus(), process: processFigures(), now: now() };
     const families = metricFamilies.map(({ of, ...family }) => ({ ...family, samples: of(facts) }));
-    return reply.type(expositionType).send(exposition(families));
+    const { type, text } = await exposition(families);
+    return reply.type(type).send(text);
   });
 }

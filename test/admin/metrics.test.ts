@@ -28,6 +28,7 @@ function parse(text: string): Parsed {
   let current = '';
   let help: { name: string; text: string } | null = null;
   for (const line of text.slice(0, -1).split('\n')) {
+    if (line === '') continue;
     const [, helped, words] = /^# HELP ([a-zA-Z_:][\w:]*) ((?:[^\\]|\\\\|\\n)+)$/.exec(line) ?? [];
     const [, typed, type] = /^# TYPE ([a-zA-Z_:][\w:]*) (gauge|counter)$/.exec(line) ?? [];
     const label = String.raw`[a-zA-Z_]\w*="(?:[^"\\\n]|\\\\|\\"|\\n)*"`;
@@ -164,9 +165,9 @@ describe('/metrics', () => {
   });
 });
 
-it('whatever stands in a label or a help stays one line', () => {
+it('whatever stands in a label or a help stays one line', async () => {
   const family = { name: 'a_b', type: 'gauge', help: 'x\\y\nz "q"' } as const;
-  const text = exposition([{ ...family, samples: [{ labels: { l: 'a"b\\c\nd 1\nother 2' }, value: 1 }] }]);
+  const { text } = await exposition([{ ...family, samples: [{ labels: { l: 'a"b\\c\nd 1\nother 2' }, value: 1 }] }]);
   expect(text).toBe('# HELP a_b x\\\\y\\nz "q"\n# TYPE a_b gauge\na_b{l="a\\"b\\\\c\\nd 1\\nother 2"} 1\n');
   expect(parse(text).samples.size).toBe(1);
 });
