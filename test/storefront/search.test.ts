@@ -86,7 +86,7 @@ describe('product_search', () => {
           ),
         );
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 
