@@ -10,14 +10,17 @@ import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
+import { keepSnapshots, snapshotStatus } from './snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
+import { checkBeforeOrder, checkPorts } from './sync/check.ts';
+import { pruneCounts } from './sync/check-counts.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
-import { reportOrder } from './sync/orders.ts';
+import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { listSubscriptions } from './sync/subscription-list.ts';
@@ -103,6 +106,7 @@ export async function startDaemon(
     db.close();
   });
   const facts = mirrorFacts(reader);
+  const snapshots = keepSnapshots(ports, config.snapshot);
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
@@ -111,9 +115,15 @@ export async function startDaemon(
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
     const status = await statuses.read(max_age_ms);
-    return { ...status, daemon: liveStatus(limiter, key.refused), inbox: inboxStatus() };
+    return {
+      ...status,
+      daemon: liveStatus(limiter, key.refused),
+      inbox: inboxStatus(),
+      snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
+    };
   };
   const figures = stack.use(processFigures(ports.clock.now));
+  const checks = checkPorts(wiring);
   const admin: Admin = stack.use(
     await startAdmin({
       listen: config.admin.listen,
@@ -127,7 +137,8 @@ export async function startDaemon(
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
-      order: (report) => reportOrder(ports, report),
+      check: (question, signal) => checkBeforeOrder(checks, question, signal),
+      order: (report) => orderAndRecheck(checks, report, stopping.signal),
       removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       decideRemovals: (decision, product_ids) =>
         decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
@@ -159,8 +170,12 @@ export async function startDaemon(
       },
     }),
   );
+  // Given up before the admin interface closes: it waits for whoever waits for them.
+  stack.use(checks);
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   stack.use(every('second', tick));
+  stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
+  stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>
@@ -187,6 +202,7 @@ export async function startDaemon(
         mirror.transaction(() => {
           const before = ports.clock.now() - config.retention.changes;
           mirror.changes.prune(before);
+          pruneCounts(mirror, before);
           mirror.images.prune(before);
           mirror.closures.prune(before);
         });

@@ -1,6 +1,7 @@
 import { CataloguedError, exitCodes } from './errors.ts';
 import type { ReceiverCounts } from './inbox/receiver.ts';
 import type { MirrorStatus } from './mirror/status.ts';
+import type { SnapshotStatus } from './snapshot.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -30,26 +31,12 @@ export interface InboxStatus {
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
-/** How often a check or an order found the mirror wrong. */
-export interface ErrorRate {
-  readonly checks: number;
-  readonly wrong: number;
-  /** Null: none yet. */
-  readonly rate: number | null;
-  readonly by_tier: readonly { readonly tier: string | null; readonly checks: number; readonly wrong: number }[];
-  readonly worst: readonly {
-    readonly product_id: number;
-    readonly title?: string | null;
-    readonly checks: number;
-    readonly wrong: number;
-  }[];
-}
-
 /** What a running daemon answers: the mirror's status, and what only the daemon knows. */
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
-  readonly error_rate?: ErrorRate;
+  /** Null: none is configured. */
+  readonly snapshot: SnapshotStatus | null;
 };
 
 /** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */

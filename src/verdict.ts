@@ -1,7 +1,8 @@
 import { alarmWords } from './alarm-words.ts';
 import type { Freshness, MirrorStatus } from './mirror/status.ts';
+import type { SnapshotStatus } from './snapshot.ts';
 import type { LiveStatus } from './status.ts';
-import { duration, number } from './words.ts';
+import { ago, duration, number } from './words.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
 export interface Verdict {
@@ -12,8 +13,11 @@ export interface Verdict {
 }
 
 /** `daemon` null: none runs, which breaks no promise before its time. */
-export function verdictOf(status: MirrorStatus & { readonly daemon: LiveStatus | null }, now: number): Verdict {
-  const { filled_at, records, freshness, removals, alarms, daemon } = status;
+export function verdictOf(
+  status: MirrorStatus & { readonly daemon: LiveStatus | null; readonly snapshot: SnapshotStatus | null },
+  now: number,
+): Verdict {
+  const { filled_at, records, freshness, removals, alarms, daemon, snapshot } = status;
   const refused = daemon?.key_refused ?? null;
   const troubles = [
     ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
@@ -26,6 +30,7 @@ export function verdictOf(status: MirrorStatus & { readonly daemon: LiveStatus |
       : [
           `The removal of ${number(removals.held)} products is held for ${duration(now - removals.since)}: catalogued removals list`,
         ]),
+    ...(snapshot?.late === 1 ? [lateSnapshot(snapshot, now)] : []),
   ];
   if (filled_at === null)
     return {
@@ -47,6 +52,11 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
     stale === 0 ? [] : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}`];
   const hidden = expired === 0 ? [] : [`${number(expired)} are past their limit and hidden`];
   return `${name}: ${[...late, ...hidden].join(', ')}`;
+}
+
+function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
+  const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
+  return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
 }
 
 /** `checkout_information` as a person writes it. */

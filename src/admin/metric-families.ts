@@ -178,14 +178,28 @@ export const metricFamilies: readonly MeasuredFamily[] = [
 
   gauge(
     'catalogued_availability_checks',
-    'Checks and orders that showed whether the mirror was right, by tier.',
-    ({ status }) =>
-      (status.error_rate?.by_tier ?? []).map(({ tier, checks }) => ({ labels: { tier: tier ?? '' }, value: checks })),
+    'Checks that showed whether the mirror was right, by tier.',
+    byTier('checks'),
   ),
-  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', ({ status }) =>
-    (status.error_rate?.by_tier ?? []).map(({ tier, wrong }) => ({ labels: { tier: tier ?? '' }, value: wrong })),
+  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', byTier('wrong')),
+  gauge(
+    'catalogued_availability_orders',
+    'Orders that showed whether the mirror was right, by tier.',
+    byTier('orders'),
+  ),
+  gauge('catalogued_availability_orders_wrong', 'Of those, the ones in which it was wrong.', byTier('orders_wrong')),
+  gauge('catalogued_availability_checks_unanswered', 'Checks that the service did not answer.', ({ status }) =>
+    one(status.error_rate.unanswered),
   ),
 
+  gauge(
+    'catalogued_snapshot_published_timestamp_seconds',
+    'When the snapshot for readers elsewhere was made.',
+    ({ status }) => one(seconds(status.snapshot?.published_at ?? null)),
+  ),
+  gauge('catalogued_snapshot_late', 'Whether it is older than two periods, or missing (1), or not (0).', ({ status }) =>
+    one(status.snapshot?.late ?? null),
+  ),
   gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
   gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
 
@@ -225,6 +239,11 @@ function some(labels: Labels, value: number | null): Sample[] {
 
 function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}
+
+/** Rows go with `retention.changes`, so these are no counters. */
+function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
+  return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
 }
 
 function promise({ resource, tier }: Freshness): Labels {

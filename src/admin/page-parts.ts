@@ -1,6 +1,6 @@
 import { imageLimitMs } from '../domain/image.ts';
-import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status.ts';
-import type { DaemonStatus, ErrorRate } from '../status.ts';
+import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status.ts';
+import type { DaemonStatus } from '../status.ts';
 import type { Verdict } from '../verdict.ts';
 import { ago, duration, megabytes, number } from '../words.ts';
 import { type Html, html } from './html.ts';
@@ -139,35 +139,48 @@ function shares({ records, fresh, stale, expired }: Freshness): Html {
   return html`<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="fresh" width="${Math.max(0, (fresh === 0 ? 0 : 100) - late - gone)}" height="4"/><rect class="stale" x="${100 - late - gone}" width="${late}" height="4"/><rect class="expired" x="${100 - gone}" width="${gone}" height="4"/></svg>`;
 }
 
-export function errorRatePart(rate: ErrorRate | undefined): Html {
-  const tier = (name: string | null) => (name === null || name === '' ? 'no tier' : name);
-  const share = ({ checks, wrong }: { checks: number; wrong: number }) =>
-    checks === 0 ? html`<span class="none">none yet</span>` : `${((100 * wrong) / checks).toFixed(1)} %`;
-  const counts = [
-    { heading: 'checks and orders', kind: 'number', cell: ({ checks }: { checks: number }) => number(checks) },
-    { heading: 'wrong', kind: 'number', cell: ({ wrong }: { wrong: number }) => counted(wrong, 'some') },
-    { heading: 'share', kind: 'number', cell: share },
-  ] as const;
-  if (rate === undefined || rate.rate === null)
+type Reports = Pick<ErrorRate, 'checks' | 'wrong' | 'orders' | 'orders_wrong'>;
+
+export function errorRatePart(rate: ErrorRate): Html {
+  if (rate.rate === null)
     return html`<section><h2>Availability error rate</h2>
 <p class="none">None yet: no check before an order, and no order, has shown whether the mirror was right.</p></section>
 `;
   return html`<section><h2>Availability error rate</h2>
-<p>The mirror was wrong in <strong>${share(rate)}</strong> of ${number(rate.checks)} checks and orders.</p>
-${tableOf('By tier of the date asked for', [{ heading: 'tier', cell: (row) => tier(row.tier) }, ...counts], rate.by_tier)}
+<p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of ${number(reports(rate))} checks and orders.${unanswered(rate)}</p>
+${tableOf<ErrorRate['by_tier'][number]>('By tier of the date asked for', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
 ${
   rate.worst.length === 0
     ? null
-    : tableOf(
+    : tableOf<ErrorRate['worst'][number]>(
         'The products that were wrong most often',
-        [
-          { heading: 'product', cell: ({ product_id, title }) => (title ? `${product_id} ${title}` : product_id) },
-          ...counts,
-        ],
+        [{ heading: 'product', cell: ({ product_id }) => String(product_id) }, ...reportColumns],
         rate.worst,
       )
 }</section>
 `;
+}
+
+const reportColumns = [
+  { heading: 'checks and orders', kind: 'number', cell: (row: Reports) => number(reports(row)) },
+  { heading: 'wrong', kind: 'number', cell: (row: Reports) => counted(row.wrong + row.orders_wrong, 'some') },
+  { heading: 'share', kind: 'number', cell: wrongShare },
+] as const;
+
+function reports({ checks, orders }: Reports): number {
+  return checks + orders;
+}
+
+function wrongShare(row: Reports): Html | string {
+  if (reports(row) === 0) return html`<span class="none">none yet</span>`;
+  return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
+}
+
+/** What tells nothing of the mirror is in no share. */
+function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
+  return unknown + silent === 0
+    ? ''
+    : ` In no share: ${number(unknown)} about dates that it does not have, ${number(silent)} that the service did not answer.`;
 }
 
 export function callsPart({ daemon }: DaemonStatus): Html {
@@ -248,6 +261,16 @@ ${
         unconfirmed_images,
       )
 }</section>
+`;
+}
+
+export function snapshotPart({ snapshot }: DaemonStatus, now: number): Html | null {
+  if (snapshot === null) return null;
+  const { path, published_at, bytes, every_ms, late, failure } = snapshot;
+  const made = published_at === null ? 'none yet' : `${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
+  return html`<section><h2>Snapshot for readers elsewhere</h2>
+<p><code>${path}</code>, every ${duration(every_ms)}. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}.</p>
+${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}</section>
 `;
 }
 

@@ -12,6 +12,7 @@ import {
   notificationsPart,
   promisesPart,
   remarksPart,
+  snapshotPart,
   verdictPart,
 } from './page-parts.ts';
 import { pageStyle } from './page-style.ts';
@@ -69,7 +70,7 @@ ${style}
 <body>
 <header><strong>catalogued</strong> <span><code>${status.path}</code></span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
 <main>
-${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}</div><div class="column">${callsPart(status)}${imagesPart(status, now)}</div>${notificationsPart(status, now)}</main>
+${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}</div><div class="column">${callsPart(status)}${imagesPart(status, now)}${snapshotPart(status, now)}</div>${notificationsPart(status, now)}</main>
 <footer>${
     refresh === null
       ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`

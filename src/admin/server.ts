@@ -5,15 +5,15 @@ import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { DaemonStatus } from '../status.ts';
-import type { OrderReport } from '../sync/orders.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
+import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { type PageOptions, pageRoute } from './page.ts';
 
-export interface AdminOptions extends MetricsOptions, PageOptions {
+export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -25,8 +25,6 @@ export interface AdminOptions extends MetricsOptions, PageOptions {
   resync(request: ResyncRequest): JobState & { resumed: boolean };
   job(job_id: number): JobState | null;
   plan(): unknown;
-  /** How many records are due by it. */
-  order(report: OrderReport): number;
   removals(): unknown;
   /** How many products a decision was about. */
   decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
@@ -57,20 +55,6 @@ const resyncBody = {
     from: date,
     to: date,
     dry_run: { type: 'boolean', default: false },
-  },
-} as const;
-
-const orderBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['product_id', 'date', 'quantity', 'outcome'],
-  properties: {
-    product_id: { type: 'integer', minimum: 1 },
-    date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
-    time: { type: 'string', maxLength: 20 },
-    quantity: { type: 'integer', minimum: 1, maximum: 99_999 },
-    outcome: { type: 'string', enum: ['confirmed', 'failed'] },
-    code: { type: 'string', maxLength: 100, nullable: true, default: null },
   },
 } as const;
 
@@ -141,9 +125,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   metricsRoute(app, options);
   pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
-  app.post<{ Body: OrderReport }>('/v1/orders', { schema: { body: orderBody } }, async (request) => ({
-    due: options.order(request.body),
-  }));
+  checkRoutes(app, { ...options, log });
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(

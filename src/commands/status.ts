@@ -7,6 +7,7 @@ import { quarantineAfter } from '../domain/backoff.ts';
 import { AnswerIsNo } from '../main.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
+import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
 import { verdictOf } from '../verdict.ts';
 import { ago } from '../words.ts';
@@ -14,7 +15,11 @@ import type { Io } from './io.ts';
 import { duration, megabytes, number } from './progress.ts';
 import { table } from './table.ts';
 
-type Status = MirrorStatus & { readonly daemon: LiveStatus | null; readonly inbox: InboxStatus | null };
+type Status = MirrorStatus & {
+  readonly daemon: LiveStatus | null;
+  readonly inbox: InboxStatus | null;
+  readonly snapshot: SnapshotStatus | null;
+};
 
 export function statusCommand(io: Io): Command {
   return new Command('status')
@@ -36,14 +41,15 @@ export function statusCommand(io: Io): Command {
         db.close();
       }
       const live = await askDaemon(config.admin.listen, secrets.admin_token);
-      const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null };
       const now = systemClock.now();
+      const snapshot = snapshotStatus(config.snapshot, live?.snapshot?.failure ?? null, now);
+      const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null, snapshot };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
     });
 }
 
-type Live = Readonly<{ daemon: LiveStatus; inbox: InboxStatus }>;
+type Live = Readonly<{ daemon: LiveStatus; inbox: InboxStatus; snapshot: SnapshotStatus | null }>;
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
   try {
@@ -61,8 +67,10 @@ function render(status: Status, now: number): string {
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
+    ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
+    ...errors(status),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -88,6 +96,18 @@ function render(status: Status, now: number): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {
+  if (snapshot === null) return [];
+  const { path, published_at, bytes, every_ms, late, failure } = snapshot;
+  const age =
+    published_at === null ? 'never published' : `published ${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
+  const lateness = late === 1 ? `, LATE: one is due every ${duration(every_ms)}` : '';
+  return [
+    `Snapshot  ${age}: ${path}${lateness}`,
+    ...when(failure !== null, `          the last try failed: ${failure}`),
+  ];
 }
 
 /** What waits for a person. */
@@ -137,6 +157,24 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
     ),
     ...lasting,
   ];
+}
+
+/** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */
+function errors({ error_rate }: Status): string[] {
+  const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
+  if (rate === null) return [];
+  const tiers = by_tier.flatMap((row) => (row.rate === null ? [] : [`${row.tier} ${percent(row.rate)}`]));
+  const products = worst
+    .slice(0, 3)
+    .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
+  return [
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
+    ...when(products.length > 0, `          most often about ${products.join(', ')}`),
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }
 
 function subscriptionRow(

@@ -218,6 +218,17 @@ export const configSchema = z
     },
     { error: 'expected keys and values' },
   )
+  .superRefine(({ mirror, snapshot, images, backup }, context) => {
+    const path: unknown = snapshot?.path;
+    if (typeof path !== 'string') return;
+    const problem = problemOfSnapshot(path, {
+      mirror: mirror?.path,
+      state: mirror?.state_dir,
+      backup: backup?.directory,
+      images: images?.directory,
+    });
+    if (problem !== null) context.addIssue({ code: 'custom', path: ['snapshot', 'path'], message: problem });
+  }, always)
   .superRefine(({ categories, subscriptions }, context) => {
     if (!Array.isArray(categories) || !Array.isArray(subscriptions)) return;
     const names = new Set(categories.map((category) => category?.name));
@@ -232,6 +243,20 @@ export const configSchema = z
           });
     }
   }, always);
+
+/** A copy for everybody lies neither where nobody else may look, nor where others remove or count what they find. */
+function problemOfSnapshot(path: string, ours: Readonly<Record<'mirror' | 'state' | 'backup' | 'images', unknown>>) {
+  const inside = (directory: unknown) =>
+    typeof directory === 'string' && `${resolve(path)}/`.startsWith(`${resolve(directory)}/`);
+  const beside = ['', '-wal', '-shm', '-journal'].map((end) => `${String(ours.mirror)}${end}`);
+  if (beside.some((each) => resolve(each) === resolve(path))) return 'is the mirror itself; expected another file';
+  if (inside(ours.state))
+    return 'is in mirror.state_dir, which nobody else can enter; expected a directory for readers';
+  if (inside(ours.backup))
+    return 'is in backup.directory, where it would count as a backup; expected another directory';
+  if (inside(ours.images)) return 'is in images.directory, where only image files are kept; expected another directory';
+  return null;
+}
 
 /** The configuration: keys as in the file, durations in milliseconds, sizes in bytes. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>;

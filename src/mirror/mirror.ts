@@ -9,6 +9,7 @@ import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
 import { type ChangeTable, changeTable } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type CheckTables, checkTables } from './checks.ts';
 import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
@@ -61,6 +62,7 @@ export interface Mirror extends Disposable {
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
+  readonly checks: CheckTables;
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
@@ -163,6 +165,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     jobs: jobTable(db),
     budget: budgetTable(db),
     changes,
+    checks: checkTables(db),
     removals: removalTable(db, changes),
     alarms: alarmTable(db),
     categories: categoryTable(db),

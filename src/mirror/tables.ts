@@ -1,4 +1,5 @@
 import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
+import type { Tier } from '../domain/availability.ts';
 import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { ImageSize, ImageType } from '../domain/image-file.ts';
@@ -199,6 +200,7 @@ export interface Tables {
     shape: number | null;
     exposure: number | null;
     notified_at: number | null;
+    told_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -319,6 +321,21 @@ export interface Tables {
     price: number | null;
     priced_at: number | null;
     category_cadences: string | null;
+  };
+  check_count: {
+    product_id: number;
+    tier: Tier;
+    day: number;
+    checks: number;
+    wrong: number;
+    orders: number;
+    orders_wrong: number;
+    tickets: number;
+    said_available: number;
+    said_sold_out: number;
+    said_price: number;
+    unknown: number;
+    unanswered: number;
   };
   promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }

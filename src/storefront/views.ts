@@ -23,6 +23,12 @@ const text = <Value extends string = string>(): Column<Value> => ({ type: 'text'
 const bit: Column<0 | 1> = { type: 'integer', nullable: false };
 const orNull = <Value>(column: Column<Value>): Column<Value | null> => ({ type: column.type, nullable: true });
 
+/** What `policies` are asked with: null in a mirror that an older version has written. */
+const expiry = {
+  expired_at: { ...integer, since: 3 },
+  freshness: { ...text<'fresh' | 'stale' | 'expired'>(), since: 3 },
+};
+
 /** The contract that these rows are of. */
 export const contractVersion = 3;
 
@@ -60,6 +66,8 @@ export const views = {
     checked_at: integer,
     changed_at: integer,
     stale: bit,
+    ...expiry,
+    detail_freshness: { ...text<'fresh' | 'stale' | 'expired' | 'unknown'>(), since: 3 },
   },
   images: {
     product_id: integer,
@@ -86,6 +94,7 @@ export const views = {
     document: text(),
     checked_at: integer,
     stale: bit,
+    ...expiry,
   },
   variants: {
     product_id: integer,
@@ -97,6 +106,7 @@ export const views = {
     document: text(),
     checked_at: integer,
     stale: bit,
+    ...expiry,
   },
   availability_days: {
     product_id: integer,
@@ -109,6 +119,7 @@ export const views = {
     max_tickets_per_order: orNull(integer),
     checked_at: integer,
     stale: bit,
+    ...expiry,
   },
   availability_slots: {
     product_id: integer,
@@ -125,6 +136,7 @@ export const views = {
     pricing_restriction: orNull(integer),
     checked_at: integer,
     stale: bit,
+    ...expiry,
   },
   changes: {
     seq: integer,
@@ -164,6 +176,7 @@ export const views = {
     resource: text(),
     state: text<'fresh' | 'stale' | 'expired' | 'unknown'>(),
     action: text<'show' | 'show_as_from' | 'check_first' | 'hide'>(),
+    expires_after: orNull(integer),
     reason: text(),
   },
 };

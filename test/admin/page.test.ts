@@ -61,6 +61,7 @@ const known: DaemonStatus = {
   ],
   gaps: [],
   alarms: [],
+  snapshot: null,
   daemon: {
     calls: 90,
     calls_in_flight: 0,
@@ -82,14 +83,18 @@ const known: DaemonStatus = {
     receiver: null,
   },
   error_rate: {
-    checks: 20,
+    checks: 15,
     wrong: 1,
+    orders: 5,
+    orders_wrong: 0,
     rate: 0.05,
+    unknown: 0,
+    unanswered: 2,
     by_tier: [
-      { tier: 'near', checks: 20, wrong: 1 },
-      { tier: 'far', checks: 0, wrong: 0 },
+      { tier: 'near', checks: 15, wrong: 1, orders: 5, orders_wrong: 0, rate: 0.05 },
+      { tier: 'far', checks: 0, wrong: 0, orders: 0, orders_wrong: 0, rate: null },
     ],
-    worst: [{ product_id: 703295, title: 'Amber Zoo', checks: 3, wrong: 1 }],
+    worst: [{ product_id: 703295, checks: 3, wrong: 1, orders: 0, orders_wrong: 0, rate: 1 / 3 }],
   },
 };
 
@@ -108,7 +113,7 @@ const empty: DaemonStatus = {
   oldest_image_at: null,
   subscriptions: [],
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
-  error_rate: { checks: 0, wrong: 0, rate: null, by_tier: [], worst: [] },
+  error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
 const [line] = known.freshness;
 const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as DaemonStatus;

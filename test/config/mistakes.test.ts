@@ -158,6 +158,31 @@ describe('one mistake is one line', () => {
       configText('snapshot: { every: 1h }'),
       'snapshot.path: is required with snapshot.every',
     ],
+    [
+      'a snapshot over the mirror',
+      configText('snapshot: { every: 1h, path: data/../data/mirror.db }'),
+      'snapshot.path: "data/../data/mirror.db" is the mirror itself; expected another file',
+    ],
+    [
+      'a snapshot among the mirror’s own files',
+      configText('snapshot: { every: 1h, path: data/mirror.db-wal }'),
+      'is the mirror itself',
+    ],
+    [
+      'a snapshot in the state directory',
+      configText('snapshot: { every: 1h, path: data/state/copy/mirror.db }'),
+      'snapshot.path: "data/state/copy/mirror.db" is in mirror.state_dir',
+    ],
+    [
+      'a snapshot among the backups',
+      configText('snapshot: { every: 1h, path: ./data/backup/mirror.db }'),
+      'is in backup.directory',
+    ],
+    [
+      'a snapshot among the image files',
+      configText('snapshot: { every: 1h, path: data/images/mirror.db }'),
+      'is in images.directory',
+    ],
     // The profile.
     [
       'no product list',

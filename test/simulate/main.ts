@@ -118,7 +118,8 @@ async function shoppers(): Promise<number> {
   const misjudged = months.reduce((sum, month) => sum + month.misjudged, 0);
   say(`${number(misjudged)} verdicts that the service contradicted at that instant\n`);
   const met = (month: ShopperMonth) =>
-    month.check === 'never' ? month.shown_wrong > 0 : month.refused === 0 && month.unknown === 0;
+    month.counted.wrong === month.shown_wrong &&
+    (month.check === 'never' ? month.shown_wrong > 0 : month.refused === 0 && month.unknown === 0);
   return misjudged === 0 && months.every(met) ? 0 : 1;
 }
 

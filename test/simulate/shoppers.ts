@@ -1,5 +1,6 @@
 import { roll } from '../../src/sandbox/random.ts';
 import type { World } from '../../src/sandbox/world.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
 import { reportOrder } from '../../src/sync/orders.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
@@ -28,7 +29,7 @@ export interface ShopperMonth extends Pick<ShopperOptions, 'scheduling' | 'check
   readonly orders: number;
   /** The service would have refused them. */
   readonly refused: number;
-  /** What the mirror itself counted, of checks and orders. */
+  /** What the mirror itself counted: of the checks, where there are any, else of the orders. */
   readonly counted: { readonly asked: number; readonly wrong: number };
   /** Checks whose verdict the service contradicts: none. */
   readonly misjudged: number;
@@ -137,6 +138,12 @@ function holds(world: World, { product_id, date, time, variant_id, count, price 
 /** A storefront over the mirror, on the virtual clock. */
 function openShop({ wiring, clock, sandbox, drive }: VirtualHouse, seed: number) {
   const reader = openMirrorWithClock(wiring.mirror.path);
+  const checks = checkPorts(wiring);
+  const never = new AbortController().signal;
+  const counted = reader.db.prepare<[], ShopperMonth['counted']>(
+    `SELECT CASE WHEN sum(checks) > 0 THEN sum(checks) ELSE sum(orders) END AS asked,
+       CASE WHEN sum(checks) > 0 THEN sum(wrong) ELSE sum(orders_wrong) END AS wrong FROM availability_error_rate`,
+  );
   const daysOf = reader.db
     .prepare<[number], string>(
       "SELECT date FROM availability_days WHERE product_id = ? AND currency = 'EUR' AND state = 'available' ORDER BY date LIMIT 31",
@@ -179,14 +186,28 @@ function openShop({ wiring, clock, sandbox, drive }: VirtualHouse, seed: number)
       if (offer === undefined) return null;
       return { product_id, date, count, time: offer.time, variant_id: offer.variant_id, price: offer.retail_price };
     },
-    check: async (_choice: Choice): Promise<'holds' | 'changed' | 'gone' | 'unknown'> =>
-      drive(Promise.resolve('unknown')),
-    order: ({ product_id, date, count }: Choice, outcome: 'confirmed' | 'failed') => {
-      const code = outcome === 'failed' ? 'variants_not_available' : null;
-      reportOrder(wiring.ports, { product_id, date, quantity: count, outcome, code });
+    check: async ({ product_id, date, time, variant_id, count, price }: Choice) => {
+      const question = {
+        product_id,
+        date,
+        time,
+        variants: [{ variant_id, count }],
+        expect_price: { amount: price * count, currency: 'EUR' },
+      };
+      return (await drive(checkBeforeOrder(checks, question, never))).verdict;
     },
-    counted: () => ({ asked: 0, wrong: 0 }),
-    close: () => void reader.db.close(),
+    order: ({ product_id, date, time, count }: Choice, outcome: 'confirmed' | 'failed') => {
+      const code = outcome === 'failed' ? 'variants_not_available' : null;
+      reportOrder(wiring.ports, { product_id, date, time, quantity: count, outcome, code });
+    },
+    counted: () => {
+      checks.counter.flush();
+      return counted.get() ?? { asked: 0, wrong: 0 };
+    },
+    close: () => {
+      checks[Symbol.dispose]();
+      reader.db.close();
+    },
   };
 }
 

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { snapshotDue, snapshotLate } from './domain/snapshot.ts';
+import type { Logger } from './log.ts';
+import type { Mirror } from './mirror/mirror.ts';
+import { type PublishedCopy, removeTemporaries } from './sqlite/published-copy.ts';
+
+/** How it stands with the copy for readers elsewhere. */
+export interface SnapshotStatus {
+  readonly path: string;
+  readonly every_ms: number;
+  /** Null: there is none. */
+  readonly published_at: number | null;
+  readonly bytes: number | null;
+  /** Readers have one that is older than two periods, or none. */
+  readonly late: 0 | 1;
+  /** Why the last try came to nothing, as the running daemon knows; null: it did not, or none runs. */
+  readonly failure: string | null;
+}
+
+/** The copy for readers on other hosts, as the schedule drives it. */
+export interface Snapshots {
+  /** Every second: publishes one when it is due, never before the mirror is filled. Fails by saying so, and tries again. */
+  publishDue(signal: AbortSignal): Promise<void>;
+  failure(): string | null;
+}
+
+export interface SnapshotPorts {
+  readonly mirror: Pick<Mirror, 'path' | 'filledAt'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, path }: Config['snapshot']): Snapshots {
+  let failed = { count: 0, at: null as number | null, reason: null as string | null };
+
+  async function publish(target: string, signal: AbortSignal): Promise<void> {
+    const began = clock.monotonic();
+    try {
+      const left = removeTemporaries(target);
+      if (left > 0) log.warn({ files: left }, 'what a killed snapshot left is removed');
+      const { bytes } = await inChild(mirror.path, target, signal);
+      failed = { count: 0, at: null, reason: null };
+      log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
+    } catch (error) {
+      if (signal.aborted) {
+        removeTemporaries(target);
+        return;
+      }
+      const reason = (error as Error).message;
+      failed = { count: failed.count + 1, at: clock.now(), reason };
+      log.error({ path: target, reason, failures: failed.count }, 'snapshot failed');
+    }
+  }
+
+  return {
+    publishDue: async (signal) => {
+      if (every === null || path === null || mirror.filledAt() === null || signal.aborted) return;
+      const facts = { published_at: published(path)?.at ?? null, failures: failed.count, failed_at: failed.at };
+      if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
+    },
+    failure: () => failed.reason,
+  };
+}
+
+/** Null: none is configured. `failure` as the daemon says it. */
+export function snapshotStatus(
+  { every, path }: Config['snapshot'],
+  failure: string | null,
+  now: number,
+): SnapshotStatus | null {
+  if (every === null || path === null) return null;
+  const found = published(path);
+  const published_at = found?.at ?? null;
+  const late = snapshotLate(published_at, every, now) ? 1 : 0;
+  return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, failure };
+}
+
+/** The file itself says when it was made: so does one that an earlier process published. */
+function published(path: string): { at: number; bytes: number } | null {
+  try {
+    const { mtimeMs, size } = statSync(path);
+    return { at: Math.floor(mtimeMs), bytes: size };
+  } catch {
+    return null;
+  }
+}
+
+/** Killed when the daemon ends: what it leaves has a temporary name. */
+function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
+  const program = fileURLToPath(new URL(`./snapshot-child${extname(import.meta.url)}`, import.meta.url));
+  const child = spawn(process.execPath, [program, source, target], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.out += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.err += chunk.toString();
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<PublishedCopy>();
+  const failures: Error[] = [];
+  child.on('error', (error) => failures.push(error));
+  child.on('close', (code, killedBy) => {
+    if (code === 0 && failures.length === 0) resolve(JSON.parse(said.out) as PublishedCopy);
+    else
+      reject(
+        failures[0] ?? new Error(said.err.trim().split('\n').at(-1) || `its process ended with ${code ?? killedBy}`),
+      );
+  });
+  return promise;
+}

@@ -1,0 +1,36 @@
+import type { ProductEntry } from '../../src/domain/product.ts';
+import type { Mirror } from '../../src/mirror/mirror.ts';
+
+const edition = { language: 'en', currency: 'EUR' };
+
+/** A product as a read of the list brings it. */
+export function productOf(product_id: number, given: Partial<ProductEntry> = {}): ProductEntry {
+  return {
+    product_id, title: `Tower ${product_id}`, tagline: null, sale_status: 'enabled', disabled_reason: null,
+    expected_reopening: null, from_price: 900, city_id: 1, city_name: 'Amsterdam', country_id: 1, country_name: 'Netherlands',
+    venue_id: 5, latitude: 52.37, longitude: 4.9, timezone: 'UTC', rating: 4.5, tag_ids: [], images: [], document: '{}',
+    ...given,
+  }; // biome-ignore format: one product
+}
+
+/** Stores products as one page of the list in the primary language, or another one. */
+export function putProducts(
+  mirror: Mirror,
+  entries: readonly ProductEntry[],
+  { sent_at = Date.now(), language = 'en', source = 'list' as 'list' | 'detail' } = {},
+): void {
+  mirror.transaction(() => {
+    for (const entry of entries)
+      mirror.products.store(entry, {
+        source,
+        reason: 'never-fetched',
+        language,
+        currency: edition.currency,
+        primary: edition,
+        sent_at,
+        now: sent_at,
+        stale_at: sent_at + 3_600_000,
+      });
+    mirror.writeZones(sent_at);
+  });
+}

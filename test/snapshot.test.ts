@@ -1,0 +1,218 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { startDaemon } from '../src/daemon.ts';
+import { openMirrorForReading } from '../src/mirror/files.ts';
+import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { keepSnapshots } from '../src/snapshot.ts';
+import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
+import { openMirrorAt } from './fakes/mirror-at.ts';
+import { runCli } from './fakes/run-cli.ts';
+import { testConfig, testConfigText } from './fakes/test-config.ts';
+import { testLog } from './fakes/test-log.ts';
+import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { virtualHouse } from './fakes/virtual-house.ts';
+import { manualClock } from './upstream/manual-clock.ts';
+
+const day = 86_400_000;
+const never = new AbortController().signal;
+
+/** Every row of every view at one instant. */
+function shown(path: string, now: number): Record<string, unknown[]> {
+  const db = openMirrorAt(path, now);
+  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  const rows = views.map((view) => [
+    view,
+    db
+      .prepare<[], object>(`SELECT * FROM ${view}`)
+      .all()
+      .map((row) => JSON.stringify(row))
+      .sort(),
+  ]);
+  db.close();
+  return Object.fromEntries(rows) as Record<string, unknown[]>;
+}
+
+/** A file of ours with this many megabytes in it, so that a copy takes a while. */
+function large(megabytes: number) {
+  const test = testMirror();
+  const db = new Database(test.mirror.path);
+  db.prepare(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     INSERT INTO day_document (document) SELECT hex(randomblob(50000)) FROM n`,
+  ).run(megabytes * 10);
+  db.close();
+  return test;
+}
+
+describe('a published copy', () => {
+  it('shows what the mirror shows, in every view, and is one file that needs no other', async () => {
+    await using house = await virtualHouse({ products: 8 });
+    using place = temporaryDirectory();
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    const copy = join(place.path, 'mirror.db');
+    const { bytes } = publishCopy(house.wiring.mirror.path, copy, temporaryName(copy, 1));
+    const now = house.clock.now();
+    expect(shown(copy, now)).toEqual(shown(house.wiring.mirror.path, now));
+    const { size, mode } = statSync(copy);
+    expect([size, mode & 0o777]).toEqual([bytes, 0o444]);
+    expect(readdirSync(place.path)).toEqual(['mirror.db']);
+    // Its limits are those of the reader's clock, as always.
+    expect(shown(copy, now).images?.length).toBeGreaterThan(0);
+    const later = shown(copy, now + 15 * day);
+    expect(later.images).toEqual([]);
+    expect(later.products?.every((row) => String(row).includes('"stale":1'))).toBe(true);
+  });
+
+  it('is read from a directory that may not be written to, by a user who owns nothing, while nothing runs', () => {
+    using test = testMirror();
+    using place = temporaryDirectory();
+    const directory = join(place.path, 'published');
+    mkdirSync(directory);
+    const copy = join(directory, 'mirror.db');
+    publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+    chmodSync(place.path, 0o755);
+    chmodSync(directory, 0o555);
+    const program = `import os, sqlite3, sys
+if os.getuid() == 0: os.setgid(65534); os.setuid(65534)
+db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRAGMA journal_mode").fetchone()[0], os.access(os.path.dirname(sys.argv[1]), os.W_OK))`;
+    const said = execFileSync('python3', ['-c', program, copy], { encoding: 'utf8' });
+    chmodSync(directory, 0o755);
+    expect(said.trim()).toBe('36 delete False');
+  });
+
+  it('is not published where it would be damaged, and leaves the last one as it is', () => {
+    using test = large(1);
+    using place = temporaryDirectory();
+    const copy = join(place.path, 'mirror.db');
+    publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+    const before = statSync(copy);
+    const torn = join(place.path, 'torn.db');
+    publishCopy(test.mirror.path, torn, temporaryName(torn, 1));
+    chmodSync(torn, 0o600);
+    const bytes = readFileSync(torn);
+    writeFileSync(torn, bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 8192));
+    expect(() => publishCopy(torn, copy, temporaryName(copy, 2))).toThrow();
+    expect(statSync(copy).ino).toBe(before.ino);
+    expect(readdirSync(place.path).sort()).toEqual(['mirror.db', 'torn.db']);
+  });
+});
+
+/** Makes copies in a process that is killed each time when so much of one is written; returns how often what has the final name is not whole. */
+async function killed(program: URL, kills: number): Promise<number> {
+  using test = large(24);
+  using place = temporaryDirectory();
+  const copy = join(place.path, 'mirror.db');
+  publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+  const whole = statSync(copy).size;
+  let torn = 0;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const files = () =>
+      readdirSync(place.path).flatMap((name) => {
+        const found = statSync(join(place.path, name), { throwIfNoEntry: false });
+        return found === undefined ? [] : [{ size: found.size, key: `${name} ${found.ino} ${found.mtimeMs}` }];
+      });
+    const before = new Set(files().map(({ key }) => key));
+    const child = spawn(process.execPath, [fileURLToPath(program), test.mirror.path, copy], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    const written = () => Math.max(0, ...files().map(({ key, size }) => (before.has(key) ? 0 : size)));
+    while (child.exitCode === null && written() < (whole * (kill + 0.5)) / kills) await setImmediate();
+    child.kill('SIGKILL');
+    await ended;
+    if (!isWhole(copy, whole)) torn += 1;
+  }
+  return torn;
+}
+
+function isWhole(path: string, size: number): boolean {
+  if (!existsSync(path) || statSync(path).size !== size) return false;
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.pragma('quick_check', { simple: true }) === 'ok';
+  } catch {
+    return false;
+  } finally {
+    db.close();
+  }
+}
+
+describe('a process that is killed while it makes a copy', () => {
+  it('leaves the last copy under the final name, whole', async () => {
+    expect(await killed(new URL('../src/snapshot-child.ts', import.meta.url), 3)).toBe(0);
+  });
+
+  it('is caught by the harness where it writes straight to the final name (control)', async () => {
+    expect(await killed(new URL('faults/straight-snapshot-child.ts', import.meta.url), 2)).toBeGreaterThan(0);
+  });
+});
+
+describe('publishing when it is due', () => {
+  it('says why it failed, tries again a minute later, and removes what a kill has left', async () => {
+    using test = testMirror();
+    using place = temporaryDirectory();
+    const path = join(place.path, 'published', 'mirror.db');
+    const clock = manualClock(Date.now());
+    const { log, lines } = testLog();
+    const mirror = { path: test.mirror.path, filledAt: () => 1 };
+    const snapshots = keepSnapshots({ mirror, clock, log }, { every: 3_600_000, path });
+    await snapshots.publishDue(never);
+    expect(snapshots.failure()).toContain('ENOENT');
+    expect(lines().at(-1)).toMatchObject({ msg: 'snapshot failed', failures: 1 });
+    mkdirSync(dirname(path));
+    writeFileSync(temporaryName(path, 77), 'half');
+    writeFileSync(join(dirname(path), `.${basename(path)}.mine`), 'not ours');
+    await snapshots.publishDue(never);
+    expect(existsSync(path)).toBe(false);
+    clock.jump(60_000);
+    await snapshots.publishDue(never);
+    expect(snapshots.failure()).toBeNull();
+    expect(readdirSync(dirname(path)).sort()).toEqual(['.mirror.db.mine', 'mirror.db']);
+    const first = statSync(path).ino;
+    await snapshots.publishDue(never);
+    expect(statSync(path).ino).toBe(first);
+    clock.jump(3_600_000);
+    await snapshots.publishDue(never);
+    expect(statSync(path).ino).not.toBe(first);
+  });
+
+  it('is not done before the mirror is filled', async () => {
+    using test = testMirror();
+    using place = temporaryDirectory();
+    const path = join(place.path, 'mirror.db');
+    const ports = { mirror: test.mirror, clock: systemClock, log: testLog().log };
+    await keepSnapshots(ports, { every: 60_000, path }).publishDue(never);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('is done by the daemon, and status says when; without one it says that it is late, and exits 1', async () => {
+    using place = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    const path = join(place.path, 'published.db');
+    const more = { snapshot: { every: '1h', path } };
+    const config = join(place.path, 'catalogued.yaml');
+    writeFileSync(config, testConfigText(place.path, sandbox.url, more));
+    const status = () => runCli(['--config', config, 'status'], { cwd: place.path });
+    const daemon = await startDaemon(testConfig(place.path, sandbox.url, more), testLog('silent').log);
+    while (!existsSync(path)) await systemClock.sleep(20);
+    expect((await status()).stdout).toMatch(/^Snapshot {2}published \d+ s ago, \d+\.\d MiB: /m);
+    await daemon[Symbol.asyncDispose]();
+    const db = openMirrorForReading(path);
+    expect(db.prepare('SELECT count(*) AS n FROM products').get()).toEqual({ n: 3 });
+    db.close();
+    writeFileSync(
+      config,
+      testConfigText(place.path, sandbox.url, { snapshot: { every: '1h', path: `${path}.other` } }),
+    );
+    expect(await status()).toMatchObject({
+      code: 1,
+      stderr: '',
+      stdout: expect.stringContaining('Snapshot  never published: '),
+    });
+  });
+});
