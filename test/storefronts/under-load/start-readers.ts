@@ -7,8 +7,8 @@ import { addDays } from '../../../src/domain/dates.ts';
 import type { ReadingJob, ReadingResult } from './read-hard.ts';
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-/** Collects its garbage by itself: else it sleeps while helper threads do, which would count as waiting for SQLite. */
-const node = [process.execPath, '--single-threaded-gc'];
+/** Collects its garbage and compiles by itself: else it sleeps while helper threads do, which would count as waiting for SQLite. */
+const node = [process.execPath, '--single-threaded'];
 
 /** The four storefronts: each its own process, three languages, one of them with `catalogued/reader`. */
 const languages = {
