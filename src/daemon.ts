@@ -1,24 +1,26 @@
+import { processFigures } from './admin/process-figures.ts';
 import { type Admin, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
-import { quarantineAfter } from './domain/backoff.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
-import { readStatus } from './mirror/status.ts';
+import { statusReader } from './mirror/status-reader.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
 import { keepSnapshots, snapshotStatus } from './snapshot.ts';
-import { type InboxStatus, liveStatus } from './status.ts';
+import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
+import { checkBeforeOrder, checkPorts } from './sync/check.ts';
+import { pruneCounts } from './sync/check-counts.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
-import { reportOrder } from './sync/orders.ts';
+import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { listSubscriptions } from './sync/subscription-list.ts';
@@ -39,6 +41,9 @@ export interface Daemon extends AsyncDisposable {
 
 /** After the service refused the key, the next try: a minute, doubling up to an hour. */
 const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
+
+/** What watches the daemon all the time sees a status that is so old at most. */
+const recentMs = 5000;
 
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
 export async function startDaemon(
@@ -107,21 +112,33 @@ export async function startDaemon(
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
+  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
+    const status = await statuses.read(max_age_ms);
+    return {
+      ...status,
+      daemon: liveStatus(limiter, key.refused),
+      inbox: inboxStatus(),
+      snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
+    };
+  };
+  const figures = stack.use(processFigures(ports.clock.now));
+  const checks = checkPorts(wiring);
   const admin: Admin = stack.use(
     await startAdmin({
       listen: config.admin.listen,
       token: loaded.secrets.admin_token,
+      hosts: config.admin.hosts,
       log,
-      status: () => ({
-        ...readStatus(reader, quarantineAfter),
-        daemon: liveStatus(limiter, key.refused),
-        inbox: inboxStatus(),
-        snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
-      }),
+      now: ports.clock.now,
+      status: () => statusWithin(0),
+      recentStatus: () => statusWithin(recentMs),
+      processFigures: figures.look,
       ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
       price: (request) => priceResync(ports, request, config.budget.requests_per_second),
       resync: (request) => requestResync(ports, request),
-      order: (report) => reportOrder(ports, report),
+      check: (question, signal) => checkBeforeOrder(checks, question, signal),
+      order: (report) => orderAndRecheck(checks, report, stopping.signal),
       removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       decideRemovals: (decision, product_ids) =>
         decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
@@ -153,9 +170,12 @@ export async function startDaemon(
       },
     }),
   );
+  // Given up before the admin interface closes: it waits for whoever waits for them.
+  stack.use(checks);
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   stack.use(every('second', tick));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
+  stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>
@@ -182,7 +202,9 @@ export async function startDaemon(
         mirror.transaction(() => {
           const before = ports.clock.now() - config.retention.changes;
           mirror.changes.prune(before);
+          pruneCounts(mirror, before);
           mirror.images.prune(before);
+          mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
         await sortIntoCategories(ports, stopping.signal);

@@ -1,22 +1,15 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
+import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
 import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
+import { olderThan } from './reader-doctor/versions.ts';
 import { sqliteVersion, walSizeOf } from './sqlite/database-file.ts';
 import type { ManagedSubscriptions } from './subscriptions.ts';
 import type { Outcome } from './upstream/outcome.ts';
 import { isWrong } from './upstream/service-clock.ts';
-
-/** One thing that was looked at. `skipped`: it could not be, or there is nothing to look at. */
-export interface Check {
-  readonly name: string;
-  readonly verdict: 'ok' | 'wrong' | 'skipped';
-  readonly found: string;
-  /** What to do; null where nothing is to be done. */
-  readonly advice: string | null;
-}
 
 /** Who posted last, and whether `receiver.allow` would let it in. */
 export interface Peer {
@@ -64,10 +57,6 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
       ? await declared(probes.subscriptions, signal)
       : skipped('subscriptions', 'the service cannot be asked');
   return [service, clock(probes.offset()), subscriptions, ...(await receiver(probes, signal))];
-}
-
-export function isHealthy(checks: readonly Check[]): boolean {
-  return checks.every(({ verdict }) => verdict !== 'wrong');
 }
 
 /** A configuration or a secret that cannot be used: nothing else can be looked at. */
@@ -132,11 +121,9 @@ function disk(path: string, state_dir: string): Check {
 
 function sqlite(): Check {
   const version = sqliteVersion();
-  const [parts, needed] = [version.split('.').map(Number), sqliteNeeded];
-  const first = needed.findIndex((part, index) => (parts[index] ?? 0) !== part);
-  return check('SQLite', first === -1 || (parts[first] ?? 0) > (needed[first] ?? 0), {
+  return check('SQLite', !olderThan(version, sqliteNeeded), {
     right: version,
-    wrong: `${version}, older than ${needed.join('.')}`,
+    wrong: `${version}, older than ${sqliteNeeded.join('.')}`,
     advice: 'npm ci: the version that comes along is newer',
   });
 }
@@ -255,20 +242,4 @@ async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSi
             'where that is a proxy, name it in receiver.trusted_proxies; where it is the service, in receiver.allow',
         });
   return [test, deliveries];
-}
-
-function check(name: string, right: boolean, words: { right: string; wrong: string; advice: string }): Check {
-  return right ? ok(name, words.right) : wrong(name, words.wrong, words.advice);
-}
-
-function ok(name: string, found: string): Check {
-  return { name, verdict: 'ok', found, advice: null };
-}
-
-function wrong(name: string, found: string, advice: string): Check {
-  return { name, verdict: 'wrong', found, advice };
-}
-
-function skipped(name: string, found: string): Check {
-  return { name, verdict: 'skipped', found, advice: null };
 }

@@ -33,6 +33,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'what the call budget buys, and what more would cost',
     load: async (io) => (await import('./commands/plan.ts')).planCommand(io),
   },
+  check: {
+    summary: 'before an order: what the service says now, and whether what was shown still holds',
+    load: async (io) => (await import('./commands/check.ts')).checkCommand(io),
+  },
   order: {
     summary: 'tell of an order: its dates are read again',
     load: async (io) => (await import('./commands/order.ts')).orderCommand(io),

@@ -1,5 +1,7 @@
 import { CataloguedError, exitCodes } from './errors.ts';
 import type { ReceiverCounts } from './inbox/receiver.ts';
+import type { MirrorStatus } from './mirror/status.ts';
+import type { SnapshotStatus } from './snapshot.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -28,6 +30,14 @@ export interface InboxStatus {
   /** Null: no master secret is configured, and nothing is received. */
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
+
+/** What a running daemon answers: the mirror's status, and what only the daemon knows. */
+export type DaemonStatus = MirrorStatus & {
+  readonly daemon: LiveStatus;
+  readonly inbox: InboxStatus;
+  /** Null: none is configured. */
+  readonly snapshot: SnapshotStatus | null;
+};
 
 /** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */
 const patienceMs = 5 * 60 * 1000;

@@ -16,7 +16,7 @@ import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
-import { createLimiter, type Limiter } from './upstream/limiter.ts';
+import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
 import { type ServiceClock, serviceClock } from './upstream/service-clock.ts';
 import { version } from './version.ts';
@@ -107,7 +107,7 @@ export function wire(
         key: secrets.api_key,
         user_agent: service.user_agent,
         timeouts: profile.timeouts,
-        connections: budget.concurrency,
+        connections: connectionsFor(budget.concurrency),
         throttle_statuses: profile.throttle_statuses,
         clock,
       }),

@@ -45,7 +45,7 @@ const doors: Record<string, RegExp> = {
   'image-size': /^upstream\/image-header\.ts$/,
   croner: /^schedule\.ts$/,
   pino: /^log\.ts$/,
-  fastify: /^(admin\/server|inbox\/listener)\.ts$/,
+  fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
   commander: /^(main|commands\/.*)\.ts$/,
   zod: /^config(\.ts|\/.*)$/,
   yaml: /^config(\.ts|\/.*)$/,

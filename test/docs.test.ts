@@ -79,6 +79,7 @@ it('every command’s help has two examples', async () => {
     ['status'],
     ['explain'],
     ['plan'],
+    ['check'],
     ['order', 'confirmed'],
     ['order', 'failed'],
     ['removals', 'list'],

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type Check, isHealthy, localChecks, type ServiceProbes, serviceChecks } from '../src/doctor.ts';
+import { localChecks, type ServiceProbes, serviceChecks } from '../src/doctor.ts';
+import { type Check, isHealthy } from '../src/doctor-check.ts';
 import type { ManagedSubscriptions } from '../src/subscriptions.ts';
 import type { Comparison, SubscriptionWork } from '../src/sync/subscription-work.ts';
 import { testConfig } from './fakes/test-config.ts';

@@ -1,28 +1,30 @@
-import { timingSafeEqual } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
-import type { OrderReport } from '../sync/orders.ts';
+import type { DaemonStatus } from '../status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
+import { type CheckOptions, checkRoutes } from './checks.ts';
+import { type GuardRules, refusalOf } from './guard.ts';
+import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { type PageOptions, pageRoute } from './page.ts';
 
-export interface AdminOptions {
+export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions {
   readonly listen: string;
-  /** Needed for every `/v1` call outside a unix socket. */
+  /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
+  readonly hosts: readonly string[];
   readonly log: Logger;
-  status(): unknown;
+  status(): Promise<DaemonStatus>;
   ready(): boolean;
   price(request: ResyncRequest): ResyncPrice;
   resync(request: ResyncRequest): JobState & { resumed: boolean };
   job(job_id: number): JobState | null;
   plan(): unknown;
-  /** How many records are due by it. */
-  order(report: OrderReport): number;
   removals(): unknown;
   /** How many products a decision was about. */
   decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
@@ -53,20 +55,6 @@ const resyncBody = {
     from: date,
     to: date,
     dry_run: { type: 'boolean', default: false },
-  },
-} as const;
-
-const orderBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['product_id', 'date', 'quantity', 'outcome'],
-  properties: {
-    product_id: { type: 'integer', minimum: 1 },
-    date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' },
-    time: { type: 'string', maxLength: 20 },
-    quantity: { type: 'integer', minimum: 1, maximum: 99_999 },
-    outcome: { type: 'string', enum: ['confirmed', 'failed'] },
-    code: { type: 'string', maxLength: 100, nullable: true, default: null },
   },
 } as const;
 
@@ -112,11 +100,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       hint: 'set admin.token_file, or let it listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
     });
   }
+  if (!local && options.token !== null) guard(app, { token: options.token, host: address.host, hosts: options.hosts });
   routes(app, options);
-  if (!local)
-    app.addHook('onRequest', async (request, reply) =>
-      guard(request.url, request.headers.authorization, options, reply),
-    );
   try {
     if (local) rmSync(address.socket, { force: true });
     const url = await app.listen(local ? { path: address.socket } : { host: address.host, port: address.port });
@@ -137,10 +122,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  metricsRoute(app, options);
+  pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
-  app.post<{ Body: OrderReport }>('/v1/orders', { schema: { body: orderBody } }, async (request) => ({
-    due: options.order(request.body),
-  }));
+  checkRoutes(app, { ...options, log });
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(
@@ -197,6 +182,18 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   });
 }
 
+/** Before anything else of a request is looked at, also of one that no route takes. */
+function guard(app: FastifyInstance, rules: GuardRules): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, headers, routeOptions } = request;
+    const refusal = refusalOf({ method, headers, route: routeOptions.url ?? null }, rules);
+    if (refusal === null) return;
+    const { status, ...answer } = refusal;
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="catalogued", charset="UTF-8"');
+    return reply.code(status).send(answer);
+  });
+}
+
 /** What asks the service goes on when the caller leaves: half of it would be worse. */
 function subscriptionRoutes(app: FastifyInstance, { subscriptions, manage, doctor }: Omit<AdminOptions, 'log'>): void {
   const never = new AbortController().signal;
@@ -234,19 +231,4 @@ function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void 
     stream.follow({ after: seen ?? request.query.after }, reply.raw);
     return reply.hijack();
   });
-}
-
-/** Outside a unix socket `/v1` needs the token. */
-function guard(
-  url: string,
-  authorization: string | undefined,
-  { token }: AdminOptions,
-  reply: FastifyReply,
-): FastifyReply | undefined {
-  if (!url.startsWith('/v1/') || token === null) return undefined;
-  const [given, wanted] = [Buffer.from(authorization ?? ''), Buffer.from(`Bearer ${token.reveal()}`)];
-  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return undefined;
-  return reply
-    .code(401)
-    .send({ error: 'unauthorized', message: 'this interface needs Authorization: Bearer <admin token>' });
 }

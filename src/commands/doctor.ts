@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
-import { type Check, isHealthy, localChecks, serviceChecks, unusable } from '../doctor.ts';
-import { CataloguedError } from '../errors.ts';
+import { localChecks, serviceChecks, unusable } from '../doctor.ts';
+import { type Check, isHealthy } from '../doctor-check.ts';
+import { type ReaderQuestion, readerChecks } from '../doctor-reader.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { AnswerIsNo } from '../main.ts';
 import { type Overrides, wire } from '../wiring.ts';
@@ -17,17 +20,44 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
     .description(
       'Looks at everything that has to be right, and says what to do where it is not. Exit 0: nothing is wrong; 1: something is.',
     )
+    .option('--reader', 'opens the mirror as a storefront would, and looks at nothing else')
+    .option('--user <name>', 'with --reader: as this user, with its groups; needs root')
+    .option('--path <file>', 'with --reader: this file, without a configuration; also a snapshot')
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: a line a check: ✓ right, ✗ wrong, - not looked at. With a daemon the service is asked by it, else by the command\nitself, once a start has made the files.\n\nExamples:\n  catalogued doctor\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
+      '\nOutput: a line a check: ✓ right, ✗ wrong, - not looked at. With a daemon the service is asked by it, else by the command\nitself, once a start has made the files.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
     )
-    .action(async (options: { json?: boolean }, command: Command) => {
-      const checks = await examine(io, command.optsWithGlobals<{ config?: string }>().config, overrides);
+    .action(async (options: Options, command: Command) => {
+      const { config } = command.optsWithGlobals<{ config?: string }>();
+      const question = questionOf(options, io, config);
+      const checks =
+        question === null ? await examine(io, config, overrides) : await readerChecks(question, systemClock.sleep);
       const healthy = isHealthy(checks);
-      io.stdout.write(options.json ? `${JSON.stringify({ healthy, checks }, null, 2)}\n` : render(checks));
+      const about = question === null ? {} : { path: question.path, user: question.user };
+      io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
       if (!healthy) throw new AnswerIsNo();
     });
+}
+
+interface Options {
+  readonly json?: boolean;
+  readonly reader?: boolean;
+  readonly user?: string;
+  readonly path?: string;
+}
+
+/** Null: nobody asks about a reader. */
+function questionOf({ reader, user, path }: Options, io: Io, config: string | undefined): ReaderQuestion | null {
+  if (reader) {
+    const file = path ?? loadConfig({ file: configPath(config, io.env), env: io.env }).config.mirror.path;
+    return { path: file, user: user ?? null, search_path: io.env.PATH ?? '/usr/local/bin:/usr/bin:/bin' };
+  }
+  if (user === undefined && path === undefined) return null;
+  throw new CataloguedError('usage', '--user and --path go with --reader', {
+    exitCode: exitCodes.usage,
+    hint: 'catalogued doctor --reader --user www-data',
+  });
 }
 
 async function examine(io: Io, option: string | undefined, overrides: Overrides): Promise<Check[]> {

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
+import { notMirrored } from '../sync/check.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
 import type { Io } from './io.ts';
@@ -40,13 +40,6 @@ export function explainCommand(io: Io): Command {
       }
       io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
     });
-}
-
-export function notMirrored(product_id: number): CataloguedError {
-  return new CataloguedError('unknown-product', `product ${product_id} is not in the mirror`, {
-    exitCode: exitCodes.usage,
-    hint: 'check the number, or read the list again for new products: catalogued resync --products',
-  });
 }
 
 export function productId(value: string): number {

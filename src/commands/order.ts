@@ -2,10 +2,13 @@ import { Command, InvalidArgumentError } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { createLog } from '../log.ts';
-import { type OrderReport, reportOrder } from '../sync/orders.ts';
+import { checkPorts } from '../sync/check.ts';
+import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/orders.ts';
 import { wire } from '../wiring.ts';
+import { slotTime } from './check.ts';
 import { productId } from './explain.ts';
 import type { Io } from './io.ts';
+import { asRefusal } from './refusal.ts';
 import { calendarDate } from './resync.ts';
 
 export function orderCommand(io: Io): Command {
@@ -18,6 +21,7 @@ export function orderCommand(io: Io): Command {
       .description(outcome === 'confirmed' ? 'An order was confirmed.' : 'The service refused an order.')
       .argument('<product>', 'its id', productId)
       .requiredOption('--date <date>', 'the date that was ordered', calendarDate)
+      .option('--time <time>', 'HH:MM or whole_day', slotTime)
       .option('--quantity <tickets>', 'how many tickets', quantity, 1);
     if (outcome === 'failed') own.option('--code <code>', "the service's code, like variants_not_available");
     own
@@ -26,25 +30,40 @@ export function orderCommand(io: Io): Command {
         `\nExamples:\n  catalogued order ${outcome} 973698 --date 2026-12-24\n  catalogued order ${outcome} 973698 --date 2026-12-24 ${outcome === 'confirmed' ? '--quantity 4' : '--code timeslot_not_available'}`,
       )
       .action(
-        async (product_id: number, options: { date: string; quantity: number; code?: string }, given: Command) => {
-          const { date, quantity: tickets, code = null } = options;
-          const due = await tell(io, given, { product_id, date, quantity: tickets, outcome, code });
-          io.stdout.write(`Noted; ${due === 0 ? 'its dates are being read already' : 'its dates are due now'}.\n`);
+        async (
+          product_id: number,
+          options: { date: string; time?: string; quantity: number; code?: string },
+          given: Command,
+        ) => {
+          const { date, time = null, quantity: tickets, code = null } = options;
+          io.stdout.write(await tell(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
         },
       );
   }
   return command;
 }
 
-/** To the daemon where one runs, else into the file, holding the lock: the next run reads the dates. */
-async function tell(io: Io, command: Command, report: OrderReport): Promise<number> {
+/** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
+async function tell(io: Io, command: Command, report: OrderReport): Promise<string> {
   const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
   const loaded = loadConfig({ file, env: io.env });
   const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
-  const answer = await client.call<{ due: number }>('POST', '/v1/orders', report);
-  if (answer !== null) return answer.due;
-  await using wiring = wire(loaded, createLog('error', io.stderr));
-  return reportOrder(wiring.ports, report);
+  const answer = await client
+    .call<OrderNoted>('POST', '/v1/orders', report)
+    .catch((error: unknown) => Promise.reject(asRefusal(error)));
+  if (answer !== null) return said(answer, answer.due === 0 ? 'are being read already' : 'are due now');
+  await using wiring = wire(loaded, createLog('silent', io.stderr));
+  using checks = checkPorts(wiring);
+  const noted = reportOrder(checks, report);
+  const read = await recheckOrder(checks, report, io.signal);
+  return said(noted, read ? 'were read again' : 'are due: the service did not answer');
+}
+
+function said({ mirror }: OrderNoted, dates: string): string {
+  const wrong = mirror?.startsWith('said-')
+    ? ` The mirror had it as ${mirror.slice('said-'.length).replaceAll('-', ' ')}.`
+    : '';
+  return `Noted; its dates ${dates}.${wrong}\n`;
 }
 
 function quantity(value: string): number {

@@ -1,4 +1,7 @@
+import { duration, number } from '../words.ts';
 import type { Io } from './io.ts';
+
+export { duration, megabytes, number } from '../words.ts';
 
 /** How far something long has come. `total` may grow while it runs. */
 export interface Progress {
@@ -63,25 +66,4 @@ function line(
     note,
   ];
   return `${phase}: ${facts.filter(Boolean).join(', ')}`;
-}
-
-/** 38,000 */
-export function number(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-/** A span of time as a person says it: `45 s`, `12 min`, `3 h 20 min`, `6 d`. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
-  return `${Math.round(hours / 24)} d`;
-}
-
-/** 20.7 MiB */
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

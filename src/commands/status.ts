@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
@@ -8,6 +9,8 @@ import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
+import { verdictOf } from '../verdict.ts';
+import { ago } from '../words.ts';
 import type { Io } from './io.ts';
 import { duration, megabytes, number } from './progress.ts';
 import { table } from './table.ts';
@@ -42,7 +45,7 @@ export function statusCommand(io: Io): Command {
       const snapshot = snapshotStatus(config.snapshot, live?.snapshot?.failure ?? null, now);
       const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null, snapshot };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (!isGood(status)) throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
     });
 }
 
@@ -57,17 +60,6 @@ async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1
   }
 }
 
-function isGood(status: Status): boolean {
-  return (
-    status.filled_at !== null &&
-    status.freshness.every(({ kept }) => kept === 1) &&
-    status.removals === null &&
-    status.alarms.length === 0 &&
-    status.snapshot?.late !== 1 &&
-    (status.daemon?.key_refused ?? null) === null
-  );
-}
-
 function render(status: Status, now: number): string {
   const { products, records, daemon } = status;
   const lines = [
@@ -78,6 +70,7 @@ function render(status: Status, now: number): string {
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
+    ...errors(status),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -138,34 +131,9 @@ function troubles({ removals, alarms, unconfirmed_images }: Status, now: number)
   ];
 }
 
-const alarmWords: Readonly<Record<string, (products: string, since: string) => string>> = {
-  'images-vanished': (products, since) =>
-    `Images    all images of ${products} products vanished from the list ${since}: each is shown until 14 days after it was confirmed`,
-  'images-unverified': (products, since) =>
-    `Images    those of ${products} products were not confirmed for 12 days, noticed ${since}: each is hidden after 14 days`,
-  'images-disk': (products, since) =>
-    `Images    files of ${products} products are not fetched since ${since}: images.disk is used up`,
-  'closures-held': (_, since) =>
-    `Closures  too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
-  'hints-not-confirmed': (_, since) =>
-    `Closures  most that were announced are not confirmed, noticed ${since}: somebody may know the callback address; catalogued subscription rotate`,
-  'old-address-used': (_, since) =>
-    `Address   a callback address is called that was replaced, since ${since}: somebody has kept it; catalogued subscription show`,
-  'subscription-silent': (products, since) =>
-    `Silent    a subscription does not announce what changes, noticed ${since}; ${products} products are read as without it`,
-  'subscription-taken': (_, since) =>
-    `Taken     a subscription calls an address that is not ours, since ${since}: does another program use the same id?`,
-  'subscription-broken': (products, since) =>
-    `Broken    a subscription sends nothing, noticed ${since}; ${products} products are read as without it: catalogued subscription list`,
-  'subscription-failing': (_, since) =>
-    `Failing   a subscription cannot be applied, since ${since}: catalogued subscription list`,
-};
-
-function describeAlarm({ kind, raised_at, products }: Status['alarms'][number], now: number): string {
-  const words = alarmWords[kind];
-  return words === undefined
-    ? `Alarm     ${kind}, since ${ago(raised_at, now)}`
-    : words(number(products), ago(raised_at, now));
+function describeAlarm(alarm: Status['alarms'][number], now: number): string {
+  const { about, says } = alarmWords(alarm, now);
+  return `${about.padEnd(10)}${says}`;
 }
 
 /** How far notifications do what polling would have to do. */
@@ -189,6 +157,24 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
     ),
     ...lasting,
   ];
+}
+
+/** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */
+function errors({ error_rate }: Status): string[] {
+  const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
+  if (rate === null) return [];
+  const tiers = by_tier.flatMap((row) => (row.rate === null ? [] : [`${row.tier} ${percent(row.rate)}`]));
+  const products = worst
+    .slice(0, 3)
+    .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
+  return [
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
+    ...when(products.length > 0, `          most often about ${products.join(', ')}`),
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }
 
 function subscriptionRow(
@@ -240,8 +226,4 @@ function describeDaemon(
     .map(([lane, count]) => `${lane} ${number(count)}`);
   const pause = not_before !== null && not_before > now ? `, told to wait ${duration(not_before - now)}` : '';
   return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
-}
-
-function ago(at: number, now: number): string {
-  return `${duration(now - at)} ago`;
 }

@@ -9,6 +9,7 @@ import {
   always,
   areDistinct,
   flag,
+  hostNames,
   ids,
   networks,
   oneOf,
@@ -170,6 +171,7 @@ export const configSchema = z
       admin: section({
         listen: address('unix:./data/state/admin.sock').describe('unix:PATH or HOST:PORT.'),
         token_file: optionalFile().describe('Needed outside a unix socket.'),
+        hosts: hostNames().describe('Other names under which it is reached, by a proxy or a container network.'),
       }).describe('The local interface of the daemon.'),
       images: section({
         files: flag(false).describe('Whether the image files are fetched too.'),
@@ -180,12 +182,7 @@ export const configSchema = z
           .refine(areDistinct, { error: 'expected each size once' })
           .default(['large'])
           .describe('Which of the four sizes are fetched.'),
-        hosts: z
-          .array(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), {
-            error: 'expected a list of hosts',
-          })
-          .default([])
-          .describe("Where they may come from; empty: the hosts in the service's answers."),
+        hosts: hostNames().describe("Where they may come from; empty: the hosts in the service's answers."),
         max_bytes: size('20MiB').describe('A larger file is refused.'),
         disk: size('10GiB').describe('How much they may take together.'),
       }).describe('Copies of the image files.'),

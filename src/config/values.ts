@@ -70,6 +70,15 @@ export function ids() {
   });
 }
 
+/** Names of hosts; none, unless some are named. */
+export function hostNames() {
+  return z
+    .array(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), {
+      error: 'expected a list of hosts',
+    })
+    .default([]);
+}
+
 /** A file that may be left out. */
 export function optionalFile() {
   return z

@@ -28,6 +28,13 @@ export type Timeslot = readonly [
   extra?: Extra,
 ];
 
+/** The time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
+export function slotTime(time: number | string): string {
+  if (typeof time === 'string') return time;
+  if (time < 0) return 'whole_day';
+  return `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
+}
+
 /** One date of a product. */
 export type DayForm = readonly [
   availability: number | null,
@@ -86,6 +93,9 @@ function lower(lowest: number | null, price: number): number {
   return price === 0 ? lowest : Math.min(lowest, price);
 }
 
+/** A span of availability dates with a cadence of its own. */
+export type Tier = 'near' | 'middle' | 'far';
+
 /** Tiers of availability dates, counted in days from the venue's today (design section 2). */
 export interface Tiers {
   readonly horizon: number;
@@ -114,8 +124,13 @@ export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
 
 /** The cadence of the date that lies `day` days after the venue's today. */
 export function cadenceOfDay(tiers: Tiers, day: number): number {
-  if (day < tiers.near.days) return tiers.near.every;
-  return day < tiers.middle.days ? tiers.middle.every : tiers.far.every;
+  return tiers[tierOfDay(tiers, day)].every;
+}
+
+/** The tier of the date that lies `day` days after the venue's today. */
+export function tierOfDay(tiers: Tiers, day: number): Tier {
+  if (day < tiers.near.days) return 'near';
+  return day < tiers.middle.days ? 'middle' : 'far';
 }
 
 /** Where a new tier begins, in days from today: a span of dates is split there, each with its own cadence. */

@@ -23,11 +23,18 @@ export type LaneShares = Readonly<Record<Lane, number>>;
 /** Calls that a lane may be owed: more than a few, and an idle lane would come back with a burst. */
 const mostOwed = 2;
 
+/**
+ * So many checks in a row go before everything else: a shopper waits for other shoppers only. Only a flood of them, longer
+ * than this, leaves the other lanes what is reserved for them.
+ */
+const checksAhead = 30;
+
 /** What each lane is owed of its reserved share, in calls. */
 export type LaneCredit = Readonly<Record<Lane, number>>;
 
+/** At the start nothing is owed, but to checks. */
 export function noCredit(): LaneCredit {
-  return Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>;
+  return Object.fromEntries(lanes.map((lane) => [lane, lane === 'checkout' ? checksAhead : 0])) as Record<Lane, number>;
 }
 
 /**
@@ -43,6 +50,8 @@ export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane): 
   const next = Object.fromEntries(
     lanes.map((lane) => [lane, Math.min(mostOwed, credit[lane] + shares[lane])]),
   ) as Record<Lane, number>;
+  const unreserved = 1 - lanes.reduce((sum, lane) => sum + (lane === 'checkout' ? 0 : shares[lane]), 0);
+  next.checkout = Math.min(checksAhead, credit.checkout + Math.max(shares.checkout, unreserved));
   next[taken] = Math.max(0, next[taken] - 1);
   return next;
 }
@@ -52,6 +61,9 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
   switch (reason) {
     case 'never-fetched':
       return 'fill';
+    case 'live-check':
+    case 'order-failed':
+      return 'checkout';
     case 'notified':
     case 'closure-unconfirmed':
     case 'requested':

@@ -29,8 +29,12 @@ export type DueReason =
   | 'image-limit'
   /** It is off sale, and may be back. */
   | 'reopening-look'
-  /** An order was made, or failed (specification §1 rule 5). */
+  /** Somebody is about to order (specification §1 rule 5). */
+  | 'live-check'
+  /** An order was made (specification §1 rule 5). */
   | 'order-recheck'
+  /** The service refused an order of what the record says is there. */
+  | 'order-failed'
   /** Somebody asked for it. */
   | 'requested'
   /** It was read at an instant that has not come yet: the clock was set back since. */
@@ -70,6 +74,8 @@ export interface RecordFacts extends RecordKey {
   /** What its visits taught of its change rate (volatility.ts); null before the second one. */
   readonly shape: number | null;
   readonly exposure: number | null;
+  /** When a failed order said that it has changed since its last read; null: none did. */
+  readonly told_at: number | null;
 }
 
 /** When a record is due, and why. */

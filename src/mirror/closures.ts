@@ -39,6 +39,8 @@ export interface ClosureTable {
   /** The last that ended, or were confirmed, the newest first. */
   decided(limit: number): Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>[];
   ofProduct(product_id: number): Tables['closure'][];
+  /** Forgets those that were over before an instant; one in force stays, however old. */
+  prune(before: number): void;
 }
 
 export function closureTable(db: Database): ClosureTable {
@@ -85,6 +87,7 @@ export function closureTable(db: Database): ClosureTable {
   const ofProduct = db.prepare<[number], Tables['closure']>(
     'SELECT * FROM closure WHERE product_id = ? ORDER BY closure_id DESC LIMIT 20',
   );
+  const prune = db.prepare<[number]>('DELETE FROM closure WHERE ended_at < ?');
   return {
     inForce: (product_id) => inForce.get(product_id) ?? null,
     put: (closure) => {
@@ -107,5 +110,8 @@ export function closureTable(db: Database): ClosureTable {
     askAgain: (started_at, now) => askAgain.get({ started_at, latest: now + futureToleranceMs }) === 1,
     decided: (limit) => decided.all(limit),
     ofProduct: (product_id) => ofProduct.all(product_id),
+    prune: (before) => {
+      prune.run(before);
+    },
   };
 }

@@ -2,12 +2,14 @@ import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
 import { type ChangeTable, changeTable } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type CheckTables, checkTables } from './checks.ts';
 import { type ClosureTable, closureTable } from './closures.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
@@ -60,7 +62,9 @@ export interface Mirror extends Disposable {
   readonly jobs: JobTable;
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
+  readonly checks: CheckTables;
   readonly removals: RemovalTable;
+  readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
@@ -161,7 +165,9 @@ function mirrorOver(db: Database, path: string): Mirror {
     jobs: jobTable(db),
     budget: budgetTable(db),
     changes,
+    checks: checkTables(db),
     removals: removalTable(db, changes),
+    alarms: alarmTable(db),
     categories: categoryTable(db),
     subscriptions: subscriptionTable(db),
     transaction: (work) => {

@@ -68,6 +68,8 @@ export interface RecordTable {
       volatility: Volatility | null;
     },
   ): void;
+  /** A failed order said that it has changed since its last read, and what that taught. */
+  told(key: RecordKey, at: number, volatility: Volatility): void;
   /** A request came to nothing. It stays in its job unless `final`. */
   failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
@@ -140,6 +142,7 @@ export function recordTable(db: Database): RecordTable {
       'notified_at',
       'shape',
       'exposure',
+      'told_at',
     ]);
   const ofLane = facts.where('lane', '=', param<number>('lane')).where('due_at', '<=', param<number>('now'));
   const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
@@ -210,15 +213,21 @@ export function recordTable(db: Database): RecordTable {
        (SELECT resource, edition, part FROM (SELECT ${template} FROM json_each(@templates) k))`,
   );
   const unanswered = `(notified_at >= @sent_at AND notified_at <= @sent_at + ${longestReadMs})`;
+  // A failed order that was told of after the request was sent keeps the record due.
+  const untold = `(told_at > @sent_at AND told_at <= @sent_at + ${longestReadMs})`;
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
        stale_at = @stale_at, fetched_reason = @reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL,
-       shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure),
+       shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
        -- A notification that came after the request was sent has not been answered.
        notified_at = CASE WHEN ${unanswered} THEN notified_at END,
-       due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} ELSE @due_at END,
-       due_reason = CASE WHEN ${unanswered} THEN 'notified' ELSE @due_reason END,
-       lane = CASE WHEN ${unanswered} THEN ${laneIndex('notification')} ELSE @lane END
+       due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} WHEN ${untold} THEN due_at ELSE @due_at END,
+       due_reason = CASE WHEN ${unanswered} THEN 'notified' WHEN ${untold} THEN due_reason ELSE @due_reason END,
+       lane = CASE WHEN ${unanswered} THEN ${laneIndex('notification')} WHEN ${untold} THEN lane ELSE @lane END
+     WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
+  );
+  const markTold = db.prepare(
+    `UPDATE record SET told_at = @at, shape = @shape, exposure = @exposure
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
@@ -275,7 +284,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
-    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure,
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at,
        lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
   );
   const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
@@ -330,6 +339,9 @@ export function recordTable(db: Database): RecordTable {
         shape,
         exposure,
       });
+    },
+    told: (key, at, { shape, exposure }) => {
+      markTold.run({ ...only(key), at, shape, exposure });
     },
     failed: (key, { at, text, due }) => {
       markFailed.run({ ...only(key), at, text, ...planned(key, due) });

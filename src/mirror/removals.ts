@@ -40,13 +40,6 @@ export interface RemovalTable {
   reject(product_ids: readonly number[]): void;
   /** Withdraws a product: its rows stay, its records go. */
   withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;
-  /** Notes that a condition holds, met in the walk that began at `started_at`; `new`: it did not until now. */
-  raise(alarm: { kind: Tables['alarm']['kind']; at: number; started_at: number; products: number }): 'new' | 'known';
-  /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
-  calmImages(started_at: number, now: number): void;
-  /** A condition holds no longer. */
-  calm(kind: Tables['alarm']['kind']): void;
-  alarms(): Tables['alarm'][];
 }
 
 export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
@@ -105,20 +98,8 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
   );
   const dropRecords = db.prepare<[number]>('DELETE FROM record WHERE product_id = ?');
   const drop = db.prepare<[number]>('DELETE FROM absence WHERE product_id = ?');
-  const alarm = db.prepare<[string], Tables['alarm']>('SELECT * FROM alarm WHERE kind = ?');
-  const raise = db.prepare(
-    `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
-     ON CONFLICT DO UPDATE SET seen_at = @at, products = @products + CASE WHEN seen_at BETWEEN @started_at AND @at THEN products ELSE 0 END`,
-  );
-  const calmImages = db.prepare<{ started_at: number; now: number }>(
-    `DELETE FROM alarm WHERE kind = 'images-vanished' AND (seen_at < @started_at OR seen_at > @now + ${futureToleranceMs})
-       AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
-         AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL))`,
-  );
   const images = imageLedger(db);
   const search = searchTable(db);
-  const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
-  const alarms = db.prepare<[], Tables['alarm']>('SELECT * FROM alarm ORDER BY kind');
 
   return {
     note: ({ included, ...walk }) => {
@@ -155,17 +136,5 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
       endClosure.run({ product_id, now });
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     },
-    raise: (met) => {
-      const known = alarm.get(met.kind) !== undefined;
-      raise.run(met);
-      return known ? 'known' : 'new';
-    },
-    calmImages: (started_at, now) => {
-      calmImages.run({ started_at, now });
-    },
-    calm: (kind) => {
-      calm.run(kind);
-    },
-    alarms: () => alarms.all(),
   };
 }

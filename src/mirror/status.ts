@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
 import { type AbsenceFacts, isMissing } from '../domain/absence.ts';
+import type { Tier } from '../domain/availability.ts';
+import { errorRate, type ReportCounts } from '../domain/error-rate.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../domain/image.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
@@ -31,6 +33,8 @@ export interface MirrorStatus {
   readonly products: { readonly visible: number; readonly sellable: number; readonly withdrawn: number };
   /** How many are shown now. */
   readonly images: number;
+  /** When the one of them that was not confirmed for longest was; null: none is shown. */
+  readonly oldest_image_at: number | null;
   /** Products whose images were not confirmed for twelve days, the oldest first: ten at most. */
   readonly unconfirmed_images: readonly (Unconfirmed & { readonly hidden_from: number })[];
   readonly records: {
@@ -53,8 +57,22 @@ export interface MirrorStatus {
     readonly to_at: number | null;
     readonly products: number;
   }[];
+  /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
+  readonly error_rate: ErrorRate;
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
+}
+
+/** The view `availability_error_rate`, summed up. */
+export interface ErrorRate extends ReportCounts {
+  /** The share of checks and orders in which the mirror was wrong; null: there was none yet. */
+  readonly rate: number | null;
+  /** Checks and orders of dates that the mirror did not have, and checks that the service did not answer: in no share. */
+  readonly unknown: number;
+  readonly unanswered: number;
+  readonly by_tier: readonly (ReportCounts & { readonly tier: Tier; readonly rate: number | null })[];
+  /** The ten products with the most wrong ones. */
+  readonly worst: readonly (ReportCounts & { readonly product_id: number; readonly rate: number | null })[];
 }
 
 /** One line of the view `subscriptions`, and whether what it covers is read less often. */
@@ -95,6 +113,11 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       'SELECT resource, failure, count(*) AS records FROM record WHERE failures > 0 GROUP BY resource, failure ORDER BY records DESC LIMIT 5',
     )
     .all();
+  const images = db
+    .prepare<[], Pick<MirrorStatus, 'images' | 'oldest_image_at'>>(
+      'SELECT count(*) AS images, min(verified_at) AS oldest_image_at FROM images',
+    )
+    .get();
   if (info === undefined || products === undefined || records === undefined)
     throw new Error('the mirror has no row about itself');
   return {
@@ -103,7 +126,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     wal_bytes: walSizeOf(db.name),
     ...info,
     products,
-    images: db.prepare<[], number>('SELECT count(*) FROM images').pluck().get() ?? 0,
+    ...(images ?? { images: 0, oldest_image_at: null }),
     unconfirmed_images: unconfirmedImages(db),
     records,
     failures,
@@ -120,9 +143,42 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
         'SELECT subscription_id, from_at, to_at, products FROM gap WHERE closed_at IS NULL ORDER BY gap_id DESC LIMIT 10',
       )
       .all(),
+    error_rate: errorRateOf(db),
     alarms: db
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),
+  };
+}
+
+function errorRateOf(db: Database): ErrorRate {
+  const sums = 'sum(checks) AS checks, sum(wrong) AS wrong, sum(orders) AS orders, sum(orders_wrong) AS orders_wrong';
+  const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
+  const by_tier = db
+    .prepare<[], ReportCounts & { tier: Tier; unknown: number; unanswered: number }>(
+      `SELECT tier, ${sums}, sum(unknown) AS unknown, sum(unanswered) AS unanswered FROM check_count
+       GROUP BY tier ORDER BY CASE tier WHEN 'near' THEN 0 WHEN 'middle' THEN 1 ELSE 2 END`,
+    )
+    .all();
+  const worst = db
+    .prepare<[], ReportCounts & { product_id: number }>(
+      `SELECT product_id, ${sums} FROM check_count GROUP BY product_id HAVING sum(wrong) + sum(orders_wrong) > 0
+       ORDER BY sum(wrong) + sum(orders_wrong) DESC, product_id LIMIT 10`,
+    )
+    .all();
+  const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
+    by_tier.reduce((sum, row) => sum + row[name], 0);
+  const all = {
+    checks: total('checks'),
+    wrong: total('wrong'),
+    orders: total('orders'),
+    orders_wrong: total('orders_wrong'),
+  };
+  return {
+    ...rated(all),
+    unknown: total('unknown'),
+    unanswered: total('unanswered'),
+    by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
+    worst: worst.map(rated),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { AddressOwner } from '../domain/callback-epoch.ts';
-import type { SubscriptionAlarm, SubscriptionType, WantedSubscription } from '../domain/subscription.ts';
+import type { SubscriptionType, WantedSubscription } from '../domain/subscription.ts';
 import type { Part } from '../domain/subscription-parts.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { Tables } from './tables.ts';
@@ -77,8 +77,6 @@ export interface SubscriptionTable {
   coveredBy(subscription_id: string): number[];
   /** Products on sale that no working subscription covers. */
   uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] };
-  /** Raises an alarm about so many products or, where none is raised any more (null), ends it. */
-  alarm(kind: SubscriptionAlarm, concerned: number | null, at: number): 'new' | 'known' | 'ended' | 'none';
 }
 
 /** SQL over `subscription s`: it sends, and to us (see `isWorking`). */
@@ -173,12 +171,6 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     `SELECT p.product_id, (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title
      ${bare} ORDER BY p.sold DESC, p.product_id LIMIT ?`,
   );
-  const raised = db.prepare<[string], number>('SELECT products FROM alarm WHERE kind = ?').pluck();
-  const raise = db.prepare<{ kind: SubscriptionAlarm; at: number; products: number }>(
-    `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
-     ON CONFLICT DO UPDATE SET seen_at = @at, products = @products`,
-  );
-  const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
 
   return {
     declare: (wanted) => {
@@ -233,12 +225,6 @@ export function subscriptionTable(db: Database): SubscriptionTable {
         .map((row) => ({ ...row, change_types: JSON.parse(row.change_types ?? '[]') as string[] })),
     coveredBy: (subscription_id) => coveredBy.all(subscription_id),
     uncovered: (limit) => ({ count: countBare.get() ?? 0, products: listBare.all(limit) }),
-    alarm: (kind, concerned, at) => {
-      const known = raised.get(kind);
-      if (concerned === null) return known !== undefined && calm.run(kind).changes > 0 ? 'ended' : 'none';
-      if (known !== concerned) raise.run({ kind, at, products: concerned });
-      return known === undefined ? 'new' : 'known';
-    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { DirectAnswer, HoldOutcome, Release } from '../domain/absence.ts';
+import type { Tier } from '../domain/availability.ts';
 import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { ImageSize, ImageType } from '../domain/image-file.ts';
@@ -24,6 +25,7 @@ export interface Tables {
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
+    image_size: ImageSize | null;
   };
   zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
   product: {
@@ -101,6 +103,16 @@ export interface Tables {
     first_seen_at: number;
     withdrawn_at: number | null;
     doubted_at: number | null;
+  };
+  image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
+  image_takedown: {
+    product_id: number;
+    image_key: string;
+    withdrawn_at: number;
+    verified_at: number | null;
+    cause: 'image' | 'product';
+    credit: string | null;
+    returned_at: number | null;
   };
   image_file: {
     product_id: number;
@@ -188,6 +200,7 @@ export interface Tables {
     shape: number | null;
     exposure: number | null;
     notified_at: number | null;
+    told_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -308,6 +321,21 @@ export interface Tables {
     price: number | null;
     priced_at: number | null;
     category_cadences: string | null;
+  };
+  check_count: {
+    product_id: number;
+    tier: Tier;
+    day: number;
+    checks: number;
+    wrong: number;
+    orders: number;
+    orders_wrong: number;
+    tickets: number;
+    said_available: number;
+    said_sold_out: number;
+    said_price: number;
+    unknown: number;
+    unanswered: number;
   };
   promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }

@@ -18,6 +18,11 @@ export type FileSystemType = (path: string) => number;
 
 const systemFileSystemType: FileSystemType = (path) => statfsSync(path).type >>> 0;
 
+/** The name of the network file system that a path is on; null: none that is known. */
+export function networkFileSystem(path: string, fileSystemType = systemFileSystemType): string | null {
+  return networkFileSystems[fileSystemType(path)] ?? null;
+}
+
 /**
  * Makes a directory with exactly this mode, or takes an existing one as it is. Refuses a network file system (78)
  * and a path that cannot be made or used (77).
@@ -26,8 +31,8 @@ export function prepareDirectory(path: string, mode: number, fileSystemType = sy
   try {
     // mkdir subtracts the umask and inherits the setgid bit: the mode is set again. Only a directory we made is ours to set.
     if (mkdirSync(path, { recursive: true, mode: mode & 0o777 }) !== undefined) setMode(path, mode);
-    const kind = networkFileSystems[fileSystemType(path)];
-    if (kind !== undefined) {
+    const kind = networkFileSystem(path, fileSystemType);
+    if (kind !== null) {
       throw new CataloguedError('network-file-system', `${path} is on a network file system (${kind})`, {
         exitCode: exitCodes.configuration,
         hint: 'put mirror.path and mirror.state_dir on a local disk; readers on other hosts take the published snapshot',

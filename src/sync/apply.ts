@@ -188,7 +188,7 @@ function close(
     return;
   }
   const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
-  if (mirror.removals.raise(alarm) === 'new')
+  if (mirror.alarms.add(alarm) === 'new')
     log.error(
       { held: mirror.closures.counts().held },
       'too many products are said to be closed: the rest waits for its reads',
@@ -250,15 +250,15 @@ export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
   const misuse = isMisuse(mirror.closures.decided(100));
   mirror.transaction(() => {
-    const old = mirror.removals.alarms().find(({ kind }) => kind === 'old-address-used');
-    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.removals.calm('old-address-used');
-    if (mirror.closures.counts().held === 0) mirror.removals.calm('closures-held');
+    const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
+    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.calm('old-address-used');
+    if (mirror.closures.counts().held === 0) mirror.alarms.calm('closures-held');
     if (!misuse) {
-      mirror.removals.calm('hints-not-confirmed');
+      mirror.alarms.calm('hints-not-confirmed');
       return;
     }
-    const alarm = { kind: 'hints-not-confirmed', at: now, started_at: now, products: 100 } as const;
-    if (mirror.removals.raise(alarm) === 'new')
+    const alarm = { kind: 'hints-not-confirmed', at: now, products: 100 } as const;
+    if (mirror.alarms.raise(alarm) === 'new')
       log.error(
         {},
         'most closures that were announced are not confirmed: the callback address may be known to others; rotate it',
@@ -269,7 +269,7 @@ export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
 /** Somebody calls an address whose grace is over: they have kept it, or the service still has it. */
 export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
-  const alarm = { kind: 'old-address-used', at: now, started_at: now, products: 0 } as const;
-  if (mirror.transaction(() => mirror.removals.raise(alarm)) === 'new')
+  const alarm = { kind: 'old-address-used', at: now, products: 0 } as const;
+  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
     log.error({}, 'a callback address is called that was replaced, and whose grace is over');
 }

@@ -33,14 +33,13 @@ export function watchImages({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>
   const now = clock.now();
   const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;
   const kind = 'images-unverified';
-  const known = mirror.removals.alarms().some((alarm) => alarm.kind === kind);
+  const known = mirror.alarms.all().some((alarm) => alarm.kind === kind);
   if (products === 0) {
     if (!known) return;
-    mirror.transaction(() => mirror.removals.calm(kind));
+    mirror.transaction(() => mirror.alarms.calm(kind));
     log.info({}, 'every image is confirmed or withdrawn again');
     return;
   }
-  // A count of its own each time: nothing of what was seen before belongs to it.
-  mirror.transaction(() => mirror.removals.raise({ kind, at: now, started_at: now + 1, products }));
+  mirror.transaction(() => mirror.alarms.raise({ kind, at: now, products }));
   if (!known) log.error({ products }, 'images not confirmed for twelve days: hidden after fourteen');
 }

@@ -255,13 +255,12 @@ function mindDisk(ports: ImageFilePorts): void {
   const products =
     fetching === null || !roomOf(ports, fetching.disk).isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
   if (fetching === null || products === 0) {
-    if (mirror.removals.alarms().some(({ kind }) => kind === 'images-disk'))
-      mirror.transaction(() => mirror.removals.calm('images-disk'));
+    if (mirror.alarms.all().some(({ kind }) => kind === 'images-disk'))
+      mirror.transaction(() => mirror.alarms.calm('images-disk'));
     return;
   }
-  // Begun later than now: the count of the last minute is not added.
-  const alarm = { kind: 'images-disk', at: now, started_at: now + 1, products } as const;
-  if (mirror.transaction(() => mirror.removals.raise(alarm)) === 'new')
+  const alarm = { kind: 'images-disk', at: now, products } as const;
+  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
     log.error({ disk: fetching.disk, products }, 'image files take all of images.disk: nothing new is fetched');
 }
 

@@ -7,20 +7,47 @@ import { startOfDate, venueToday } from '../domain/venue.ts';
 import type { WindowRead } from '../mirror/availability.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
+import type { Commit } from './commit-together.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
-import { type Refreshed, recordFailure, settleFailure, settleStored } from './settle.ts';
+import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
-/**
- * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
- * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted.
- */
+/** What the service said of a window, stored already; or that it said nothing, which is nobody's failure yet. */
+export type AvailabilityRead =
+  | {
+      readonly kind: 'stored';
+      readonly changed: boolean;
+      /** False: the product is not on sale, and nothing was said about days. */
+      readonly on_sale: boolean;
+      /** When the (first) request was sent. */
+      readonly sent_at: number;
+    }
+  | NoAnswer;
+
+/** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
 export async function refreshAvailability(
   ports: SyncPorts,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
+  const read = await readAvailability(ports, record, {
+    signal,
+    commit: async (work) => ports.mirror.transaction(work),
+  });
+  return read.kind === 'stored' ? read : settleFailure(ports, record, read);
+}
+
+/**
+ * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
+ * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted. `sent`:
+ * told when a call has its turn.
+ */
+export async function readAvailability(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { signal, commit, sent }: { signal: AbortSignal; commit: Commit; sent?: () => void },
+): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
   const product = mirror.products.find(product_id);
@@ -35,34 +62,38 @@ export async function refreshAvailability(
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
   let body_hash: string | null = null;
+  let known = record.body_hash;
   while (from <= window.to) {
     const to = earlier(addDays(from, policy.daysPerRequest - 1), window.to);
     const whole = from === window.from && to === window.to;
-    const known_hash = whole ? record.body_hash : null;
+    const known_hash = whole ? known : null;
     const [language] = policy.extent.languages;
-    const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal });
+    const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
       return notOnSale(ports, record, product, clock.now());
-    if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+    if (reading.kind !== 'read' && reading.kind !== 'unchanged') return reading;
     if (reading.kind === 'read' && !reading.value.sales_enabled)
       return notOnSale(ports, record, product, reading.sent_at);
-    if (reading.kind === 'read' && reading.value.covered_to < from)
-      return cappedAway(ports, record, reading.value.covered_to);
+    if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(reading.value.covered_to);
 
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
-    sent_at = Math.min(sent_at, reading.sent_at);
-    body_hash = whole && covered_to === to ? reading.hash : null;
     const last = covered_to >= window.to;
-    mirror.transaction(() => {
+    const stored = await commit(() => {
+      // A check beside this read has stored another answer: what stands now has to be compared day by day.
+      if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash) return 'superseded';
+      body_hash = whole && covered_to === to ? reading.hash : null;
+      sent_at = Math.min(sent_at, reading.sent_at);
       changed = storeAnswer(ports, record, { from, today: window.today, product, first }, reading) || changed;
       if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-      if (!last) return;
+      if (!last) return 'stored';
       const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
       settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
+      return 'stored';
     });
-    from = addDays(covered_to, 1);
+    if (stored === 'superseded') known = null;
+    else from = addDays(covered_to, 1);
   }
-  return { kind: 'stored', changed };
+  return { kind: 'stored', changed, on_sale: true, sent_at };
 }
 
 function storeAnswer(
@@ -103,9 +134,9 @@ function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { catego
 }
 
 /** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
-function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): Refreshed {
+function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): AvailabilityRead {
   const { mirror, policy, clock } = ports;
-  return mirror.transaction(() => {
+  mirror.transaction(() => {
     if (product.sale_status === 'enabled') doubtSaleStatus(ports, product.product_id);
     mirror.availability.prune(
       { product_id: product.product_id, currency: record.edition },
@@ -114,7 +145,7 @@ function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct,
     const { cadence, extent } = policy.of(product.category);
     // Where there is no single-product read, the near dates are looked at for the reopening.
     const looks = record.part === 0 && !extent.resources.has('product_detail');
-    return settleStored(ports, record, {
+    settleStored(ports, record, {
       sent_at,
       changed: false,
       body_hash: null,
@@ -123,10 +154,14 @@ function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct,
       sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
     });
   });
+  return { kind: 'stored', changed: false, on_sale: false, sent_at };
 }
 
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
-function doubtSaleStatus({ mirror, clock, policy }: SyncPorts, product_id: number): void {
+export function doubtSaleStatus(
+  { mirror, clock, policy }: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>,
+  product_id: number,
+): void {
   const [language] = policy.extent.languages;
   const detail = productKinds(policy.extent).filter(
     (kind) => kind.resource === 'product_detail' && kind.edition === language,
@@ -134,14 +169,16 @@ function doubtSaleStatus({ mirror, clock, policy }: SyncPorts, product_id: numbe
   mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
 }
 
-function cappedAway(ports: SyncPorts, record: RecordFacts, covered_to: string): Refreshed {
-  const failure = { code: 'capped', message: `the answer ends at ${covered_to}, before the first date asked for` };
-  recordFailure(ports, record, { ...failure, final: false });
-  return { kind: 'failed', ...failure };
+function cappedAway(covered_to: string): NoAnswer {
+  return {
+    kind: 'failed',
+    code: 'capped',
+    message: `the answer ends at ${covered_to}, before the first date asked for`,
+  };
 }
 
 /** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
-function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
+export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
   const window = extent.windows.find((each) => each.part === part);
   if (window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);

@@ -2,7 +2,7 @@ import { listRetryAt, quarantineAfter, retryAt } from '../domain/backoff.ts';
 import { dueByCadence, dueByWorth } from '../domain/cadence.ts';
 import { soldBy, weightOf } from '../domain/category.ts';
 import { noExtraCalls } from '../domain/price.ts';
-import { type Due, futureToleranceMs, type RecordFacts } from '../domain/record.ts';
+import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../domain/record.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../domain/volatility.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
@@ -19,7 +19,7 @@ export type Refreshed =
   /** The service refuses the key: nothing else will go better. */
   | { readonly kind: 'key-refused'; readonly message: string };
 
-type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
+export type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
 
 /** A read that was answered, as its record's schedule sees it. */
 export interface StoredRead {
@@ -42,7 +42,12 @@ export function settleStored(
   read: StoredRead,
 ): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
-  const volatility = read.teaches === 'nothing' ? null : learned(record, read, ports.clock.now());
+  const now = ports.clock.now();
+  // While this read was under way a check may have read the same, or a failed order told of it.
+  const current = ports.mirror.records.find(record) ?? record;
+  const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
+  if (overtaken) return { kind: 'stored', changed };
+  const volatility = read.teaches === 'nothing' ? null : learned(current, read, now);
   const due = dueAfter(ports, record, read, volatility);
   ports.mirror.records.fetched(record, {
     sent_at,
@@ -71,11 +76,23 @@ function dueAfter(
   });
 }
 
-/** What this visit teaches; null where there is no earlier one to compare it with. */
+/**
+ * What this visit teaches; null where there is no earlier one to compare it with. A change that a failed order has told
+ * of is known since then.
+ */
 function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: number): Volatility | null {
-  const { fetched_at } = record;
+  const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
-  return afterVisit(believed(record), sent_at - fetched_at, changed, priorOf(record));
+  if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
+    return afterVisit(believed(record), sent_at - fetched_at, changed, priorOf(record));
+  return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
+}
+
+/** A failed order says that a record has changed since its last read: what that teaches, once between two reads. */
+export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: number): void {
+  const { fetched_at, told_at } = record;
+  if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
+  mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
 /** What is believed of how often a record changes: what its visits taught, or what is usual for its kind. */

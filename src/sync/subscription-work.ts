@@ -238,7 +238,8 @@ function tell(ports: SubscriptionPorts): void {
     ][]) {
       const concerned = rows.filter(concerns);
       const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
-      const came = mirror.subscriptions.alarm(kind, concerned.length === 0 ? null : products, clock.now());
+      const came =
+        concerned.length === 0 ? mirror.alarms.calm(kind) : mirror.alarms.raise({ kind, at: clock.now(), products });
       const subscriptions = concerned.map(({ subscription_id, status, failure }) => ({
         subscription_id,
         status,

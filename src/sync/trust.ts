@@ -56,12 +56,12 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
 function tell({ mirror, clock, log }: TrustPorts): void {
   const silent = mirror.trust.distrusted();
   if (silent.length === 0) {
-    mirror.removals.calm('subscription-silent');
+    mirror.alarms.calm('subscription-silent');
     return;
   }
   const products = silent.reduce((sum, each) => sum + each.products, 0);
   const now = clock.now();
-  if (mirror.removals.raise({ kind: 'subscription-silent', at: now, started_at: now, products }) === 'new')
+  if (mirror.alarms.raise({ kind: 'subscription-silent', at: now, products }) === 'new')
     log.error(
       { silent },
       'a subscription does not announce what changes: its products are read as if it were not there',

@@ -21,7 +21,7 @@ export function holdVanishedImages(
   if (mirror.products.countImages(entries.map(({ product_id }) => product_id)) < massLoss) return entries;
   const products = entries.length;
   const alarm = { kind: 'images-vanished', at: clock.now(), started_at, products } as const;
-  if (mirror.removals.raise(alarm) === 'new')
+  if (mirror.alarms.add(alarm) === 'new')
     log.error({ products }, 'every product of a list page lost its images: held until they expire');
   return entries.map((entry) => ({ ...entry, images: null }));
 }
@@ -33,5 +33,5 @@ export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry)
 
 /** Whether images have vanished from the list, and have not come back. */
 export function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
-  return mirror.removals.alarms().some(({ kind }) => kind === 'images-vanished');
+  return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
 }

@@ -34,7 +34,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       if (!primary) return;
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
       walkForNotices(ports, started_at);
-      mirror.removals.calmImages(started_at, clock.now());
+      mirror.alarms.calmImages(started_at, clock.now());
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);

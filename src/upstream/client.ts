@@ -62,6 +62,8 @@ export interface ProductRead {
   /** The hash of the body that is stored: where it comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
+  /** Told when the call has had its turn: from now on the service is asked. */
+  readonly sent?: (() => void) | undefined;
 }
 
 /** The part of the service profile that says how to ask (service-facts.md; every value is configuration). */
@@ -102,13 +104,24 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
       list = false,
       salt = '',
       signal,
-    }: { known_hash?: string | null; list?: boolean; salt?: string; signal: AbortSignal },
+      sent,
+    }: {
+      known_hash?: string | null;
+      list?: boolean;
+      salt?: string;
+      signal: AbortSignal;
+      sent?: (() => void) | undefined;
+    },
   ): Promise<Reading<Value>> {
     if (path === null) throw new Error('the service profile has no path for this resource');
     const limits = list
       ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
       : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
-    const outcome = await limiter.run((turn) => http.get(path, query, { ...limits, signal: turn }), signal, queue);
+    const ask = (turn: AbortSignal) => {
+      sent?.();
+      return http.get(path, query, { ...limits, signal: turn });
+    };
+    const outcome = await limiter.run(ask, signal, queue);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
     received.all += bytes;
@@ -170,7 +183,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         known_hash,
         signal,
       }),
-    availability: async ({ product_id, language, from, to, currency, known_hash, signal }) => {
+    availability: async ({ product_id, language, from, to, currency, known_hash, signal, sent }) => {
       const question: AvailabilityQuestion = { from, to, currency, commission };
       const reading = await read(
         queue,
@@ -178,7 +191,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal },
+        { known_hash, salt: `${commission ? 'c' : ''}${from}/${to}`, signal, sent },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;

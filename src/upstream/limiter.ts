@@ -119,7 +119,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const now = clock.monotonic();
       const quota = waiters.triggered.length === 0 ? 0 : triggeredTurnIn(budget, triggeredDue, now);
       const mayTrigger = waiters.triggered.length > 0 && quota === 0;
-      const lane = nextLane(credit, (each) => waiters[each].length > 0 || (each === 'notification' && mayTrigger));
+      const lane =
+        in_flight >= allowedOthers()
+          ? 'checkout'
+          : nextLane(credit, (each) => waiters[each].length > 0 || (each === 'notification' && mayTrigger));
       if (lane === null) {
         if (quota > 0) triggeredTimer ??= wakeIn(quota, () => (triggeredTimer = null));
         return;
@@ -140,8 +143,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   /** While nothing gets through, one call at a time probes. */
-  function allowed(): number {
+  function allowedOthers(): number {
     return budget.unreachable_since === null ? concurrency : 1;
+  }
+
+  /** A check does not wait for the end of a slow call in another lane, as long as checks are no flood. */
+  function allowed(): number {
+    const more = budget.unreachable_since === null && waiters.checkout.length > 0 && credit.checkout >= 1;
+    return more ? connectionsFor(concurrency) : allowedOthers();
   }
 
   function wakeIn(ms: number, woken: () => void): AbortController {
@@ -280,6 +289,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
       for (const queue of queues) for (const waiter of waiters[queue].splice(0)) waiter.reject(closed);
     },
   };
+}
+
+/** Connections that so many calls at a time need: one more, which checks alone may take when all others are busy. */
+export function connectionsFor(concurrency: number): number {
+  return concurrency + 1;
 }
 
 function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {

@@ -6,6 +6,7 @@ import { addDemand, noDemand, pricesAround } from '../../src/domain/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { duringResync } from './during-resync.ts';
 import { type Line, median } from './line.ts';
+import { neighbourLines } from './neighbours.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
 
@@ -113,6 +114,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   receiver: receiverLines,
   'during-resync': duringResync,
   reader: readerLines,
+  neighbours: neighbourLines,
 };
 
 const [name, ...args] = process.argv.slice(2);
@@ -122,6 +124,6 @@ for (const bench of chosen) {
   if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(benches).join(', ')}`);
   lines.push(...(await bench(args)));
 }
-const rows = lines.map(({ what, value, target, met }) => [what, value, target, met ? 'yes' : 'NO']);
+const rows = lines.map(({ what, value, target, met }) => [what, value, target, met === true ? 'yes' : met || 'NO']);
 process.stdout.write(`${table(['what', 'measured', 'target', 'met'], rows)}\n`);
-process.exitCode = lines.every(({ met }) => met) ? 0 : 1;
+process.exitCode = lines.every(({ met }) => met === true) ? 0 : 1;

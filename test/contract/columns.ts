@@ -1,3 +1,5 @@
+import { checkReasons } from '../../src/domain/check.ts';
+
 /*
  * What the columns of the views mean: `type, unit; null: why`. Together with the views as they stand this is
  * schema/contract.json.
@@ -205,6 +207,22 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     trust:
       'real, 0 to 1: of the changes that it should have announced, the share that it did; null: there was none yet',
   },
+  availability_error_rate: {
+    product_id: id,
+    tier: 'text: near, middle or far: how far the date lay ahead',
+    checks: 'integer, checks before an order that the service answered and the mirror had a row for',
+    wrong: 'integer, of them those in which the mirror said something else than the service',
+    orders: 'integer, reported orders that tell whether the mirror was right',
+    orders_wrong: 'integer, of them those in which it was wrong',
+    rate: 'real, 0 to 1: the share of both that was wrong; null: neither was there yet',
+    said_available: 'integer, of all that were wrong: what was shown could not be had',
+    said_sold_out: 'integer, of all that were wrong: what could be had was not shown',
+    said_price: 'integer, of all that were wrong: it cost something else',
+    tickets: 'integer, of confirmed orders',
+    unknown: 'integer, checks and orders of dates that the mirror did not have: in no share',
+    unanswered: 'integer, checks that the service did not answer in time: in no share',
+    since_at: `${instant}: the first day that is counted, of those that retention.changes keeps`,
+  },
   mirror_info: {
     contract_version: 'integer, raised with every addition to this contract',
     schema_version: 'integer',
@@ -218,9 +236,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'unconfirmed_images',
-    'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps', 'alarms', 'daemon', 'inbox',
-    'snapshot',
+    'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps',
+    'error_rate', 'alarms', 'daemon', 'inbox', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
@@ -230,6 +247,12 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
   plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
+  check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
+  'check: verdict': ['holds', 'changed', 'gone', 'unknown'],
+  'check: reasons': checkReasons,
+  'check: now': ['sellable', 'state', 'time', 'price', 'max_tickets_per_order', 'slots', 'read_at'],
+  'check: mirror': ['sellable', 'state', 'time', 'price', 'max_tickets_per_order', 'slots', 'checked_at', 'stale'],
+  'check: alternatives': ['kind', 'product_id', 'date', 'time', 'price', 'checked_at'],
   'removals list': ['hold', 'products'],
   'images audit': [
     'at', 'service', 'mirror', 'written_by', 'filled_at', 'rule', 'summary', 'published', 'takedowns', 'credit_changes', 'breaches',
@@ -244,6 +267,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   doctor: ['checks', 'healthy'],
+  'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
 const rowOf = (view: string) => Object.keys(columns[view] ?? {});

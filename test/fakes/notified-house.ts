@@ -32,7 +32,7 @@ const never = new AbortController().signal;
 
 export async function notifiedHouse(
   options: Partial<SandboxOptions> = {},
-  config: Record<string, unknown> = {},
+  { cadence = {}, ...config }: Record<string, unknown> = {},
 ): Promise<NotifiedHouse> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
@@ -47,6 +47,8 @@ export async function notifiedHouse(
         signing: { body: 'json' },
         receiver: { listen: `127.0.0.1:${port}`, public_url },
         subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+        // Dates are not what is asked here: they are read seldom.
+        cadence: { availability: { near: { every: '24h' }, middle: { every: '24h' } }, ...(cadence as object) },
         ...config,
       },
       {
@@ -140,7 +142,7 @@ export async function notifiedHouse(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    alarms: () => house.wiring.mirror.removals.alarms().map(({ kind }) => kind),
+    alarms: () => house.wiring.mirror.alarms.all().map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -18,7 +18,7 @@ export interface TestMirror extends Disposable {
   all<Row>(sql: string, ...values: unknown[]): Row[];
 }
 
-function testMirrorOptions(directory: string): MirrorOptions {
+export function testMirrorOptions(directory: string): MirrorOptions {
   return {
     path: join(directory, 'mirror', 'mirror.db'),
     pair_id: 'pair',

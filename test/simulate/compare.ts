@@ -1,6 +1,6 @@
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { chanceOf, coursesOf, firstChange, type Scenario, scenarios } from './courses.ts';
 import { adaptiveScheduler, bound, fixedScheduler, oracleScheduler, type Scheduler } from './schedulers.ts';
+import { asThread, inThreads } from './threads.ts';
 
 /** Sales-weighted staleness of availability after the warm-up, and what it cost. */
 export interface Measured {
@@ -77,39 +77,21 @@ function compareOne(scenario: Scenario, seed: number, products: number): Compare
   };
 }
 
-interface Work {
-  readonly jobs: readonly (readonly [Scenario, number])[];
-  readonly products: number;
-}
-
 /** Every scenario with every seed, on as many threads as there are cores. */
-export async function compareAll(
+export function compareAll(
   seeds: number,
   products: number,
   threads: number,
   done: (compared: Compared) => void,
 ): Promise<Compared[]> {
   const jobs = scenarios.flatMap((scenario) =>
-    Array.from({ length: seeds }, (_, seed) => [scenario, seed + 1] as const),
+    Array.from({ length: seeds }, (_, seed) => ({ scenario, seed: seed + 1, products })),
   );
-  const results: Compared[] = [];
-  const share = (thread: number): Work => ({ jobs: jobs.filter((_, index) => index % threads === thread), products });
-  await Promise.all(
-    Array.from({ length: threads }, async (_, thread) => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: share(thread) });
-      worker.on('message', (compared: Compared) => {
-        results.push(compared);
-        done(compared);
-      });
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      worker.on('error', reject).on('exit', () => resolve());
-      await promise;
-    }),
-  );
-  return results;
+  return inThreads(import.meta.url, jobs, threads, done);
 }
 
-if (!isMainThread && parentPort !== null) {
-  const { jobs, products } = workerData as Work;
-  for (const [scenario, seed] of jobs) parentPort.postMessage(compareOne(scenario, seed, products));
-}
+await asThread(
+  import.meta.url,
+  ({ scenario, seed, products }: { scenario: Scenario; seed: number; products: number }) =>
+    compareOne(scenario, seed, products),
+);

@@ -8,9 +8,10 @@ import { scenarios } from './courses.ts';
 import { imageStory } from './images.ts';
 import { liveMonth, type Month, type MonthOptions } from './month.ts';
 import { notificationsStory } from './notifications.ts';
+import { type ShopperMonth, shopperMonths } from './shoppers.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --images]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --images | --shoppers]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     compare: { type: 'boolean', default: false },
     notifications: { type: 'boolean', default: false },
     images: { type: 'boolean', default: false },
+    shoppers: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '5' },
   },
 });
@@ -36,6 +38,7 @@ const saying = (line: string) => void say(`${line}\n`);
 async function main(): Promise<number> {
   if (values.compare) return comparison();
   if (values.images) return images();
+  if (values.shoppers) return shoppers();
   if (values.notifications) return (await notificationsStory(saying)) ? 0 : 1;
   await using stack = new AsyncDisposableStack();
   const month = await liveMonth(
@@ -76,11 +79,56 @@ function badMonth(days: number): Pick<MonthOptions, 'quiet_from' | 'sandbox' | '
   };
 }
 
+/** What shoppers met who chose from the mirror. `--products` is 200 unless given, and 500 shoppers come a day. */
+async function shoppers(): Promise<number> {
+  const months = await shopperMonths(
+    {
+      days: Number(values.days),
+      products: given('products', 200, values.products),
+      seed: Number(values.seed),
+      per_day: 500,
+    },
+    availableParallelism(),
+    ({ scheduling, check, seconds }) => progress(`${scheduling}, check ${check} the order: ${seconds.toFixed(0)} s`),
+  );
+  const share = (part: number, of: number) => (of === 0 ? 'none' : percent(part / of));
+  const rows = months.map((month) => [
+    month.scheduling,
+    month.check,
+    number(month.chose),
+    share(month.shown_wrong, month.chose),
+    share(month.counted.wrong, month.counted.asked),
+    number(month.turned_away),
+    number(month.orders),
+    share(month.refused, month.orders),
+    number(month.calls),
+  ]);
+  const head = [
+    'cadences',
+    'check',
+    'chose',
+    'shown wrong',
+    'counted by the mirror',
+    'turned away',
+    'orders',
+    'refused',
+    'calls',
+  ];
+  say(`\n${table(head, rows)}\n\n`);
+  const misjudged = months.reduce((sum, month) => sum + month.misjudged, 0);
+  say(`${number(misjudged)} verdicts that the service contradicted at that instant\n`);
+  const met = (month: ShopperMonth) =>
+    month.counted.wrong === month.shown_wrong &&
+    (month.check === 'never' ? month.shown_wrong > 0 : month.refused === 0 && month.unknown === 0);
+  return misjudged === 0 && months.every(met) ? 0 : 1;
+}
+
+const given = (name: string, usual: number, value: string) =>
+  process.argv.includes(`--${name}`) ? Number(value) : usual;
+
 /** The fourteen days, asked at every minute by a reader's own clock. `--days` is 40 and `--products` 300, unless given. */
 async function images(): Promise<number> {
   await using stack = new AsyncDisposableStack();
-  const given = (name: string, usual: number, value: string) =>
-    process.argv.includes(`--${name}`) ? Number(value) : usual;
   const story = await imageStory(
     {
       days: given('days', 40, values.days),

@@ -237,11 +237,11 @@ describe('a mass of closures', () => {
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
     const before = test.house.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.house.wiring.mirror.removals.alarms()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
+    expect(test.house.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
     mindClosures(test.house.wiring.ports);
-    expect(test.house.wiring.mirror.removals.alarms()).toEqual([]);
+    expect(test.house.wiring.mirror.alarms.all()).toEqual([]);
   });
 
   it('that most reads contradict is taken for misuse of the address', async () => {
@@ -249,7 +249,7 @@ describe('a mass of closures', () => {
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
     mindClosures(test.house.wiring.ports);
-    expect(test.house.wiring.mirror.removals.alarms()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
+    expect(test.house.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
   });
 });
 

@@ -425,14 +425,14 @@ describe('the directory of the image files', () => {
     const missing = house.rows<Row>().filter(({ file }) => file === null);
     expect(missing.length).toBeGreaterThan(0);
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
-    expect(mirror.removals.alarms()).toMatchObject([{ kind: 'images-disk', products }]);
+    expect(mirror.alarms.all()).toMatchObject([{ kind: 'images-disk', products }]);
     const requests = house.images.requests();
     await house.files.fetch(never);
     expect(house.images.requests()).toBe(requests);
     await house.restart({ disk: '10MiB' });
     await house.settle();
     expect(mirror === house.wiring.mirror).toBe(false);
-    expect(house.wiring.mirror.removals.alarms()).toEqual([]);
+    expect(house.wiring.mirror.alarms.all()).toEqual([]);
     expect(found(house)).toEqual({ ...clean, files: house.rows().length });
   });
 

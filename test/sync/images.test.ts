@@ -143,7 +143,7 @@ describe('the ledger', () => {
     for (const product of never.sandbox.products()) product.images = [];
     await never.runUntil(() => never.wiring.mirror.filledAt() !== null);
     await readAgain(never);
-    expect(never.wiring.mirror.removals.alarms()).toEqual([]);
+    expect(never.wiring.mirror.alarms.all()).toEqual([]);
     expect(query(never, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
 
     // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
@@ -154,7 +154,7 @@ describe('the ledger', () => {
     }
     expect(query(house, 'SELECT * FROM images')).toEqual([]);
     await readAgain(house);
-    expect(house.wiring.mirror.removals.alarms()).toEqual([]);
+    expect(house.wiring.mirror.alarms.all()).toEqual([]);
     expect(takedowns(house).length).toBeGreaterThan(30);
   });
 

@@ -123,6 +123,50 @@ describe('turns', () => {
     expect(names()).toEqual(['fill', 'far', 'far']);
   });
 
+  test('of checks wait for no slow call of another lane: one connection more is theirs alone', async () => {
+    const t = setUp({ requests_per_second: 2000, concurrency: 2 });
+    using _ = t.limiter;
+    const { started, call, names } = calls(t);
+    for (const name of ['slow 1', 'slow 2', 'slow 3']) void call(name);
+    await t.clock.advance(5000);
+    expect(names()).toEqual(['slow 1', 'slow 2']);
+    for (const name of ['check 1', 'check 2']) void call(name, never, 'checkout');
+    await t.clock.advance(10);
+    expect(names()).toEqual(['slow 1', 'slow 2', 'check 1']);
+    started[2]?.end(answer);
+    await t.clock.advance(10);
+    expect(names()).toEqual(['slow 1', 'slow 2', 'check 1', 'check 2']);
+    started[3]?.end(answer);
+    await t.clock.advance(10);
+    expect(t.limiter.state()).toMatchObject({ in_flight: 2, waiting: 1 });
+  });
+
+  test('of checks come before what is reserved for other lanes, but for a flood of them', async () => {
+    const reserved = shares({ near: 0.3, far: 0.1, weekly: 0.1 });
+    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: reserved });
+    using _ = t.limiter;
+    const { started, call } = calls(t);
+    const order = async (turns: number) => {
+      const from = started.length;
+      for (let turn = 0; turn < turns; turn += 1) {
+        for (const each of started) each.end(answer);
+        await t.clock.advance(10);
+      }
+      return started.slice(from).map(({ name }) => name);
+    };
+    for (let index = 0; index < 300; index += 1)
+      for (const lane of ['near', 'far', 'weekly'] as const) void call(lane, never, lane);
+    await order(50);
+    for (let index = 0; index < 300; index += 1) void call('check', never, 'checkout');
+    const turns = await order(200);
+    expect(turns.slice(0, 30).filter((name) => name !== 'check')).toEqual([]);
+    const share = (lane: string) => turns.slice(100).filter((name) => name === lane).length;
+    expect(share('near')).toBeGreaterThanOrEqual(29);
+    expect(share('far')).toBeGreaterThanOrEqual(9);
+    expect(share('weekly')).toBeGreaterThanOrEqual(9);
+    expect(share('check')).toBeGreaterThanOrEqual(45);
+  });
+
   test('are limited to so many in flight, and a slot that frees is taken at once', async () => {
     const t = setUp({ concurrency: 2 });
     using _ = t.limiter;

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type CheckQuestion, readQuestion } from '../domain/check-question.ts';
+import { CataloguedError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { CheckAnswer } from '../sync/check.ts';
+import { type OrderNoted, type OrderReport, readOrder } from '../sync/orders.ts';
+
+/** What storefronts ask before an order and tell after it. */
+export interface CheckOptions {
+  check(question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer>;
+  order(report: OrderReport): OrderNoted;
+}
+
+/** More than any question needs. */
+const bodyLimit = 64 * 1024;
+
+/** `POST /v1/check` and `POST /v1/orders` (design 3.4): 404 for a product that is not mirrored, else 400 for what cannot be asked. */
+export function checkRoutes(
+  app: FastifyInstance,
+  { check, order, log }: CheckOptions & { readonly log: Logger },
+): void {
+  /** Thousands may get the same answer: it is printed once. */
+  const printed = new WeakMap<CheckAnswer, string>();
+  const print = (answer: CheckAnswer) => {
+    const text = printed.get(answer) ?? JSON.stringify(answer);
+    printed.set(answer, text);
+    return text;
+  };
+  const options = {
+    bodyLimit,
+    errorHandler: (error: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
+      const status = error.statusCode ?? 500;
+      if (error instanceof CataloguedError) {
+        const { code, message, hint } = error;
+        return reply.code(code === 'unknown-product' ? 404 : 400).send({ error: code, message, hint });
+      }
+      if (status < 500) return reply.code(400).send({ error: 'bad-request', message: error.message });
+      log.error({ err: error }, 'admin request failed');
+      return reply.code(500).send({ error: 'bug', message: 'internal error' });
+    },
+  };
+  app.post('/v1/check', options, async ({ body }, reply) => {
+    const question = readQuestion(body);
+    if ('problem' in question) return reply.code(400).send({ error: 'bad-request', message: question.problem });
+    const left = new AbortController();
+    const gone = () => left.abort(new Error('the client has left'));
+    reply.raw.once('close', gone);
+    try {
+      const answer = await check(question, left.signal);
+      return reply.type('application/json').send(print(answer));
+    } catch (error) {
+      // There is nobody to tell.
+      if (left.signal.aborted) return reply.hijack();
+      throw error;
+    } finally {
+      reply.raw.removeListener('close', gone);
+    }
+  });
+  app.post('/v1/orders', options, async ({ body }, reply) => {
+    const report = readOrder(body);
+    if ('problem' in report) return reply.code(400).send({ error: 'bad-request', message: report.problem });
+    return order(report);
+  });
+}

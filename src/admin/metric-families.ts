@@ -1,0 +1,266 @@
+import { alarmKinds } from '../alarm-words.ts';
+import type { Freshness } from '../mirror/status.ts';
+import type { DaemonStatus } from '../status.ts';
+import { verdictOf } from '../verdict.ts';
+import type { Family, Labels, Sample } from './exposition.ts';
+import type { ProcessFigures } from './process-figures.ts';
+
+export interface Facts {
+  readonly status: DaemonStatus;
+  readonly process: ProcessFigures;
+  readonly now: number;
+}
+
+export interface MeasuredFamily extends Family {
+  readonly of: (facts: Facts) => readonly Sample[];
+}
+
+/**
+ * What `/metrics` tells, all of it of the status. Instants are seconds, so that an age is `time() - x`. Labels are
+ * resources, tiers, lanes, kinds and declared subscriptions: never a product, an address or a word of the service's.
+ */
+export const metricFamilies: readonly MeasuredFamily[] = [
+  gauge('catalogued_info', 'Version and contract of the mirror; always 1.', ({ status }) => [
+    {
+      labels: {
+        written_by: status.written_by,
+        contract_version: String(status.contract_version),
+        schema_version: String(status.schema_version),
+      },
+      value: 1,
+    },
+  ]),
+  gauge('catalogued_true', 'Whether the verdict of status and page is true (1) or not (0).', ({ status, now }) =>
+    one(bit(verdictOf(status, now).state === 'true')),
+  ),
+  gauge('catalogued_filled_timestamp_seconds', 'When every record had been read once; none: not yet.', ({ status }) =>
+    one(seconds(status.filled_at)),
+  ),
+
+  gauge('catalogued_records', 'Records by resource, tier and state: fresh, stale or expired.', ({ status }) =>
+    status.freshness.flatMap((line) =>
+      (['fresh', 'stale', 'expired'] as const).map((state) => ({
+        labels: { ...promise(line), state },
+        value: line[state],
+      })),
+    ),
+  ),
+  gauge('catalogued_promise_kept', 'Whether every record is within its promise (1) or not (0).', ({ status }) =>
+    status.freshness.map((line) => ({ labels: promise(line), value: line.kept })),
+  ),
+  gauge('catalogued_promise_seconds', 'How old a record may become.', ({ status }) =>
+    status.freshness.map((line) => ({ labels: promise(line), value: line.promise_ms / 1000 })),
+  ),
+  gauge(
+    'catalogued_oldest_read_timestamp_seconds',
+    'When the oldest record was read; 0: one was never read.',
+    ({ status }) => status.freshness.flatMap((line) => some(promise(line), seconds(line.oldest_checked_at))),
+  ),
+  gauge('catalogued_records_never_read', 'Records that were never read.', ({ status }) =>
+    one(status.records.never_fetched),
+  ),
+  gauge('catalogued_records_failing', 'Records whose last read failed.', ({ status }) => one(status.records.failing)),
+  gauge('catalogued_records_quarantined', 'Records tried once a day, after failures in a row.', ({ status }) =>
+    one(status.records.quarantined),
+  ),
+
+  gauge('catalogued_products_visible', 'Products that storefronts see.', ({ status }) => one(status.products.visible)),
+  gauge('catalogued_products_sellable', 'Products on sale.', ({ status }) => one(status.products.sellable)),
+  gauge('catalogued_products_withdrawn', 'Products that the service no longer offers.', ({ status }) =>
+    one(status.products.withdrawn),
+  ),
+  gauge('catalogued_images_shown', 'Images that may be shown now.', ({ status }) => one(status.images)),
+  gauge(
+    'catalogued_images_oldest_confirmed_timestamp_seconds',
+    'When the oldest image shown was confirmed.',
+    ({ status }) => one(seconds(status.oldest_image_at)),
+  ),
+
+  counter('catalogued_calls_total', 'Calls to the service since the start, by lane.', ({ status }) =>
+    labelled('lane', status.daemon.lanes),
+  ),
+  gauge('catalogued_calls_in_flight', 'Calls that wait for their answer.', ({ status }) =>
+    one(status.daemon.calls_in_flight),
+  ),
+  gauge('catalogued_call_rate_limit', 'Calls a second that are allowed now, as learned.', ({ status }) =>
+    one(status.daemon.rate),
+  ),
+  gauge('catalogued_call_rate_ceiling', 'Calls a second at most, as configured.', ({ status }) =>
+    one(status.daemon.ceiling),
+  ),
+  counter('catalogued_throttled_total', 'Answers since the start that asked for fewer calls.', ({ status }) =>
+    one(status.daemon.throttled),
+  ),
+  gauge('catalogued_paused_until_timestamp_seconds', 'No call starts before; none: no pause.', ({ status, now }) =>
+    one((status.daemon.not_before ?? 0) > now ? seconds(status.daemon.not_before) : null),
+  ),
+  gauge('catalogued_service_reachable', 'Whether the service can be reached (1) or not (0).', ({ status }) =>
+    one(bit(status.daemon.unreachable_since === null)),
+  ),
+  gauge('catalogued_key_refused', 'Whether the service refuses the key (1) or not (0).', ({ status }) =>
+    one(bit(status.daemon.key_refused !== null)),
+  ),
+
+  counter('catalogued_deliveries_received_total', 'Deliveries stored, ever.', ({ status }) =>
+    one(status.inbox.received),
+  ),
+  counter('catalogued_deliveries_settled_total', 'Deliveries that were dealt with, ever, by outcome.', ({ status }) => {
+    const { applied, superseded, quarantined } = status.inbox;
+    return labelled('outcome', { applied, superseded, quarantined });
+  }),
+  gauge('catalogued_deliveries_waiting', 'Deliveries stored and not applied yet.', ({ status }) =>
+    one(status.inbox.waiting),
+  ),
+  gauge('catalogued_last_delivery_timestamp_seconds', 'When the last delivery came; none: none yet.', ({ status }) =>
+    one(seconds(status.inbox.last_delivery_at)),
+  ),
+  counter(
+    'catalogued_receiver_refused_total',
+    'Requests to the receiver since the start that got its 404, by reason.',
+    ({ status }) => (status.inbox.receiver === null ? [] : labelled('reason', status.inbox.receiver.refused)),
+  ),
+  counter(
+    'catalogued_receiver_failed_total',
+    'Deliveries since the start that could not be stored (503).',
+    ({ status }) => one(status.inbox.receiver?.failed ?? null),
+  ),
+  counter('catalogued_receiver_unfinished_total', 'Deliveries since the start whose sender left.', ({ status }) =>
+    one(status.inbox.receiver?.unfinished ?? null),
+  ),
+  counter('catalogued_receiver_truncated_total', 'Deliveries since the start that were cut.', ({ status }) =>
+    one(status.inbox.receiver?.truncated ?? null),
+  ),
+
+  gauge('catalogued_closures_unconfirmed', 'Products off sale as announced, until a read decides.', ({ status }) =>
+    one(status.closures.unconfirmed),
+  ),
+  gauge(
+    'catalogued_closures_held',
+    'Announced closures that wait for their read, because they are too many.',
+    ({ status }) => one(status.closures.held),
+  ),
+  gauge('catalogued_removals_held', 'Products whose removal waits for lists that agree, or a person.', ({ status }) =>
+    one(status.removals?.held ?? 0),
+  ),
+  gauge(
+    'catalogued_notification_gaps',
+    'Times without notifications that are not healed yet; ten at most.',
+    ({ status }) => one(status.gaps.length),
+  ),
+  gauge('catalogued_alarm', 'Whether a condition that a person should know of lasts (1) or not (0).', ({ status }) => {
+    const raised = new Set(status.alarms.map(({ kind }) => kind));
+    return [...new Set([...alarmKinds, ...raised])].map((kind) => ({ labels: { kind }, value: bit(raised.has(kind)) }));
+  }),
+
+  gauge('catalogued_subscription_status', 'The status of each subscription; always 1.', ({ status }) =>
+    status.subscriptions.map((each) => ({
+      labels: { subscription: each.subscription_id, status: knownStatus(each.status) },
+      value: 1,
+    })),
+  ),
+  gauge('catalogued_subscription_trusted', 'Whether what it covers is read less often (1) or not (0).', ({ status }) =>
+    status.subscriptions.map(({ subscription_id, trusted }) => ({
+      labels: { subscription: subscription_id },
+      value: trusted,
+    })),
+  ),
+  gauge(
+    'catalogued_subscription_trust_ratio',
+    'Of the changes that it should have announced, those it did.',
+    ({ status }) =>
+      status.subscriptions.flatMap(({ subscription_id, trust }) => some({ subscription: subscription_id }, trust)),
+  ),
+  gauge('catalogued_subscription_last_delivery_timestamp_seconds', 'When its last delivery came.', ({ status }) =>
+    status.subscriptions.flatMap((each) =>
+      some({ subscription: each.subscription_id }, seconds(each.last_delivery_at)),
+    ),
+  ),
+
+  gauge(
+    'catalogued_availability_checks',
+    'Checks that showed whether the mirror was right, by tier.',
+    byTier('checks'),
+  ),
+  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', byTier('wrong')),
+  gauge(
+    'catalogued_availability_orders',
+    'Orders that showed whether the mirror was right, by tier.',
+    byTier('orders'),
+  ),
+  gauge('catalogued_availability_orders_wrong', 'Of those, the ones in which it was wrong.', byTier('orders_wrong')),
+  gauge('catalogued_availability_checks_unanswered', 'Checks that the service did not answer.', ({ status }) =>
+    one(status.error_rate.unanswered),
+  ),
+
+  gauge(
+    'catalogued_snapshot_published_timestamp_seconds',
+    'When the snapshot for readers elsewhere was made.',
+    ({ status }) => one(seconds(status.snapshot?.published_at ?? null)),
+  ),
+  gauge('catalogued_snapshot_late', 'Whether it is older than two periods, or missing (1), or not (0).', ({ status }) =>
+    one(status.snapshot?.late ?? null),
+  ),
+  gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
+  gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
+
+  gauge('process_start_time_seconds', 'When the daemon was started.', ({ process }) => one(process.started_at / 1000)),
+  counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
+  gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
+  gauge('nodejs_heap_size_used_bytes', 'Memory of the heap in use.', ({ process }) => one(process.heap_bytes)),
+  gauge(
+    'nodejs_eventloop_lag_p99_seconds',
+    'Delay of the event loop since the last scrape, 99th percentile.',
+    ({ process }) => one(process.loop_delay_p99_seconds),
+  ),
+  gauge(
+    'nodejs_eventloop_lag_max_seconds',
+    'The longest delay of the event loop since the last scrape.',
+    ({ process }) => one(process.loop_delay_max_seconds),
+  ),
+];
+
+function gauge(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
+  return { name, type: 'gauge', help, of };
+}
+
+/** Counts up, and begins anew at most with the process. */
+function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
+  return { name, type: 'counter', help, of };
+}
+
+function one(value: number | null): Sample[] {
+  return some({}, value);
+}
+
+/** No sample where there is no value: nothing is 0 that was not measured. */
+function some(labels: Labels, value: number | null): Sample[] {
+  return value === null ? [] : [{ labels, value }];
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}
+
+/** Rows go with `retention.changes`, so these are no counters. */
+function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
+  return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
+}
+
+function promise({ resource, tier }: Freshness): Labels {
+  return { resource, tier: tier ?? '' };
+}
+
+function bit(condition: boolean): 0 | 1 {
+  return condition ? 1 : 0;
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
+}
+
+const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled', 'missing']);
+
+/** The service could say anything. */
+function knownStatus(status: string | null): string {
+  return status === null ? 'unknown' : statuses.has(status) ? status : 'other';
+}

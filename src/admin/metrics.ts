@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify';
+import type { DaemonStatus } from '../status.ts';
+import { exposition, expositionType } from './exposition.ts';
+import { metricFamilies } from './metric-families.ts';
+import type { ProcessFigures } from './process-figures.ts';
+
+export interface MetricsOptions {
+  /** As it was a few seconds ago at most. */
+  recentStatus(): Promise<DaemonStatus>;
+  processFigures(): ProcessFigures;
+  now(): number;
+}
+
+/** `GET /metrics`: what `/v1/status` says, for Prometheus. */
+export function metricsRoute(app: FastifyInstance, { recentStatus, processFigures, now }: MetricsOptions): void {
+  app.get('/metrics', async (_, reply) => {
+    const facts = { status: await recentStatus(), process: processFigures(), now: now() };
+    const families = metricFamilies.map(({ of, ...family }) => ({ ...family, samples: of(facts) }));
+    return reply.type(expositionType).send(exposition(families));
+  });
+}

@@ -1,0 +1,302 @@
+import { imageLimitMs } from '../domain/image.ts';
+import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status.ts';
+import type { DaemonStatus } from '../status.ts';
+import type { Verdict } from '../verdict.ts';
+import { ago, duration, megabytes, number } from '../words.ts';
+import { type Html, html } from './html.ts';
+import { tableOf } from './page-tables.ts';
+
+const headlines: Readonly<Record<Verdict['state'], string>> = {
+  true: 'The mirror is true',
+  filling: 'The mirror is not filled yet',
+  broken: 'The mirror is not wholly true',
+};
+
+/** Each with a shape of its own: a tick, a cross, an hourglass. */
+const signs: Readonly<Record<Verdict['state'], Html>> = {
+  true: html`<path d="M7 12.5l3.2 3.2L17 9"/>`,
+  filling: html`<path d="M8.5 7h7M8.5 17h7M9.5 7c0 5 5 5 5 10M14.5 7c0 5-5 5-5 10"/>`,
+  broken: html`<path d="M8.5 8.5l7 7M15.5 8.5l-7 7"/>`,
+};
+
+export function headline({ state }: Verdict): string {
+  return headlines[state];
+}
+
+export function verdictPart(verdict: Verdict, { freshness, records }: MirrorStatus): Html {
+  const { state, reasons } = verdict;
+  const words =
+    state === 'true'
+      ? html`<p class="soft">All ${freshness.length} promises are kept: each of ${number(records.all)} records was read in time, and nothing waits for a person.</p>`
+      : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
+  return html`<section class="wide verdict ${state}" aria-labelledby="verdict">
+<svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><circle cx="12" cy="12" r="10.5"/>${signs[state]}</svg>
+<h1 id="verdict">${headline(verdict)}</h1>
+${words}
+</section>
+`;
+}
+
+export function figuresPart(status: DaemonStatus, now: number): Html {
+  const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
+  const read = records.all - records.never_fetched;
+  return html`<section class="wide" aria-label="Key figures"><dl class="figures">
+${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing was read' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
+${figure('Products on sale', number(products.sellable), `${number(products.visible)} visible, ${number(products.withdrawn)} withdrawn`)}
+${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
+${figure('Calls a second', `${daemon.rate.toFixed(1)} at most`, `of ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
+${figure('File', megabytes(file_bytes), `${megabytes(wal_bytes)} of write-ahead log`)}
+</dl></section>
+`;
+}
+
+function figure(name: string, value: string, more: string | null): Html {
+  return html`<div><dt>${name}</dt><dd>${value}${more === null ? null : html`<small>${more}</small>`}</dd></div>`;
+}
+
+/** What the verdict does not hang on. */
+export function remarksPart({ daemon, gaps, closures, records, failures }: DaemonStatus, now: number): Html | null {
+  const paused = daemon.not_before !== null && daemon.not_before > now && daemon.unreachable_since === null;
+  const remarks = [
+    ...when(
+      daemon.unreachable_since,
+      (since) =>
+        `The service has not been reachable for ${duration(now - since)}: readers notice nothing until promises fall due.`,
+    ),
+    ...when(
+      paused ? daemon.not_before : null,
+      (until) => `The service asks to wait for another ${duration(until - now)}.`,
+    ),
+    ...when(
+      closures.unconfirmed || null,
+      (count) => `Products off sale as announced, until a read confirms it: ${number(count)}.`,
+    ),
+    ...when(
+      closures.held || null,
+      (count) => `Announced closures that wait for their read, because they are too many: ${number(count)}.`,
+    ),
+    ...gaps.map(
+      ({ subscription_id, from_at, to_at, products }) =>
+        `Nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', and that lasts' : `: ${number(products)} products made due so far`}.`,
+    ),
+    ...when(
+      records.failing || null,
+      (count) =>
+        `Records that failed when they were read last: ${number(count)}; tried only once a day: ${number(records.quarantined)}.`,
+    ),
+  ];
+  if (remarks.length === 0) return null;
+  const failing = tableOf<MirrorStatus['failures'][number]>(
+    'What they failed with',
+    [
+      { heading: 'resource', cell: ({ resource }) => words(resource) },
+      { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
+      { heading: 'last failure', cell: ({ failure }) => html`<code>${failure}</code>` },
+    ],
+    failures,
+  );
+  return html`<section class="wide"><h2>Worth knowing</h2>
+<ul>${remarks.map((remark) => html`<li>${remark}</li>`)}</ul>
+${failures.length === 0 ? null : failing}</section>
+`;
+}
+
+export function promisesPart(freshness: readonly Freshness[], now: number): Html {
+  return html`<section class="wide"><h2>Promises</h2>
+${
+  freshness.length === 0
+    ? html`<p class="none">None can be judged yet: nothing was read.</p>`
+    : tableOf<Freshness>(
+        'How old a record may become, and how many are within it',
+        [
+          { heading: 'what', cell: ({ resource, tier }) => words(resource) + (tier === null ? '' : `, ${tier}`) },
+          { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
+          { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
+          { heading: 'share', cell: shares },
+          { heading: 'fresh', kind: 'number', cell: ({ fresh }) => number(fresh) },
+          { heading: 'stale', kind: 'number', cell: ({ stale }) => counted(stale, 'some') },
+          { heading: 'expired', kind: 'number', cell: ({ expired }) => counted(expired, 'no') },
+          { heading: 'oldest', kind: 'number', cell: ({ oldest_checked_at }) => oldest(oldest_checked_at, now) },
+          { heading: 'kept', cell: ({ kept }) => verdictOn(kept) },
+        ],
+        freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier)),
+      )
+}</section>
+`;
+}
+
+/** What shoppers ask for first stands first. */
+const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
+
+/** Fresh, stale and expired as parts of one bar; the numbers stand beside it. */
+function shares({ records, fresh, stale, expired }: Freshness): Html {
+  const width = (count: number) => (records === 0 ? 0 : Math.round((count / records) * 10_000) / 100);
+  // What is not nothing can be seen.
+  const [late, gone] = [stale, expired].map((count) => (count === 0 ? 0 : Math.max(1.5, width(count)))) as [
+    number,
+    number,
+  ];
+  return html`<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="fresh" width="${Math.max(0, (fresh === 0 ? 0 : 100) - late - gone)}" height="4"/><rect class="stale" x="${100 - late - gone}" width="${late}" height="4"/><rect class="expired" x="${100 - gone}" width="${gone}" height="4"/></svg>`;
+}
+
+type Reports = Pick<ErrorRate, 'checks' | 'wrong' | 'orders' | 'orders_wrong'>;
+
+export function errorRatePart(rate: ErrorRate): Html {
+  if (rate.rate === null)
+    return html`<section><h2>Availability error rate</h2>
+<p class="none">None yet: no check before an order, and no order, has shown whether the mirror was right.</p></section>
+`;
+  return html`<section><h2>Availability error rate</h2>
+<p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of ${number(reports(rate))} checks and orders.${unanswered(rate)}</p>
+${tableOf<ErrorRate['by_tier'][number]>('By tier of the date asked for', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
+${
+  rate.worst.length === 0
+    ? null
+    : tableOf<ErrorRate['worst'][number]>(
+        'The products that were wrong most often',
+        [{ heading: 'product', cell: ({ product_id }) => String(product_id) }, ...reportColumns],
+        rate.worst,
+      )
+}</section>
+`;
+}
+
+const reportColumns = [
+  { heading: 'checks and orders', kind: 'number', cell: (row: Reports) => number(reports(row)) },
+  { heading: 'wrong', kind: 'number', cell: (row: Reports) => counted(row.wrong + row.orders_wrong, 'some') },
+  { heading: 'share', kind: 'number', cell: wrongShare },
+] as const;
+
+function reports({ checks, orders }: Reports): number {
+  return checks + orders;
+}
+
+function wrongShare(row: Reports): Html | string {
+  if (reports(row) === 0) return html`<span class="none">none yet</span>`;
+  return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
+}
+
+/** What tells nothing of the mirror is in no share. */
+function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
+  return unknown + silent === 0
+    ? ''
+    : ` In no share: ${number(unknown)} about dates that it does not have, ${number(silent)} that the service did not answer.`;
+}
+
+export function callsPart({ daemon }: DaemonStatus): Html {
+  const lanes = Object.entries(daemon.lanes).map(([lane, calls]) => ({ lane, calls }));
+  return html`<section><h2>Calls to the service</h2>
+${tableOf(
+  `${number(daemon.calls)} since the daemon was started, ${number(daemon.calls_in_flight)} under way`,
+  [
+    { heading: 'lane', cell: ({ lane }) => lane },
+    { heading: 'calls', kind: 'number', cell: ({ calls }) => number(calls) },
+  ],
+  lanes,
+)}</section>
+`;
+}
+
+export function notificationsPart({ inbox, subscriptions }: DaemonStatus, now: number): Html {
+  const received =
+    inbox.receiver === null && inbox.received === 0
+      ? html`<p class="none">No receiver runs: every change is found by reading.</p>`
+      : html`<p>${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${counted(inbox.quarantined, 'some')} in quarantine, ${number(inbox.waiting)} waiting. The last: ${inbox.last_delivery_at === null ? 'none yet' : ago(inbox.last_delivery_at, now)}.</p>`;
+  const declared =
+    subscriptions.length === 0
+      ? html`<p class="none">No subscription is declared.</p>`
+      : tableOf<SubscriptionStatus>(
+          'Subscriptions',
+          [
+            { heading: 'id', cell: ({ subscription_id }) => subscription_id },
+            { heading: 'status', cell: ({ status }) => subscriptionStatus(status) },
+            {
+              heading: 'covers',
+              kind: 'number',
+              cell: ({ covered_products }) => (covered_products === null ? 'what you sell' : number(covered_products)),
+            },
+            {
+              heading: 'last delivery',
+              kind: 'number',
+              cell: ({ last_delivery_at }) =>
+                last_delivery_at === null ? html`<span class="none">none yet</span>` : ago(last_delivery_at, now),
+            },
+            { heading: 'trust', kind: 'number', cell: trust },
+          ],
+          subscriptions,
+        );
+  return html`<section class="wide"><h2>Notifications</h2>
+${received}
+${declared}</section>
+`;
+}
+
+function subscriptionStatus(status: string | null): Html {
+  if (status === null) return html`<span class="none">not asked yet</span>`;
+  const works = status === 'active' || status === 'accepted';
+  return works ? html`<span class="yes">${status}</span>` : html`<span class="no">✗ ${status}</span>`;
+}
+
+function trust({ trust: share, trusted }: SubscriptionStatus): Html {
+  const words = share === null ? html`<span class="none">none yet</span>` : html`${Math.round(share * 100)} %`;
+  return trusted === 1 ? words : html`${words} <span class="no">✗ not trusted</span>`;
+}
+
+export function imagesPart({ images, oldest_image_at, unconfirmed_images }: MirrorStatus, now: number): Html {
+  if (oldest_image_at === null) return html`<section><h2>Images</h2><p class="none">None is shown.</p></section>\n`;
+  const hidden = (at: number) => (at > now ? `in ${duration(at - now)}` : ago(at, now));
+  return html`<section><h2>Images</h2>
+<p>${number(images)} are shown. The oldest was confirmed ${ago(oldest_image_at, now)}; unless it is confirmed again, it is hidden ${hidden(oldest_image_at + imageLimitMs)}.</p>
+${
+  unconfirmed_images.length === 0
+    ? null
+    : tableOf<MirrorStatus['unconfirmed_images'][number]>(
+        'Not confirmed for 12 days: the next to be hidden',
+        [
+          { heading: 'product', cell: ({ product_id }) => String(product_id) },
+          { heading: 'images', kind: 'number', cell: ({ images: count }) => number(count) },
+          { heading: 'confirmed', kind: 'number', cell: ({ verified_at }) => ago(verified_at, now) },
+          { heading: 'hidden', kind: 'number', cell: ({ hidden_from }) => hidden(hidden_from) },
+        ],
+        unconfirmed_images,
+      )
+}</section>
+`;
+}
+
+export function snapshotPart({ snapshot }: DaemonStatus, now: number): Html | null {
+  if (snapshot === null) return null;
+  const { path, published_at, bytes, every_ms, late, failure } = snapshot;
+  const made = published_at === null ? 'none yet' : `${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
+  return html`<section><h2>Snapshot for readers elsewhere</h2>
+<p><code>${path}</code>, every ${duration(every_ms)}. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}.</p>
+${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}</section>
+`;
+}
+
+function oldest(at: number | null, now: number): Html | string {
+  if (at === null) return html`<span class="none">none</span>`;
+  return at === 0 ? html`<span class="some">never</span>` : ago(at, now);
+}
+
+function verdictOn(kept: 0 | 1): Html {
+  return kept === 1 ? html`<span class="yes">✓ kept</span>` : html`<span class="no">✗ broken</span>`;
+}
+
+function counted(count: number, kind: 'some' | 'no'): Html {
+  return count === 0 ? html`0` : html`<span class="${kind}">${number(count)}</span>`;
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : count === 0 ? 'never' : `${number(count)} times`;
+}
+
+/** `checkout_information` as a person writes it. */
+function words(resource: string): string {
+  const spaced = resource.replaceAll('_', ' ');
+  return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`;
+}
+
+function when<Value>(value: Value | null, say: (value: Value) => string): string[] {
+  return value === null ? [] : [say(value)];
+}

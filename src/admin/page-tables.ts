@@ -1,0 +1,32 @@
+import { type Html, html } from './html.ts';
+
+export interface Column<Row> {
+  readonly heading: string;
+  /** Numbers stand to the right. */
+  readonly kind?: 'number' | 'text';
+  readonly cell: (row: Row) => Html | string | number | null;
+}
+
+/**
+ * A table with a caption, whose first column names the row. On a narrow screen each row is a card and each cell says its
+ * heading; the roles keep it a table for who hears it.
+ */
+export function tableOf<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  const heads = columns.map(
+    ({ heading, kind }) => html`<th scope="col" role="columnheader" class="${kind ?? 'text'}">${heading}</th>`,
+  );
+  return html`<table role="table"><caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => line(columns, row))}</tbody></table>
+`;
+}
+
+function line<Row>(columns: readonly Column<Row>[], row: Row): Html {
+  const cells = columns.map(({ heading, kind, cell }, index) =>
+    index === 0
+      ? html`<th scope="row" role="rowheader">${cell(row)}</th>`
+      : html`<td role="cell" class="${kind ?? 'text'}" data-heading="${heading}"><span>${cell(row)}</span></td>`,
+  );
+  return html`<tr role="row">${cells}</tr>
+`;
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { DaemonStatus } from '../status.ts';
+import { type Verdict, verdictOf } from '../verdict.ts';
+import { type Html, html } from './html.ts';
+import {
+  callsPart,
+  errorRatePart,
+  figuresPart,
+  headline,
+  imagesPart,
+  notificationsPart,
+  promisesPart,
+  remarksPart,
+  snapshotPart,
+  verdictPart,
+} from './page-parts.ts';
+import { pageStyle } from './page-style.ts';
+
+export interface PageOptions {
+  /** As it was a few seconds ago at most. */
+  recentStatus(): Promise<DaemonStatus>;
+  now(): number;
+}
+
+const refreshSeconds = 30;
+
+/** Nothing is loaded, nothing runs, nobody frames it: the one style sheet stands in the page, known by its hash. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** `GET /`: whether the mirror is true, and why not, for a person. `?refresh=off` stands still. */
+export function pageRoute(app: FastifyInstance, { recentStatus, now }: PageOptions): void {
+  app.get<{ Querystring: { refresh?: string } }>('/', async (request, reply) => {
+    const page = renderPage(await recentStatus(), now(), request.query.refresh === 'off' ? null : refreshSeconds);
+    return reply
+      .headers({
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cache-control': 'no-store',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page);
+  });
+}
+
+/** The whole page; `refresh` in seconds, null: never. Works without a script, and has none. */
+export function renderPage(status: DaemonStatus, now: number, refresh: number | null): string {
+  const verdict = verdictOf(status, now);
+  const at = new Date(now).toISOString();
+  const style: Html = { markup: `<style>${pageStyle}</style>` };
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
+<title>${headline(verdict)} – catalogued</title>
+<link rel="icon" href="${icon(verdict)}">
+${style}
+</head>
+<body>
+<header><strong>catalogued</strong> <span><code>${status.path}</code></span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
+<main>
+${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}</div><div class="column">${callsPart(status)}${imagesPart(status, now)}${snapshotPart(status, now)}</div>${notificationsPart(status, now)}</main>
+<footer>${
+    refresh === null
+      ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`
+      : html`Refreshes every ${refresh} s; <a href="/?refresh=off">hold it still</a>`
+  } · <a href="/v1/status">as JSON</a> · <a href="/metrics">for Prometheus</a> · ${status.written_by}</footer>
+</body>
+</html>
+`.markup;
+}
+
+/** A disc with a tick, a cross or nothing, to be told apart among many tabs. */
+function icon({ state }: Verdict): string {
+  const [color, path] = {
+    true: ['#10693a', 'M4 8.5l3 3 5-6'],
+    broken: ['#c62b20', 'M5 5l6 6M11 5l-6 6'],
+    filling: ['#b97400', 'M4 8h8'],
+  }[state];
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" fill="${color}"/><path d="${path}" fill="none" stroke="#fff" stroke-width="2"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}

@@ -1,0 +1,174 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { adminClient } from '../admin/client.ts';
+import { systemClock } from '../clock.ts';
+import { parseDuration } from '../config/units.ts';
+import { configPath, loadConfig } from '../config.ts';
+import type { CheckReason } from '../domain/check.ts';
+import { type CheckQuestion, deadline, isSlotTime } from '../domain/check-question.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { AnswerIsNo } from '../main.ts';
+import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/check.ts';
+import { wire } from '../wiring.ts';
+import { productId } from './explain.ts';
+import type { Io } from './io.ts';
+import { duration } from './progress.ts';
+import { asRefusal } from './refusal.ts';
+import { calendarDate } from './resync.ts';
+import { table } from './table.ts';
+
+interface Options {
+  readonly date: string;
+  readonly time?: string;
+  readonly variant: { variant_id: number; count: number }[];
+  readonly expectPrice?: number;
+  readonly currency?: string;
+  readonly deadline: number;
+  readonly json?: boolean;
+}
+
+export function checkCommand(io: Io): Command {
+  return new Command('check')
+    .description(
+      'The live check before an order: what the service says now, what the mirror showed, and whether it holds. The mirror has the answer afterwards. ' +
+        'Exit 0: it holds; 1: it does not; 69: the service did not answer; 75: it wants to be left alone.',
+    )
+    .argument('<product>', 'its id', productId)
+    .requiredOption('--date <date>', 'the date at the venue (YYYY-MM-DD)', calendarDate)
+    .option('--time <time>', 'HH:MM or whole_day (default: any time of the date)', slotTime)
+    .option('--variant <id:count...>', 'how many tickets of which variant (default: any one ticket)', variant, [])
+    .option(
+      '--expect-price <minor>',
+      'in minor units: of all variants together, or of one ticket (default: what the mirror showed)',
+      minorUnits,
+    )
+    .option('--currency <code>', 'of the expected price (default: the first of service.currencies)')
+    .option('--deadline <duration>', 'how long to wait for the service', wait, deadline.usual)
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued check 973698 --date 2026-12-24\n  catalogued check 973698 --date 2026-12-24 --time 10:00 --variant 4821:2 --variant 4822:1 --expect-price 5550',
+    )
+    .action(async (product_id: number, options: Options, command: Command) => {
+      const loaded = loadConfig({
+        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
+        env: io.env,
+      });
+      const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
+      const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
+      const answer =
+        (await client
+          .call<CheckAnswer>('POST', '/v1/check', question, options.deadline + 5000)
+          .catch((error: unknown) => Promise.reject(asRefusal(error)))) ?? (await checkAlone(io, loaded, question));
+      io.stdout.write(
+        options.json ? `${JSON.stringify(answer, null, 2)}\n` : render(question, answer, systemClock.now()),
+      );
+      conclude(answer);
+    });
+}
+
+/** Without a daemon: holds the lock, asks, and stores the answer. */
+async function checkAlone(io: Io, loaded: Parameters<typeof wire>[0], question: CheckQuestion): Promise<CheckAnswer> {
+  await using wiring = wire(loaded, createLog('silent', io.stderr));
+  using ports = checkPorts(wiring);
+  return await checkBeforeOrder(ports, question, io.signal);
+}
+
+function questionOf(
+  product_id: number,
+  { date, time, variant: variants, expectPrice, currency, deadline: deadline_ms }: Options,
+  primary: string,
+): CheckQuestion {
+  const expect_price =
+    expectPrice === undefined ? null : { amount: expectPrice, currency: currency?.toUpperCase() ?? primary };
+  return { product_id, date, time: time ?? null, variants, expect_price, deadline_ms };
+}
+
+function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
+  if (verdict === 'holds') return;
+  const exit = reason === undefined ? undefined : unanswered[reason];
+  if (exit === undefined) throw new AnswerIsNo();
+  throw new CataloguedError('unanswered', `nobody can say: ${words(reason)}`, exit);
+}
+
+const tryLater = 'ask again later; what the mirror showed is printed with its age';
+const away: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.unavailable, hint: tryLater };
+const later: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.retryLater, hint: tryLater };
+const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string }>> = {
+  'service-unreachable': away,
+  'service-failed': away,
+  'service-refused': away,
+  'key-refused': { ...away, hint: 'check service.api_key_file (or CATALOGUED_API_KEY)' },
+  deadline: away,
+  throttled: later,
+  stopping: later,
+};
+
+function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, now: number): string {
+  const { verdict, reasons, mirror, alternatives } = answer;
+  const because = reasons.length === 0 ? '' : `: ${reasons.map(words).join(', ')}`;
+  const lines = [
+    `${verdict.padEnd(9)} ${product_id} on ${date}${time == null ? '' : `, ${time}`}${because}`,
+    `${'Now'.padEnd(9)} ${answer.now === null ? 'not known' : `${describe(answer.now)}, asked ${ago(answer.now.read_at, now)}`}`,
+    `${'Mirror'.padEnd(9)} ${mirror === null ? 'had nothing' : `${describe(mirror)}, read ${ago(mirror.checked_at, now)}${mirror.stale ? ', which is too long ago' : ''}`}`,
+  ];
+  if (alternatives.length > 0) {
+    const rows = alternatives.map((other) => [
+      other.kind === 'product' ? String(other.product_id) : 'the same',
+      other.date,
+      other.time ?? '-',
+      printed(other.price),
+      ago(other.checked_at, now),
+    ]);
+    lines.push('', table(['instead', 'date', 'time', 'price', 'read'], rows));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function describe({ state, sellable, time, price, slots, max_tickets_per_order }: CheckedDate): string {
+  if (state !== 'available') return state.replaceAll('_', ' ');
+  if (sellable) return `can be had${time === null ? '' : ` (${time})`}, ${printed(price)}`;
+  const left = slots
+    .flatMap(({ variants }) => variants)
+    .map(({ variant_id, max_tickets }) => `${max_tickets ?? 'any number'} of ${variant_id}`);
+  const most = max_tickets_per_order === null ? '' : `, at most ${max_tickets_per_order} an order`;
+  return slots.length === 1 ? `${left.join(', ')} left${most}` : `available, not as asked${most}`;
+}
+
+function printed(price: CheckedDate['price']): string {
+  return price === null ? 'no price' : `${price.amount} ${price.currency} minor units`;
+}
+
+function words(reason: CheckReason | undefined): string {
+  return (reason ?? '').replaceAll('-', ' ');
+}
+
+function ago(at: number, now: number): string {
+  return `${duration(Math.max(0, now - at))} ago`;
+}
+
+/** A time as an option. */
+export function slotTime(value: string): string {
+  if (!isSlotTime(value)) throw new InvalidArgumentError('a time is HH:MM or whole_day.');
+  return value;
+}
+
+function variant(value: string, previous: Options['variant']): Options['variant'] {
+  const [, id = '', count = ''] = /^([1-9]\d{0,15}):([1-9]\d{0,2})$/.exec(value) ?? [];
+  if (id === '') throw new InvalidArgumentError('a variant is ID:COUNT, like 4821:2.');
+  if (previous.some(({ variant_id }) => variant_id === Number(id)))
+    throw new InvalidArgumentError('each variant is named once.');
+  return [...previous, { variant_id: Number(id), count: Number(count) }];
+}
+
+function minorUnits(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('a price is in minor units: 1850 is 18.50 EUR.');
+  return Number(value);
+}
+
+function wait(value: string): number {
+  const ms = parseDuration(value);
+  if (ms === null || ms < deadline.least || ms > deadline.most)
+    throw new InvalidArgumentError(`a deadline is from ${deadline.least}ms to ${deadline.most / 1000}s.`);
+  return ms;
+}

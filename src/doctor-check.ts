@@ -1,0 +1,28 @@
+/** One thing that was looked at. `skipped`: it could not be, or there is nothing to look at. */
+export interface Check {
+  readonly name: string;
+  readonly verdict: 'ok' | 'wrong' | 'skipped';
+  readonly found: string;
+  /** What to do; null where nothing is to be done. */
+  readonly advice: string | null;
+}
+
+export function isHealthy(checks: readonly Check[]): boolean {
+  return checks.every(({ verdict }) => verdict !== 'wrong');
+}
+
+export function check(name: string, right: boolean, words: { right: string; wrong: string; advice: string }): Check {
+  return right ? ok(name, words.right) : wrong(name, words.wrong, words.advice);
+}
+
+export function ok(name: string, found: string): Check {
+  return { name, verdict: 'ok', found, advice: null };
+}
+
+export function wrong(name: string, found: string, advice: string): Check {
+  return { name, verdict: 'wrong', found, advice };
+}
+
+export function skipped(name: string, found: string): Check {
+  return { name, verdict: 'skipped', found, advice: null };
+}

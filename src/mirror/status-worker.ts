@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { quarantineAfter } from '../domain/backoff.ts';
+import { openMirrorForReading } from './files.ts';
+import { type MirrorStatus, readStatus } from './status.ts';
+
+/** What a question is answered with. */
+export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
+
+/*
+ * The thread of `statusReader`: a connection of its own, and an answer for each message.
+ */
+const db = openMirrorForReading(String(workerData));
+parentPort?.on('message', () => parentPort?.postMessage(answer()));
+
+function answer(): StatusAnswer {
+  try {
+    return { status: readStatus(db, quarantineAfter) };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}

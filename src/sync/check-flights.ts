@@ -1,0 +1,233 @@
+import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
+import type { RecordKey } from '../domain/record.ts';
+import type { ReadDate } from '../mirror/checks.ts';
+import type { LimiterState } from '../upstream/limiter.ts';
+import { commitTogether } from './commit-together.ts';
+import type { Ports, SyncPorts } from './ports.ts';
+import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
+
+/** What a live read came to, for whoever waited for it. */
+export type Landing =
+  | { readonly kind: 'answered'; readonly on_sale: boolean; readonly sent_at: number }
+  | { readonly kind: 'unanswered'; readonly reason: Unanswered };
+
+/** One live read of a window, and what all who wait for it have in common. */
+export interface Flight {
+  /** What the mirror showed when the first of them asked, by date. */
+  readonly shown: Map<string, ReadDate | null>;
+  readonly sale: SaleState;
+  /** What was found out after it landed, by question. */
+  readonly found: Map<string, unknown>;
+}
+
+/** Live reads in the checkout lane: one call for all who wait for the same window of a product. */
+export interface Flights extends Disposable {
+  /**
+   * Waits for a live read of the window: the one that is under way, or a new one. Never longer than `deadline_ms`.
+   * Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that nobody waits for
+   * any more is given up where it was not sent yet; sent, it is stored as any other.
+   */
+  board(
+    key: RecordKey,
+    wait: { deadline_ms: number; signal: AbortSignal },
+  ): { flight: Flight; landing: Promise<Landing> };
+  /** The same, but by a request that is sent from now on: an answer that is already on its way does not count. */
+  recheck(key: RecordKey, wait: { deadline_ms: number; signal: AbortSignal }): Promise<Landing>;
+}
+
+interface Passenger {
+  /** The instant on the clock until which it waits. */
+  readonly until: number;
+  land(landing: Landing): void;
+  fail(error: unknown): void;
+}
+
+interface Flying extends Flight {
+  readonly key: RecordKey;
+  readonly passengers: Set<Passenger>;
+  readonly stop: AbortController;
+  readonly over: Promise<void>;
+  sent: boolean;
+}
+
+export function createFlights(
+  { upstream, ...given }: Ports,
+  limiter: { state(): Pick<LimiterState, 'not_before' | 'unreachable_since'> },
+): Flights {
+  const { mirror, clock, log } = given;
+  const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
+  const commit = commitTogether(mirror);
+  const flying = new Map<string, Flying>();
+  let stopped = false;
+
+  /** The pause in which nobody calls, and why; null where there is none. */
+  function pause(): { until: number; reason: Unanswered } | null {
+    const { not_before, unreachable_since } = limiter.state();
+    if (not_before <= clock.now()) return null;
+    return { until: not_before, reason: unreachable_since === null ? 'throttled' : 'service-unreachable' };
+  }
+
+  function board(key: RecordKey, { deadline_ms, signal }: { deadline_ms: number; signal: AbortSignal }) {
+    signal.throwIfAborted();
+    const known = flying.get(idOf(key));
+    const until = clock.now() + deadline_ms;
+    const paused = pause();
+    if (stopped || (paused !== null && paused.until > until)) {
+      const landing = Promise.resolve(unanswered(stopped || paused === null ? 'stopping' : paused.reason));
+      return { flight: known ?? { shown: new Map(), sale: saleOf(key), found: new Map() }, landing };
+    }
+    const flight = known ?? takeOff(key);
+    return { flight, landing: waitFor(flight, until, deadline_ms, signal) };
+  }
+
+  function waitFor(flight: Flying, until: number, deadline_ms: number, signal: AbortSignal): Promise<Landing> {
+    const { promise, resolve, reject } = Promise.withResolvers<Landing>();
+    const late = clock.deadline(deadline_ms);
+    const leave = () => {
+      flight.passengers.delete(passenger);
+      late[Symbol.dispose]();
+      signal.removeEventListener('abort', gone);
+      giveUp(flight);
+    };
+    const gone = () => {
+      leave();
+      reject(signal.reason);
+    };
+    const passenger: Passenger = {
+      until,
+      land: (landing) => {
+        leave();
+        resolve(landing);
+      },
+      fail: (error) => {
+        leave();
+        reject(error);
+      },
+    };
+    flight.passengers.add(passenger);
+    signal.addEventListener('abort', gone, { once: true });
+    late.signal.addEventListener('abort', () => passenger.land(unanswered(whyLate())), { once: true });
+    return promise;
+  }
+
+  function whyLate(): Unanswered {
+    if (limiter.state().unreachable_since !== null) return 'service-unreachable';
+    return pause()?.reason ?? 'deadline';
+  }
+
+  /** Nobody waits any more, and nothing was asked: then nobody asks. */
+  function giveUp(flight: Flying): void {
+    if (flight.passengers.size > 0 || flight.sent) return;
+    forget(flight);
+    flight.stop.abort(new Error('nobody waits for this read any more'));
+  }
+
+  function forget(flight: Flying): void {
+    if (flying.get(idOf(flight.key)) === flight) flying.delete(idOf(flight.key));
+  }
+
+  function takeOff(key: RecordKey): Flying {
+    const over = Promise.withResolvers<void>();
+    const flight: Flying = {
+      key,
+      passengers: new Set(),
+      stop: new AbortController(),
+      over: over.promise,
+      sent: false,
+      shown: new Map(),
+      sale: saleOf(key),
+      found: new Map(),
+    };
+    flying.set(idOf(key), flight);
+    fly(flight)
+      .then(
+        (landing) => land(flight, landing),
+        (error: unknown) => {
+          if (!flight.stop.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
+          forget(flight);
+          for (const passenger of [...flight.passengers]) passenger.fail(error);
+        },
+      )
+      .finally(over.resolve);
+    return flight;
+  }
+
+  function land(flight: Flying, landing: Landing): void {
+    forget(flight);
+    for (const passenger of [...flight.passengers]) passenger.land(landing);
+  }
+
+  /** Asks until there is an answer, or nobody waits for longer than the service wants to be left alone. */
+  async function fly(flight: Flying): Promise<Landing> {
+    const { key, stop, passengers } = flight;
+    for (;;) {
+      const record = mirror.records.find(key);
+      if (record === null) return unanswered('outside-horizon');
+      flight.sent = false;
+      const read = await readAvailability(
+        ports,
+        { ...record, due_reason: 'live-check' },
+        {
+          signal: stop.signal,
+          commit,
+          sent: () => {
+            flight.sent = true;
+          },
+        },
+      );
+      if (read.kind === 'stored') return { kind: 'answered', on_sale: read.on_sale, sent_at: read.sent_at };
+      const reason = reasonOf(read);
+      log.warn({ ...key, ...read, reason }, 'a live read was not answered');
+      if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
+        mirror.transaction(() => doubtSaleStatus(ports, key.product_id));
+      if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
+      flight.sent = false;
+      const until = pause()?.until ?? clock.now();
+      for (const passenger of [...passengers]) if (passenger.until < until) passenger.land(unanswered(reason));
+      if (passengers.size === 0) return unanswered(reason);
+    }
+  }
+
+  function saleOf({ product_id }: RecordKey): SaleState {
+    return mirror.checks.saleState(product_id) ?? 'withdrawn';
+  }
+
+  return {
+    board,
+    recheck: async (key, wait) => {
+      const known = flying.get(idOf(key));
+      if (known?.sent) await known.over;
+      return board(key, wait).landing;
+    },
+    [Symbol.dispose]: () => {
+      stopped = true;
+      for (const flight of [...flying.values()]) {
+        // So that the last one who leaves does not give it up a second time.
+        flight.sent = true;
+        land(flight, unanswered('stopping'));
+        flight.stop.abort(new Error('the checks are closed'));
+      }
+    },
+  };
+}
+
+function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswered {
+  switch (read.kind) {
+    case 'throttled':
+      return 'throttled';
+    case 'unreachable':
+      return 'service-unreachable';
+    case 'refused':
+      return read.status === 401 ? 'key-refused' : 'service-refused';
+    default:
+      return 'service-failed' satisfies CheckReason;
+  }
+}
+
+function unanswered(reason: Unanswered): Landing {
+  return { kind: 'unanswered', reason };
+}
+
+function idOf({ product_id, edition, part }: RecordKey): string {
+  return `${product_id} ${edition} ${part}`;
+}

@@ -1,0 +1,25 @@
+/** 38,000 */
+export function number(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** A span of time as a person says it: `45 s`, `12 min`, `3 h 20 min`, `6 d`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return `${Math.round(hours / 24)} d`;
+}
+
+/** 20.7 MiB */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** `45 s ago` */
+export function ago(at: number, now: number): string {
+  return `${duration(now - at)} ago`;
+}

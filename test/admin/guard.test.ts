@@ -1,0 +1,111 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { canary } from '../fakes/canary.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const stack = new AsyncDisposableStack();
+let port = 0;
+
+beforeAll(async () => {
+  port = await freePort();
+  const { path } = stack.use(temporaryDirectory());
+  const admin = { listen: `127.0.0.1:${port}`, hosts: ['ops.example.com'] };
+  const config = testConfig(path, 'http://127.0.0.1:9', { admin }, { admin_token: createSecret(canary.admin) });
+  stack.use(await startDaemon(config, testLog('silent').log));
+});
+afterAll(() => stack.disposeAsync());
+
+const basic = (password: string) => `Basic ${Buffer.from(`anybody:${password}`).toString('base64')}`;
+const token = `Bearer ${canary.admin}`;
+
+/** One request, byte by byte as it is written here: no client puts a path or a header right. */
+async function ask(target: string, headers: Record<string, string> = {}, method = 'GET'): Promise<string> {
+  const given = { host: `127.0.0.1:${port}`, connection: 'close', ...headers };
+  const socket = connect(port, '127.0.0.1');
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return (await Array.fromAsync(socket as AsyncIterable<Buffer>)).join('');
+}
+
+async function statusOf(...request: Parameters<typeof ask>): Promise<number> {
+  return Number((await ask(...request)).split(' ')[1]);
+}
+
+describe('outside a unix socket the admin interface', () => {
+  test.each(['/v1/status', '/v1/plan', '/', '/metrics', '/v1/doctor', '/no/such/path'])(
+    'answers %s to nobody without the token',
+    async (path) => {
+      expect(await statusOf(path)).toBe(401);
+      expect(await statusOf(path, { authorization: 'Bearer wrong' })).toBe(401);
+      expect(await statusOf(path, { authorization: `Bearer ${canary.admin}x` })).toBe(401);
+      expect(await statusOf(path, { authorization: canary.admin })).toBe(401);
+      expect(await statusOf(path, { authorization: basic('wrong') })).toBe(401);
+      expect(await statusOf(path, {}, 'HEAD')).toBe(401);
+    },
+  );
+
+  test.each([
+    '/v1/status/',
+    '//v1/status',
+    '/v1//status',
+    '/%761/status',
+    '/v1%2fstatus',
+    '/V1/STATUS',
+    '/healthz/../v1/status',
+    '/./v1/status',
+    '/v1/status?/healthz',
+    '/v1/status#/healthz',
+    '/healthz%2f..%2fv1/status',
+    '/metrics/',
+    '//',
+    'http://127.0.0.1/v1/status',
+  ])('has no way round the guard: %s', async (path) => {
+    expect(await ask(path)).not.toMatch(/^HTTP\/1.1 (2|5)|contract_version|catalogued_/);
+  });
+
+  it('takes the token as a bearer and, for a browser, as the password of anybody', async () => {
+    expect(await statusOf('/v1/status', { authorization: token })).toBe(200);
+    expect(await statusOf('/v1/status', { authorization: basic(canary.admin) })).toBe(200);
+    expect(await ask('/')).toContain('www-authenticate: Basic realm="catalogued"');
+  });
+
+  it('says to everybody that it lives, and nothing else', async () => {
+    expect(await ask('/healthz')).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"alive":true\}$/);
+    expect(await ask('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*\{"ready":false\}$/);
+  });
+
+  const foreign: [string, Record<string, string>][] = [
+    ['a page of another origin', { origin: 'https://evil.example' }],
+    ['a page of another port', { origin: 'http://127.0.0.1:1' }],
+    ['a page without an origin of its own', { origin: 'null' }],
+    ['what a browser calls cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['what a browser calls same-site', { 'sec-fetch-site': 'same-site' }],
+    ['a name that leads here and is not ours', { host: 'evil.example:8481' }],
+    ['a name that only begins like ours', { host: 'localhost.evil.example' }],
+  ];
+  describe.each(['GET', 'POST'])('refuses a %s with the token, in one line, of', (method) => {
+    test.each(foreign)('%s', async (_, headers) => {
+      const answer = await ask('/v1/status', { authorization: token, ...headers }, method);
+      expect(answer).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n\{"error":"[^\n]+"\}$/);
+    });
+  });
+
+  it('serves pages of its own, by every name that is ours', async () => {
+    const own = { authorization: token, 'sec-fetch-site': 'same-origin' };
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, '[::1]:8481', 'ops.example.com', '192.0.2.7'])
+      expect(await statusOf('/v1/status', { ...own, host, origin: `http://${host}` }), host).toBe(200);
+  });
+
+  it('opens the page, and nothing else, from a link on another one', async () => {
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    expect(await statusOf('/', { authorization: token, ...link })).toBe(200);
+    expect(await statusOf('/', { authorization: token, ...link, 'sec-fetch-dest': 'iframe' })).toBe(403);
+    expect(await statusOf('/v1/status', { authorization: token, ...link })).toBe(403);
+    expect(await statusOf('/v1/resync', { authorization: token, ...link }, 'POST')).toBe(403);
+  });
+});

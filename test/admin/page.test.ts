@@ -1,0 +1,250 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
+import { describe, expect, it, test } from 'vitest';
+import { renderPage } from '../../src/admin/page.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { DaemonStatus } from '../../src/status.ts';
+import { canary } from '../fakes/canary.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const now = Date.parse('2026-11-21T11:20:03Z');
+const hour = 3_600_000;
+
+/** A mirror of which everything can be said that the page has words for. */
+const known: DaemonStatus = {
+  path: '/var/lib/catalogued/mirror.db',
+  file_bytes: 1e6,
+  wal_bytes: 0,
+  contract_version: 3,
+  schema_version: 14,
+  written_by: 'catalogued 0.1.0',
+  filled_at: now - 50 * hour,
+  products: { visible: 12, sellable: 11, withdrawn: 0 },
+  images: 60,
+  oldest_image_at: now - 48 * hour,
+  unconfirmed_images: [],
+  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0 },
+  failures: [],
+  freshness: [
+    {
+      resource: 'availability',
+      tier: 'near',
+      records: 12,
+      fresh: 12,
+      stale: 0,
+      expired: 0,
+      oldest_checked_at: now - 5 * hour,
+      promise_ms: 6 * hour,
+      kept: 1,
+    },
+  ],
+  removals: null,
+  closures: { unconfirmed: 0, held: 0 },
+  subscriptions: [
+    {
+      subscription_id: 'all',
+      type: 'product_ids',
+      status: 'active',
+      covered_products: 12,
+      last_delivery_at: now - 1000,
+      trust: 0.98,
+      trusted: 1,
+    },
+  ],
+  gaps: [],
+  alarms: [],
+  snapshot: null,
+  daemon: {
+    calls: 90,
+    calls_in_flight: 0,
+    rate: 10,
+    ceiling: 10,
+    throttled: 0,
+    lanes: { near: 80, far: 10 },
+    not_before: null,
+    unreachable_since: null,
+    key_refused: null,
+  },
+  inbox: {
+    received: 1,
+    waiting: 0,
+    applied: 1,
+    superseded: 0,
+    quarantined: 0,
+    last_delivery_at: now - 1000,
+    receiver: null,
+  },
+  error_rate: {
+    checks: 15,
+    wrong: 1,
+    orders: 5,
+    orders_wrong: 0,
+    rate: 0.05,
+    unknown: 0,
+    unanswered: 2,
+    by_tier: [
+      { tier: 'near', checks: 15, wrong: 1, orders: 5, orders_wrong: 0, rate: 0.05 },
+      { tier: 'far', checks: 0, wrong: 0, orders: 0, orders_wrong: 0, rate: null },
+    ],
+    worst: [{ product_id: 703295, checks: 3, wrong: 1, orders: 0, orders_wrong: 0, rate: 1 / 3 }],
+  },
+};
+
+/** Everything of a page that a person reads. */
+function textOf(status: DaemonStatus): string {
+  const body = renderPage(status, now, null).split('<main>')[1] ?? '';
+  return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+}
+
+const empty: DaemonStatus = {
+  ...known,
+  filled_at: null,
+  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0 },
+  freshness: [],
+  images: 0,
+  oldest_image_at: null,
+  subscriptions: [],
+  inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
+  error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
+};
+const [line] = known.freshness;
+const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as DaemonStatus;
+
+describe('the operator page says', () => {
+  const cases: [string, DaemonStatus, RegExp[]][] = [
+    [
+      'that all is true',
+      known,
+      [/The mirror is true All 1 promises are kept/, /✓ kept/, /wrong in 5\.0 % of 20/, /far 0 0 none yet/],
+    ],
+    [
+      'which promise is broken, and by how much',
+      late,
+      [/not wholly true Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
+    ],
+    [
+      'of a mirror that was never filled what is not known, and nothing else',
+      empty,
+      [
+        /not filled yet The product list was not read yet/,
+        /None can be judged yet/,
+        /None yet: no check/,
+        /None is shown/,
+        /No subscription is declared/,
+        /Filled not yet/,
+      ],
+    ],
+    [
+      'that the service refuses the key',
+      { ...known, daemon: { ...known.daemon, key_refused: 'who?' } },
+      [/not wholly true The service refuses the key: who\?/],
+    ],
+    [
+      'what is held for a person',
+      { ...known, removals: { held: 812, since: now - 3 * hour } },
+      [/removal of 812 products is held for 3 h: catalogued removals list/],
+    ],
+    [
+      'which alarm lasts',
+      { ...known, alarms: [{ kind: 'images-disk', raised_at: now - hour, products: 7 }] },
+      [/not wholly true Images: files of 7 products are not fetched since 1 h ago/],
+    ],
+    [
+      'that the service is away, which breaks no promise yet',
+      { ...known, daemon: { ...known.daemon, unreachable_since: now - hour } },
+      [/is true/, /not been reachable for 1 h/],
+    ],
+  ];
+  test.each(cases)('%s', (_, status, expected) => {
+    for (const words of expected) expect(textOf(status)).toMatch(words);
+  });
+  it('“true”, “kept” and shares of nothing that was not measured', () => {
+    expect(textOf(empty)).not.toMatch(/is true|kept|%|ago/);
+  });
+});
+
+it('whatever the service or a stranger has written is text on the page, in every place', () => {
+  const hostile = '"><img src=x onerror=alert(1)></style><script>alert(1)</script>\'';
+  const strings = new Set<string>();
+  const planted = JSON.parse(
+    JSON.stringify({
+      ...known,
+      failures: [{ resource: 'variants', failure: 'f', records: 1 }],
+      records: { ...known.records, failing: 1 },
+      gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
+      alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
+      daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
+    }),
+    (_, value: unknown) => {
+      if (typeof value !== 'string') return value;
+      strings.add(value);
+      return hostile;
+    },
+  ) as DaemonStatus;
+  const page = renderPage(planted, now, 30);
+  expect(strings.size).toBeGreaterThan(10);
+  expect(page.match(/<img|<script|<\/style>/g)).toEqual(['</style>']);
+  expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(10);
+  expect(page).not.toContain(hostile.slice(0, 8));
+});
+
+/** What Chromium makes of an address: the document after loading, and what its console said. */
+async function browse(url: string): Promise<{ dom: string; console: string[] }> {
+  using home = temporaryDirectory();
+  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--enable-logging=stderr'];
+  const away = [
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--no-first-run',
+    `--user-data-dir=${home.path}`,
+  ];
+  const { stdout, stderr } = await promisify(execFile)('chromium', [...flags, ...away, '--dump-dom', url]);
+  return { dom: stdout, console: stderr.split('\n').filter((each) => each.includes('CONSOLE')) };
+}
+
+describe('in a browser', () => {
+  it('the page of a live daemon opens with the token, shows its verdict, and offends against nothing', async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+    const config = testConfig(
+      directory.path,
+      sandbox.url,
+      { admin: { listen: '127.0.0.1:0' } },
+      { admin_token: createSecret(canary.admin) },
+    );
+    await using daemon = await startDaemon(config, testLog('silent').log);
+    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    const db = new Database(daemon.wiring.mirror.path);
+    const failure = '<script>document.title = "taken"</script><b id="planted">x</b>';
+    db.prepare("UPDATE record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
+    db.close();
+    const address = new URL(daemon.admin);
+    address.username = 'operator';
+    address.password = canary.admin;
+    const { dom, console } = await browse(address.href);
+    expect(dom).toMatch(/<h1 id="verdict">The mirror is true<\/h1>/);
+    expect(dom).toContain('<title>The mirror is true – catalogued</title>');
+    expect(dom).toContain('&lt;b id="planted"&gt;');
+    expect(console).toEqual([]);
+    expect(dom).not.toContain(canary.admin);
+  });
+
+  it('a page that breaks its policy would be noticed (control)', async () => {
+    const policy = "default-src 'none'";
+    await using server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy });
+      response.end('<title>t</title><style>p { color: red }</style><p>');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { console } = await browse(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    expect(console.join()).toContain('Content Security Policy');
+  });
+});

@@ -1,0 +1,178 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { freePort } from '../fakes/free-port.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type Line, median, quantile } from './line.ts';
+
+/*
+ * Shoppers before a real daemon: a thousand over twenty products, ten thousand over one. The service answers after a
+ * latency of its own (a relay before the sandbox holds every call for so long); connections are open before anything is
+ * measured. At 100,000 calls a second and 24 at a time, pacing is not what is measured; at 10 a second it is.
+ */
+
+const latencyMs = 150;
+const products = 20;
+
+interface Result {
+  readonly times: number[];
+  readonly verdicts: Record<string, number>;
+  readonly ms: number;
+}
+
+export async function checkLines(): Promise<Line[]> {
+  using directory = temporaryDirectory();
+  const cwd = directory.path;
+  const port = await freePort();
+  const sandbox = startCli(['sandbox', '--products', '60', '--port', String(port)], { cwd });
+  await sandbox.said('The sandbox serves');
+  const relay = fork(join(import.meta.dirname, 'slow-relay.ts'), [String(port), String(latencyMs)]);
+  const [relayPort] = (await once(relay, 'message')) as [number];
+  const service = `http://127.0.0.1:${relayPort}`;
+  const lines: Line[] = [];
+  for (const rate of [100_000, 10]) {
+    const config = join(cwd, 'catalogued.yaml');
+    const budget = { requests_per_second: rate, concurrency: rate === 10 ? 4 : 24 };
+    writeFileSync(config, testConfigText(cwd, service, { budget }));
+    const daemon = startCli(['--config', config, 'run'], { cwd });
+    await daemon.said(rate === 10 ? 'daemon started' : 'pass ended');
+    lines.push(...(rate === 10 ? await paced(cwd, port) : await unpaced(cwd, port, service)));
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+  }
+  relay.kill();
+  sandbox.child.kill('SIGTERM');
+  await sandbox.ended;
+  return lines;
+}
+
+async function unpaced(cwd: string, port: number, service: string): Promise<Line[]> {
+  const ids = (await ask<number[]>(port, '/sandbox/products')).slice(0, products);
+  const bodies = ids.map((product_id) => JSON.stringify({ product_id, date: inDays(8) }));
+  const [first = ''] = bodies;
+  const thousand = await crowd(cwd, 1000);
+  await shop(thousand, bodies);
+  const rounds: { p99: number; own: number; calls: number; perSecond: number; answered: number }[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const own = quantile(await serviceTimes(service, ids), 0.99);
+    const before = await callCount(port);
+    const { times, verdicts, ms } = await shop(thousand, bodies);
+    const calls = (await callCount(port)) - before;
+    const answered = 1000 - (verdicts.unknown ?? 0);
+    rounds.push({ p99: quantile(times, 0.99), own, calls, perSecond: calls / Math.max(1, ms / 1000), answered });
+  }
+  thousand.kill();
+  const over = median(rounds.map(({ p99, own }) => p99 - own));
+  const [p99, own] = [median(rounds.map((each) => each.p99)), median(rounds.map((each) => each.own))];
+  const mostCalls = Math.max(...rounds.map(({ calls }) => calls));
+  const answered = rounds.every((each) => each.answered === 1000);
+
+  const alone = await crowd(cwd, 1);
+  const before = await callCount(port);
+  for (let index = 0; index < 20; index += 1) await shop(alone, [first]);
+  const control = (await callCount(port)) - before;
+  alone.kill();
+
+  const many = await crowd(cwd, 10_000);
+  const began = await callCount(port);
+  const { times, verdicts } = await shop(many, [first]);
+  const calls = (await callCount(port)) - began;
+  many.kill();
+  return [
+    {
+      what: `1,000 checks at once over ${products} products, 5 rounds: calls`,
+      value: `${mostCalls} a round, ${answered ? 'all' : 'NOT ALL'} answered`,
+      target: `≤ ${products} a second, all answered`,
+      met: mostCalls <= products && answered,
+    },
+    {
+      what: `their p99 beside the service's own for the same ${products} calls at once`,
+      value: `${p99.toFixed(0)} ms, its own ${own.toFixed(0)} ms: ${over.toFixed(0)} ms more`,
+      target: '≤ 20 ms more',
+      met: over <= 20,
+    },
+    {
+      what: '20 checks one after another share nothing (control)',
+      value: `${control} calls`,
+      target: '20',
+      met: control === 20,
+    },
+    {
+      what: '10,000 checks at once for one product',
+      value: `${calls} calls, p99 ${quantile(times, 0.99).toFixed(0)} ms, ${verdicts.unknown ?? 0} unanswered`,
+      target: '1, all answered',
+      met: calls === 1 && (verdicts.unknown ?? 0) === 0,
+    },
+  ];
+}
+
+/** What pacing makes of it: twenty products' calls at ten a second, before the sweep that is under way. */
+async function paced(cwd: string, port: number): Promise<Line[]> {
+  const ids = (await ask<number[]>(port, '/sandbox/products')).slice(0, products);
+  const thousand = await crowd(cwd, 1000);
+  const bodies = ids.map((product_id) => JSON.stringify({ product_id, date: inDays(8), deadline_ms: 10_000 }));
+  const { times, verdicts, ms } = await shop(thousand, bodies);
+  thousand.kill();
+  return [
+    {
+      what: `the same 1,000 checks at a budget of 10 calls a second`,
+      value: `p99 ${quantile(times, 0.99).toFixed(0)} ms, all in ${(ms / 1000).toFixed(1)} s, ${verdicts.unknown ?? 0} unanswered`,
+      target: '-',
+      met: true,
+    },
+  ];
+}
+
+async function crowd(cwd: string, shoppers: number): Promise<ChildProcess> {
+  const socket = join(cwd, 'state', 'admin.sock');
+  const child = fork(join(import.meta.dirname, 'shoppers.ts'), [socket, String(shoppers)]);
+  child.once('exit', (code) => {
+    if (code) throw new Error(`shoppers ended with ${code}`);
+  });
+  await once(child, 'message');
+  return child;
+}
+
+async function shop(crowd: ChildProcess, bodies: readonly string[]): Promise<Result> {
+  crowd.send(bodies);
+  const [result] = (await once(crowd, 'message')) as [Result];
+  return result;
+}
+
+/** How long the service takes by itself for one call a product, all at once, over connections that are open. */
+async function serviceTimes(service: string, ids: readonly number[]): Promise<number[]> {
+  const ask = async (id: number) => {
+    const began = performance.now();
+    const answer = await fetch(
+      `${service}/v2/products/${id}/availability?language=en&currency=EUR&start_date=${inDays(0)}&end_date=${inDays(30)}`,
+    );
+    await answer.arrayBuffer();
+    return performance.now() - began;
+  };
+  await Promise.all(ids.map(ask));
+  return Promise.all(ids.map(ask));
+}
+
+async function callCount(port: number): Promise<number> {
+  return (await ask<{ calls: number }>(port, '/sandbox/calls')).calls;
+}
+
+function ask<Answer>(port: number, path: string): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  request({ port, path, host: '127.0.0.1' }, async (response) => {
+    const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
+    resolve(JSON.parse(Buffer.concat(chunks).toString()));
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+function inDays(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,374 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, it, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import type { Check } from '../src/doctor-check.ts';
+import { type ReaderQuestion, readerChecks } from '../src/doctor-reader.ts';
+import { main } from '../src/main.ts';
+import { openMirror } from '../src/mirror/mirror.ts';
+import { longReaders } from '../src/reader-doctor/long-readers.ts';
+import { olderThan } from '../src/reader-doctor/versions.ts';
+import { networkFileSystem } from '../src/sqlite/directory.ts';
+import { capturedIo } from './fakes/captured-io.ts';
+import { temporaryDirectory, testMirrorOptions } from './fakes/test-mirror.ts';
+
+const isRoot = process.getuid?.() === 0;
+/** Who reads: as root somebody else, else oneself, whom the modes of the owner bind. */
+const user = isRoot ? 'nobody' : null;
+const nogroup = 65_534;
+const search_path = process.env.PATH ?? '';
+
+/** A mirror of a daemon that is down; where there are two users, they share a group. */
+function stopped(): Disposable & { readonly path: string; readonly directory: string; readonly root: string } {
+  const { path: root, [Symbol.dispose]: remove } = temporaryDirectory();
+  chmodSync(root, 0o755);
+  const options = testMirrorOptions(root);
+  openMirror(options)[Symbol.dispose]();
+  const directory = dirname(options.path);
+  if (isRoot) {
+    for (const path of [directory, options.path]) chownSync(path, 0, nogroup);
+    chmodSync(directory, 0o3770);
+  }
+  return {
+    path: options.path,
+    directory,
+    root,
+    [Symbol.dispose]: () => {
+      for (const each of [root, directory]) if (existsSync(each)) chmodSync(each, 0o755);
+      remove();
+    },
+  };
+}
+
+/** Takes these bits from everybody. */
+function deny(path: string, bits: number): void {
+  chmodSync(path, statSync(path).mode & 0o7777 & ~(bits * 0o111));
+}
+
+async function found(path: string, more: Partial<ReaderQuestion> = {}): Promise<Record<string, Check>> {
+  const checks = await readerChecks({ path, user, search_path, ...more }, systemClock.sleep);
+  return Object.fromEntries(checks.map((check) => [check.name, check]));
+}
+
+type House = ReturnType<typeof stopped>;
+
+describe('doctor --reader', () => {
+  const cases: [string, (house: House) => void, string, Partial<Check>][] = [
+    [
+      'reads what is as it should be',
+      () => {},
+      'reading',
+      { verdict: 'ok', found: '0 rows in products, contract 3, from the live file' },
+    ],
+    [
+      'names the directory that may not be entered',
+      ({ directory }) => deny(directory, 0o1),
+      'way to the file',
+      {
+        verdict: 'wrong',
+        found: expect.stringMatching(/may not enter .*\/mirror \(\d+ /),
+        advice: expect.stringContaining('chmod'),
+      },
+    ],
+    [
+      'names a directory further up',
+      ({ root }) => deny(root, 0o1),
+      'way to the file',
+      { verdict: 'wrong', found: expect.stringMatching(/may not enter .*catalogued-test-\w+ \(/) },
+    ],
+    [
+      'says that the file may not be read',
+      ({ path }) => deny(path, 0o4),
+      'way to the file',
+      { verdict: 'wrong', found: expect.stringMatching(/may not read .*mirror\.db/) },
+    ],
+    [
+      'says that there is none',
+      ({ path }) => rmSync(path),
+      'way to the file',
+      { verdict: 'wrong', found: expect.stringMatching(/^there is no .*mirror\.db$/) },
+    ],
+    [
+      'says what fails where nothing may be made beside it',
+      ({ directory }) => deny(directory, 0o2),
+      'side files',
+      { verdict: 'wrong', found: expect.stringMatching(/^missing, and .* may not write in .*: every read fails now$/) },
+    ],
+    [
+      'tries nothing that could make it worse',
+      ({ directory }) => deny(directory, 0o2),
+      'reading',
+      { verdict: 'skipped' },
+    ],
+    [
+      'refuses another database',
+      ({ path }) => writeFileSync(path, execFileSync('sqlite3', ['-cmd', 'CREATE TABLE t (x)', ':memory:', '.dump'])),
+      'format',
+      { verdict: 'wrong', found: expect.stringContaining('is not a mirror') },
+    ],
+    [
+      'takes a published snapshot for what it is: it needs nothing but to be read',
+      ({ path, root }) => {
+        const db = new Database(path);
+        db.exec(`VACUUM INTO '${root}/copy.db'`);
+        db.close();
+        copyFileSync(`${root}/copy.db`, path);
+        for (const each of ['-wal', '-shm']) rmSync(path + each, { force: true });
+        chmodSync(path, 0o444);
+        chmodSync(dirname(path), 0o555);
+      },
+      'reading',
+      { verdict: 'ok', found: '0 rows in products, contract 3, from a snapshot' },
+    ],
+  ];
+  test.each(cases)('%s', async (_, prepare, name, expected) => {
+    using house = stopped();
+    prepare(house);
+    expect((await found(house.path))[name]).toMatchObject(expected);
+  });
+
+  it('tells that reads fail once the daemon stops, while it still runs', async () => {
+    using house = stopped();
+    using _ = openMirror(testMirrorOptions(house.root));
+    if (isRoot) for (const each of ['-wal', '-shm']) chownSync(house.path + each, 0, nogroup);
+    deny(house.directory, 0o2);
+    expect((await found(house.path))['side files']).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringMatching(/^there, and .* every read fails while the daemon is stopped$/),
+    });
+  });
+
+  const shared: [string, (house: House) => void, RegExp][] = [
+    ['mode 0640, with which a reader locks the daemon out', ({ path }) => chmodSync(path, 0o640), /locks it out/],
+    [
+      'a directory whose files are not of the group',
+      ({ directory }) => chmodSync(directory, 0o1770),
+      /not of the group of the daemon/,
+    ],
+    [
+      'a directory whose files a reader can remove',
+      ({ directory }) => chmodSync(directory, 0o2770),
+      /a reader can remove/,
+    ],
+  ];
+  test.each(shared)('finds %s, unless reader and daemon are one user', async (_, prepare, words) => {
+    using house = stopped();
+    prepare(house);
+    const { sharing } = await found(house.path);
+    expect(sharing).toMatchObject(
+      isRoot ? { verdict: 'wrong', found: expect.stringMatching(words) } : { verdict: 'ok' },
+    );
+    expect((await found(house.path, { user: null })).sharing).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('finds a side file that the daemon or a reader has left closed', async () => {
+    using house = stopped();
+    for (const each of ['-wal', '-shm']) writeFileSync(house.path + each, '', { mode: 0o600 });
+    deny(`${house.path}-shm`, 0o6);
+    expect((await found(house.path))['side files']).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringMatching(/may not write .*mirror\.db-(wal|shm)/),
+    });
+  });
+
+  it('knows a read-only mount, also as root', () => {
+    using house = stopped();
+    const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+    const mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
+    const command = [process.execPath, cli, 'doctor', '--reader', '--path', house.path, '--json'];
+    const shell = [
+      '-Urm',
+      'sh',
+      '-c',
+      `${mounted} || true`,
+      'sh',
+      house.directory,
+      'sh',
+      '-c',
+      '"$@"; true',
+      'sh',
+      ...command,
+    ];
+    const { checks } = JSON.parse(execFileSync('unshare', shell, { encoding: 'utf8' })) as { checks: Check[] };
+    expect(checks.find(({ name }) => name === 'side files')).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining('is mounted read-only: every read fails'),
+      advice: expect.stringContaining('snapshot'),
+    });
+  });
+
+  it('looks at the SQLite that this user’s programs bring', async () => {
+    using house = stopped();
+    const bin = join(house.root, 'bin');
+    mkdirSync(bin);
+    const say = (name: string, text: string) => {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+      chmodSync(join(bin, name), 0o755);
+    };
+    say('php', 'echo 3.34.1');
+    say('python3', 'exit 1');
+    const checks = await found(house.path, { search_path: bin });
+    expect(checks['SQLite of PHP']).toMatchObject({ verdict: 'wrong', found: '3.34.1: the views need 3.38' });
+    expect(checks['SQLite of Python']).toMatchObject({ verdict: 'skipped', found: 'python3 is there, and has none' });
+    expect(checks['sqlite3 shell']).toMatchObject({ verdict: 'skipped', found: 'not on this machine' });
+    say('sqlite3', 'echo 3.51.2 2026-01-01');
+    expect((await found(house.path, { search_path: bin }))['sqlite3 shell']).toMatchObject({
+      verdict: 'ok',
+      found: '3.51.2; to be opened read-only: writers need 3.51.3',
+    });
+  });
+
+  it('names who holds an old snapshot while the log grows', async () => {
+    using house = stopped();
+    using mirror = openMirror(testMirrorOptions(house.root));
+    mirror.transaction(() => mirror.noteDelivery(1));
+    const hold = `import sqlite3, sys
+db = sqlite3.connect("file:${house.path}?mode=ro", uri=True)
+db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("holding", flush=True); sys.stdin.read()`;
+    const reader = spawn('python3', ['-c', hold], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(reader.stdout, 'data');
+    const never = async () => {};
+    const [open, log] = await longReaders(house.path, never, { large: 0 });
+    expect(open).toMatchObject({ verdict: 'ok', found: expect.stringContaining(`python3 (${reader.pid})`) });
+    expect(log).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining(`because python3 (${reader.pid}) holds an old snapshot open`),
+    });
+    expect((await longReaders(house.path, never))[1]).toMatchObject({ verdict: 'ok' });
+    reader.stdin.end();
+    await once(reader, 'close');
+    expect((await longReaders(house.path, never, { large: 0 }))[1]).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining('cannot be seen from here'),
+    });
+  });
+
+  it('prints its checks as JSON, ends with 1 where one is wrong, and needs no configuration with --path', async () => {
+    using house = stopped();
+    const io = capturedIo({ PATH: search_path });
+    const args = ['doctor', '--reader', '--json', '--path', house.path, ...(user === null ? [] : ['--user', user])];
+    expect(await main(args, io)).toBe(0);
+    const answer = JSON.parse(io.out()) as Record<string, unknown>;
+    expect(Object.keys(answer).sort()).toEqual(['checks', 'healthy', 'path', 'user']);
+    expect(answer).toMatchObject({ path: house.path, user, healthy: true });
+    deny(house.path, 0o4);
+    const worse = capturedIo({ PATH: search_path });
+    expect(
+      await main(
+        args.filter((arg) => arg !== '--json'),
+        worse,
+      ),
+    ).toBe(1);
+    expect(worse.out()).toMatch(/^✗ {2}way to the file {3}\S+ may not read .*\n +→ /m);
+  });
+
+  it('refuses a user that nobody knows, and options that mean nothing', async () => {
+    using house = stopped();
+    for (const args of [
+      ['--reader', '--path', house.path, '--user', 'nobody-of-that-name'],
+      ['--user', 'nobody'],
+      ['--path', house.path],
+    ]) {
+      const io = capturedIo();
+      expect(await main(['doctor', ...args], io), args.join(' ')).toBe(64);
+      expect(io.err()).toMatch(/^Error: .*\nTry: .*\n$/);
+    }
+  });
+
+  it('is nobody else where it is not root (77)', async () => {
+    using house = stopped();
+    const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+    const args = [cli, 'doctor', '--reader', '--path', house.path, '--user', 'nobody'];
+    const code = '"$@"; echo "code $?"';
+    const shell = ['-U', '--map-user=1000', '--map-group=1000', 'sh', '-c', code, 'sh', process.execPath, ...args];
+    const said = execFileSync('unshare', shell, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(said).toBe('code 77\n');
+  });
+
+  test.each([
+    ['3.38.0', '3.38.0', false],
+    ['3.37.2', '3.38.0', true],
+    ['3.51.10', '3.51.3', false],
+    ['4.0.0', '3.51.3', false],
+  ])('%s is older than %s: %s', (version, needed, older) => {
+    expect(olderThan(version, needed.split('.').map(Number))).toBe(older);
+  });
+
+  it('knows a network file system by its number', () => {
+    expect(networkFileSystem('/', () => 26_985)).toBe('NFS');
+    expect(networkFileSystem('/', () => 61_267)).toBe(null);
+  });
+});
+
+/** reliability.md D17; needs two users besides root. */
+describe.runIf(isRoot)('a storefront of another user, in the group of the daemon', () => {
+  const daemon = 1;
+  const as = (who: number, command: readonly string[]) =>
+    execFileSync('setpriv', [`--reuid=${who}`, `--regid=${nogroup}`, '--clear-groups', ...command], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const child = fileURLToPath(new URL('fakes/mirror-as.ts', import.meta.url));
+  const startDaemon = (root: string) =>
+    execFileSync(process.execPath, [child, root, String(daemon), String(nogroup)], { encoding: 'utf8', stdio: 'pipe' });
+  const read = ['sqlite3', '-readonly'];
+
+  function owned(): House {
+    const house = stopped();
+    mkdirSync(join(house.root, 'state'), { mode: 0o700 });
+    for (const path of [house.directory, house.path, join(house.root, 'state')]) chownSync(path, daemon, nogroup);
+    chmodSync(house.directory, 0o3770);
+    return house;
+  }
+  /** Reads while the daemon is down, and is killed: what it made beside the file stays. */
+  async function leaveSideFiles(path: string): Promise<void> {
+    const reader = spawn('setpriv', [
+      '--reuid=65534',
+      `--regid=${nogroup}`,
+      '--clear-groups',
+      'sqlite3',
+      '-readonly',
+      path,
+    ]);
+    reader.stdin.write('SELECT last_delivery_id FROM mirror;\n');
+    await once(reader.stdout, 'data');
+    reader.kill('SIGKILL');
+    await once(reader, 'close');
+    expect(statSync(`${path}-shm`).uid).toBe(65_534);
+  }
+
+  it('opens the file while the daemon is down, ten times, and the daemon starts and writes each time', async () => {
+    using house = owned();
+    for (let round = 1; round <= 10; round += 1) {
+      await leaveSideFiles(house.path);
+      startDaemon(house.root);
+      const count = as(65_534, [...read, house.path, 'SELECT last_delivery_id FROM mirror']);
+      expect(count).toBe(`${round}\n`);
+    }
+  });
+
+  it('can neither remove nor replace what is the daemon’s, nor look into its state', async () => {
+    using house = owned();
+    const other = join(house.directory, 'other.db');
+    const attempts = [
+      ['rm', '-f', house.path],
+      ['mv', house.path, other],
+      ['sh', '-c', `echo x > ${other} && mv -f ${other} ${house.path}`],
+      ['ls', join(house.root, 'state')],
+      ['rm', '-rf', join(house.root, 'state')],
+    ];
+    for (const attempt of attempts) expect(() => as(65_534, attempt), attempt.join(' ')).toThrow();
+    startDaemon(house.root);
+  });
+
+  it('locks it out where the file has mode 0640 (control)', async () => {
+    using house = owned();
+    chmodSync(house.path, 0o640);
+    await leaveSideFiles(house.path);
+    expect(() => startDaemon(house.root)).toThrow(/cannot write .*readonly/);
+  });
+});

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DayForm } from '../../src/domain/availability.ts';
+import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/domain/check.ts';
+import { readQuestion, wantedOf } from '../../src/domain/check-question.ts';
+import { errorRate, rateCheck, rateOrder } from '../../src/domain/error-rate.ts';
+
+/** Two times with two variants: 10 and 2 tickets in the morning, the afternoon dearer, the evening empty. */
+const form: DayForm = [
+  30,
+  null,
+  [
+    [600, 12, [[1, 10, 2000], [2, 2, 1000]]],
+    [840, 18, [[1, 10, 2500], [2, 10, 1200]]],
+    [1200, 0, [[1, 10, 500]]],
+  ],
+]; // biome-ignore format: a table
+const offer: DateOffer = { form, max_tickets_per_order: 8 };
+const one: Wanted = { time: null, variants: [], quantity: 1 };
+const tickets = (time: string | null, ...counts: [number, number][]): Wanted => ({
+  time,
+  variants: counts.map(([variant_id, count]) => ({ variant_id, count })),
+  quantity: counts.reduce((sum, [, count]) => sum + count, 0),
+});
+
+describe('what is wanted of a date', () => {
+  it.each<[string, Wanted, Partial<{ offer: DateOffer | null; sale: SaleState }>, string]>([
+    ['any ticket costs the cheapest', one, {}, 'can be had at 10:00 for 1000'],
+    ['at a time', { ...one, time: '14:00' }, {}, 'can be had at 14:00 for 1200'],
+    ['all variants together', tickets('10:00', [1, 2], [2, 1]), {}, 'can be had at 10:00 for 5000'],
+    ['at the cheapest time that has enough', tickets(null, [2, 3]), {}, 'can be had at 14:00 for 3600'],
+    ['more than are left', tickets('10:00', [2, 3]), {}, 'not-enough-tickets'],
+    ['more than the slot holds', tickets('10:00', [1, 8], [2, 5]), {}, 'not-enough-tickets over-max-per-order'],
+    ['more than an order may have', tickets('14:00', [1, 9]), {}, 'over-max-per-order'],
+    ['a variant that is not offered then', tickets('14:00', [3, 1]), {}, 'variant-gone'],
+    ['a time that is empty', { ...one, time: '20:00' }, {}, 'slot-gone'],
+    ['a time that is not offered', { ...one, time: '11:00' }, {}, 'slot-gone'],
+    ['a time of a day without times', { ...one, time: 'whole_day' }, {}, 'slot-gone'],
+    ['a whole day', { ...one, time: 'whole_day' }, { offer: whole(4, 900) }, 'can be had at whole_day for 900'],
+    ['a price that is not said', one, { offer: whole(4, null) }, 'can be had at whole_day for null'],
+    [
+      'without a limit that is said',
+      tickets(null, [1, 999]),
+      { offer: whole(null, 1) },
+      'can be had at whole_day for 999',
+    ],
+    ['a date that is sold out', one, { offer: { ...offer, form: null } }, 'date-sold-out'],
+    ['a date whose slots are all empty', one, { offer: whole(0, 900) }, 'date-sold-out'],
+    ['a date without places', one, { offer: { ...offer, form: [0, null, form[2]] } }, 'date-sold-out'],
+    ['a date that was never read', one, { offer: null }, 'not known'],
+    ['a product that is off sale', one, { sale: 'not-on-sale' }, 'not-on-sale'],
+    ['a product whose closure is not confirmed', one, { sale: 'closure-unconfirmed' }, 'closure-unconfirmed'],
+    ['a product that is withdrawn, of an unread date', one, { sale: 'withdrawn', offer: null }, 'withdrawn'],
+  ])('%s', (_, wanted, given, expected) => {
+    const found = standingOf(wanted, given.sale ?? 'on-sale', given.offer === undefined ? offer : given.offer);
+    const told = found?.sellable ? `can be had at ${found.time} for ${found.price}` : found?.reasons.join(' ');
+    expect(told ?? 'not known').toBe(expected);
+  });
+
+  it('is never more than what is there', () => {
+    const limit = fc.oneof(fc.constant(null), fc.nat(12));
+    fc.assert(
+      fc.property(limit, limit, limit, fc.integer({ min: 1, max: 20 }), (places, left, most, count) => {
+        const day: DateOffer = { form: [null, null, [[600, places, [[1, left, 100]]]]], max_tickets_per_order: most };
+        const found = standingOf(tickets(null, [1, count]), 'on-sale', day);
+        const least = Math.min(...[places, left, most].map((each) => each ?? Number.POSITIVE_INFINITY));
+        expect(found?.sellable).toBe(count <= least);
+      }),
+    );
+  });
+});
+
+describe('the verdict', () => {
+  const at = (price: number | null) => standingOf(one, 'on-sale', whole(9, price));
+  const soldOut = standingOf(one, 'on-sale', { ...offer, form: null });
+  it.each<[string, ReturnType<typeof at>, ReturnType<typeof at>, number | null, string]>([
+    ['holds at the price shown', at(900), at(900), null, 'holds'],
+    ['holds at the price expected, whatever was shown', at(900), at(800), 900, 'holds'],
+    ['is changed where the price shown is another', at(900), at(800), null, 'changed price-changed'],
+    ['is changed where the price expected is another', at(900), at(900), 800, 'changed price-changed'],
+    ['is changed where the service names no price any more', at(null), at(800), null, 'changed price-not-said'],
+    ['holds where nothing was shown', at(900), null, null, 'holds'],
+    ['holds where it was shown as sold out', at(900), soldOut, null, 'holds'],
+    ['is gone where it is sold out, at any price', soldOut, at(900), 100, 'gone date-sold-out'],
+    [
+      'is changed by the quantity alone',
+      standingOf(tickets(null, [1, 12]), 'on-sale', whole(9, 1)),
+      null,
+      5,
+      'changed not-enough-tickets',
+    ],
+  ])('%s', (_, now, shown, expected, says) => {
+    if (now === null) throw new Error('nothing was read');
+    const { verdict, reasons } = judgeCheck(now, shown, expected);
+    expect([verdict, ...reasons].join(' ')).toBe(says);
+  });
+
+  it('rates the mirror by what it had shown', () => {
+    const now = at(900);
+    if (now === null || soldOut === null) throw new Error('nothing was read');
+    expect([at(900), at(800), soldOut, null].map((shown) => rateCheck(shown, now))).toEqual([
+      'right', 'said-price', 'said-sold-out', 'unknown',
+    ]); // biome-ignore format: one row
+    expect([at(900), soldOut].map((shown) => rateCheck(shown, soldOut))).toEqual(['said-available', 'right']);
+    const failed = { outcome: 'failed', code: 'timeslot_not_available' } as const;
+    const confirmed = { outcome: 'confirmed', code: null } as const;
+    expect([at(900), soldOut, null].map((shown) => rateOrder(shown, failed))).toEqual([
+      'said-available', 'right', 'unknown',
+    ]); // biome-ignore format: one row
+    expect([at(900), soldOut].map((shown) => rateOrder(shown, confirmed))).toEqual(['right', 'said-sold-out']);
+    expect(rateOrder(at(900), { outcome: 'failed', code: 'payment_declined' })).toBeNull();
+    expect(errorRate({ checks: 0, wrong: 0, orders: 0, orders_wrong: 0 })).toBeNull();
+    expect(errorRate({ checks: 8, wrong: 1, orders: 2, orders_wrong: 1 })).toBe(0.2);
+  });
+});
+
+describe('a question', () => {
+  const fine = { product_id: 7, date: '2026-12-24' };
+  it('has defaults: any one ticket, five seconds', () => {
+    const read = readQuestion(fine);
+    expect(read).toEqual({ ...fine, time: null, variants: [], expect_price: null, deadline_ms: 5000 });
+    expect('problem' in read ? null : wantedOf(read)).toEqual(one);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [[], /^the body must be a JSON object$/],
+    [{ date: '2026-12-24' }, /^product_id: found nothing; expected a product id$/],
+    [{ ...fine, product_id: '7' }, /^product_id: found "7"/],
+    [{ ...fine, product_id: Number.POSITIVE_INFINITY }, /^product_id: found null/],
+    [{ ...fine, product_id: -1 }, /^product_id: found -1/],
+    [{ ...fine, date: '2026-02-30' }, /^date: found "2026-02-30"; expected a date of the calendar/],
+    [{ ...fine, date: '24.12.2026' }, /^date: /],
+    [{ ...fine, time: '9:30' }, /^time: found "9:30"; expected HH:MM or whole_day$/],
+    [{ ...fine, time: '24:00' }, /^time: /],
+    [{ ...fine, time: 930 }, /^time: /],
+    [{ ...fine, variants: {} }, /^variants: found \{\}; expected a list/],
+    [
+      { ...fine, variants: [{ variant_id: 1, count: 0 }] },
+      /^variants\[0\]\.count: found 0; expected a number of tickets/,
+    ],
+    [{ ...fine, variants: [{ variant_id: 1, count: -2 }] }, /^variants\[0\]\.count: found -2/],
+    [{ ...fine, variants: [{ variant_id: 1, count: Number.NaN }] }, /^variants\[0\]\.count: /],
+    [{ ...fine, variants: [{ variant_id: 1, count: 1.5 }] }, /^variants\[0\]\.count: found 1.5/],
+    [{ ...fine, variants: [{ variant_id: 1, count: 1000 }] }, /^variants\[0\]\.count: found 1000/],
+    [{ ...fine, variants: [1] }, /^variants\[0\]: found 1/],
+    [{ ...fine, variants: [{ variant_id: 1, count: 1, name: 'x' }] }, /^variants\[0\]\.name: is not known/],
+    [
+      {
+        ...fine,
+        variants: [
+          { variant_id: 1, count: 1 },
+          { variant_id: 1, count: 1 },
+        ],
+      },
+      /named twice/,
+    ],
+    [{ ...fine, variants: Array(51).fill({ variant_id: 1, count: 1 }) }, /^variants: .*at most 50/],
+    [{ ...fine, expect_price: 1850 }, /^expect_price: found 1850/],
+    [
+      { ...fine, expect_price: { amount: 18.5, currency: 'EUR' } },
+      /^expect_price\.amount: found 18.5; expected an integer/,
+    ],
+    [{ ...fine, expect_price: { amount: 1850 } }, /^expect_price\.currency: found nothing/],
+    [{ ...fine, deadline_ms: 0 }, /^deadline_ms: found 0; expected 50 to 30000 milliseconds$/],
+    [{ ...fine, deadline_ms: 3_600_000 }, /^deadline_ms: /],
+    [{ ...fine, email: 'jane@example.com' }, /^email: is not known; known are product_id, date/],
+    [JSON.parse('{"__proto__": {"date": "2026-12-24"}, "product_id": 7}'), /^__proto__: is not known/],
+  ])('%j is refused in one line', (body, says) => {
+    const read = readQuestion(body);
+    const line = 'problem' in read ? read.problem : 'taken';
+    expect(line).toMatch(says);
+    expect(line.length).toBeLessThan(200);
+    expect(line).not.toContain('\n');
+  });
+});
+
+function whole(left: number | null, price: number | null): DateOffer {
+  return { form: [null, null, [[-1, null, [[1, left, price]]]]], max_tickets_per_order: null };
+}

@@ -1,0 +1,331 @@
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mirrorFile } from '../../src/mirror/files.ts';
+import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const schema = new URL('../../schema/mirror/', import.meta.url);
+const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+
+/** The code of what is thrown. */
+function codeOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof CataloguedError) return error.code;
+    throw error;
+  }
+  return 'none';
+}
+
+describe('a reader of a filled mirror', () => {
+  let house: VirtualHouse;
+  let reader: Reader;
+  let db: Database.Database;
+  let product_id: number;
+  beforeAll(async () => {
+    house = await virtualHouse({ products: 30 }, {}, { start: Date.now() });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    db = new Database(house.wiring.mirror.path, { readonly: true });
+    reader = openReader(house.wiring.mirror.path);
+    product_id = db
+      .prepare<[], number>(
+        'SELECT product_id FROM bookable_days GROUP BY product_id ORDER BY count(*) DESC, product_id LIMIT 1',
+      )
+      .pluck()
+      .get() as number;
+  });
+  afterAll(async () => {
+    reader.close();
+    db.close();
+    await house[Symbol.asyncDispose]();
+  });
+  const rows = (sql: string, ...bound: unknown[]) => db.prepare(sql).all(...bound);
+
+  it('returns the rows of the views', () => {
+    const of = (view: string, order: string) =>
+      rows(`SELECT * FROM ${view} WHERE product_id = ? ORDER BY ${order}`, product_id);
+    expect([reader.product(product_id)]).toEqual(of('products', 'language'));
+    expect(reader.images(product_id)).toEqual(of('images', 'position'));
+    expect([reader.checkoutInformation(product_id)]).toEqual(of('checkout_information', 'language'));
+    expect(reader.variants(product_id)).toEqual(of('variants', 'variant_id'));
+    expect(reader.calendar(product_id)).toEqual(of('availability_days', 'date'));
+    const { date } = reader.cheapest(product_id) ?? { date: '' };
+    const slots = rows(
+      'SELECT * FROM availability_slots WHERE product_id = ? AND date = ? ORDER BY time, variant_id',
+      product_id,
+      date,
+    );
+    expect(slots.length).toBeGreaterThan(0);
+    expect(reader.slots(product_id, date)).toEqual(slots);
+    expect([reader.info()]).toEqual(rows('SELECT * FROM mirror_info'));
+    expect(reader.freshness().map(({ resource, tier, promise_ms }) => [resource, tier, promise_ms])).toEqual(
+      rows('SELECT resource, tier, promise_ms FROM freshness').map((row) => Object.values(row as object)),
+    );
+  });
+
+  it('lists products page by page, of a city, an experience, a tag, or all at once', () => {
+    const ids = (question: Parameters<Reader['products']>[0]) =>
+      reader.products(question).map((each) => each.product_id);
+    const of = (sql: string) =>
+      rows(`SELECT product_id FROM products WHERE ${sql} ORDER BY product_id`).map(
+        (row) => (row as { product_id: number }).product_id,
+      );
+    const { city_id = 0, venue_id = 0 } = (reader.product(product_id) ?? {}) as { city_id?: number; venue_id?: number };
+    const [tag_id = 0] = db
+      .prepare<[number], number>('SELECT tag_id FROM product_tags WHERE product_id = ?')
+      .pluck()
+      .all(product_id);
+    const ofTag = `product_id IN (SELECT product_id FROM product_tags WHERE tag_id = ${tag_id})`;
+    const ofExperience = `product_id IN (SELECT product_id FROM product_experiences WHERE experience_id = ${venue_id})`;
+    const all = of('1');
+    expect(ids({})).toEqual(all);
+    expect(ids({ limit: 4 })).toEqual(all.slice(0, 4));
+    expect(ids({ after: all[3], limit: 4 })).toEqual(all.slice(4, 8));
+    expect(ids({ city_id })).toEqual(of(`city_id = ${city_id}`));
+    expect(ids({ tag_id })).toEqual(of(ofTag));
+    expect(ids({ experience_id: venue_id })).toEqual(of(ofExperience));
+    expect(ids({ experience_id: venue_id, tag_id, city_id })).toEqual(
+      of(`city_id = ${city_id} AND ${ofTag} AND ${ofExperience}`),
+    );
+    expect(ids({ city_id: 1 })).toEqual([]);
+  });
+
+  it('says unknown of a date that was never read, and of one that is past', () => {
+    const asked = reader.calendar(product_id, { from: day(-2), to: day(400) });
+    expect(asked).toHaveLength(403);
+    expect(asked.map(({ date }) => date)).toEqual(Array.from({ length: 403 }, (_, index) => day(index - 2)));
+    expect(asked[0]).toMatchObject({ product_id, date: day(-2), currency: 'EUR', state: 'unknown', stale: null });
+    expect(asked.at(-1)?.state).toBe('unknown');
+    expect(asked.filter(({ state }) => state !== 'unknown')).toEqual(reader.calendar(product_id));
+    expect(reader.calendar(1, { from: day(0), to: day(1) }).map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+    expect(reader.calendar(1)).toEqual([]);
+  });
+
+  it('finds what is sellable within 5 km, available on a date and under a price, the cheapest first', () => {
+    const { latitude, longitude } = reader.product(product_id) as { latitude: number; longitude: number };
+    const date = day(20);
+    const hits = reader.search({
+      near: { latitude, longitude, km: 5 },
+      date,
+      max_price: 30_000,
+      sellable: true,
+      order: 'price',
+      limit: 100,
+    });
+    const wanted = db
+      .prepare<[string, number, number], number>(
+        'SELECT b.product_id FROM bookable_days b JOIN products p USING (product_id) WHERE b.date = ? AND b.lowest_price <= 30000 AND abs(p.latitude - ?) < 0.02 AND abs(p.longitude - ?) < 0.02',
+      )
+      .pluck();
+    expect(hits.length).toBeGreaterThan(0);
+    expect(hits.map((hit) => hit.product_id).sort()).toEqual(wanted.all(date, latitude, longitude).sort());
+    expect(hits.map(({ price }) => price)).toEqual(hits.map(({ price }) => price ?? 0).toSorted((a, b) => a - b));
+    expect(hits.every((hit) => hit.date === date && hit.sellable === 1 && (hit.distance_km ?? 9) <= 5)).toBe(true);
+  });
+
+  it('refuses what no answer could be right for, in words that help', () => {
+    const refused: (() => unknown)[] = [
+      () => reader.product(1.5),
+      () => reader.product('7' as unknown as number),
+      () => reader.product(product_id, { language: 'xx' }),
+      () => reader.calendar(product_id, { currency: 'XXX' }),
+      () => reader.calendar(product_id, { from: '2026-02-30' }),
+      () => reader.calendar(product_id, { from: '2026-13-01' }),
+      () => reader.calendar(product_id, { from: 'tomorrow' }),
+      () => reader.calendar(product_id, { from: day(2), to: day(1) }),
+      () => reader.calendar(product_id, { from: day(0), to: day(2000) }),
+      () => reader.slots(product_id, '2026-1-1'),
+      () => reader.cheapest(product_id, { to: '' }),
+      () => reader.products({ limit: -1 }),
+      () => reader.products({ limit: 0 }),
+      () => reader.products({ city_id: -1 }),
+      () => reader.search({}),
+      () => reader.search({ text: 7 as unknown as string }),
+      () => reader.search({ text: 'zoo', limit: -1 }),
+      () => reader.search({ text: 'zoo', offset: 0.5 }),
+      () => reader.search({ text: 'zoo', order: 'distance' }),
+      () => reader.search({ text: 'zoo', order: 'best' as 'price' }),
+      () => reader.search({ text: 'zoo', max_price: -1 }),
+      () => reader.search({ text: 'zoo', max_price: Number.NaN }),
+      () => reader.search({ near: { latitude: 91, longitude: 0, km: 1 } }),
+      () => reader.search({ near: { latitude: 0, longitude: 181, km: 1 } }),
+      () => reader.search({ near: { latitude: 0, longitude: 0, km: -1 } }),
+      () => reader.search({ near: { latitude: Number.NaN, longitude: 0, km: 1 } }),
+      () => reader.search({ date: '2026-02-30' }),
+      () => reader.changes(-1),
+      () => openReader(house.wiring.mirror.path, { language: 'xx' }),
+      () => reader.transaction(async () => {}),
+    ];
+    expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
+    expect(() => reader.product(1, { language: 'xx' })).toThrow('language: "xx" is not mirrored');
+    expect(reader.product(1)).toBeNull();
+    expect(reader.sellable(1)).toBe(false);
+  });
+
+  it('tells changes from a cursor on, and says where a cursor cannot be right', () => {
+    const { changes, next } = reader.changes(0, { limit: 10 });
+    expect(changes.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(next).toBe(10);
+    const { next: last } = reader.changes(next);
+    expect(reader.changes(last)).toEqual({ changes: [], next: last });
+    expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
+    const own = house.wiring.mirror;
+    own.transaction(() => own.changes.prune(Number.MAX_SAFE_INTEGER));
+    expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
+    expect(reader.changes(last)).toEqual({ changes: [], next: last });
+  });
+});
+
+function oneProduct(): TestMirror {
+  const test = testMirror();
+  putProducts(test.mirror, [productOf(7)]);
+  return test;
+}
+
+describe('a reader', () => {
+  it('names what is wrong with a file: missing, foreign, damaged, no database', () => {
+    using directory = temporaryDirectory();
+    const at = (name: string) => join(directory.path, name);
+    expect(codeOf(() => openReader(at('none.db')))).toBe('no-mirror');
+    writeFileSync(at('empty.db'), '');
+    expect(codeOf(() => openReader(at('empty.db')))).toBe('no-mirror');
+    const foreign = new Database(at('foreign.db'));
+    foreign.exec('CREATE TABLE t (a)');
+    foreign.close();
+    expect(codeOf(() => openReader(at('foreign.db')))).toBe('foreign-file');
+    writeFileSync(at('text.db'), 'no database at all, but long enough to be looked at'.repeat(100));
+    expect(codeOf(() => openReader(at('text.db')))).toBe('damaged');
+  });
+
+  it('opens the mirror of an older contract, and names what that lacks', () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'mirror.db');
+    const old = new Database(path);
+    const steps = readdirSync(schema).sort().slice(0, 7);
+    for (const name of steps) old.exec(readFileSync(new URL(name, schema), 'utf8'));
+    old.pragma(`application_id = ${mirrorFile.application_id}`);
+    old.exec(`INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
+      VALUES (1, 'p', 1, 7, 'catalogued 0.0.1', 'en', 'EUR');
+      INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
+      INSERT INTO product_text (product_id, language, title, checked_at, changed_at, stale_at, list_document) VALUES (7, 'en', 'Tower', 0, 0, 0, '{}')`);
+    using reader = openReader(path);
+    expect(reader.product(7)).toMatchObject({ title: 'Tower', sellable: 1 });
+    expect(reader.info().contract_version).toBe(1);
+    expect(codeOf(() => reader.search({ text: 'tower' }))).toBe('older-contract');
+    expect(() => reader.search({ text: 'tower' })).toThrow('has no product_search: its contract is 1');
+    // The daemon is upgraded beside it.
+    for (const name of readdirSync(schema).sort().slice(7)) old.exec(readFileSync(new URL(name, schema), 'utf8'));
+    old.exec('UPDATE mirror SET contract_version = 3');
+    expect(reader.search({ text: 'tower' })).toMatchObject([{ product_id: 7 }]);
+    expect(reader.product(7)).toMatchObject({ title: 'Tower' });
+    old.exec('UPDATE mirror SET contract_version = 4; DROP VIEW alternatives');
+    expect(codeOf(() => reader.alternatives(7))).toBe('newer-contract');
+    old.close();
+  });
+
+  it('reads the file that took the place of the one it opened, within a second, and stays with that while there is none', () => {
+    using one = oneProduct();
+    using two = testMirror();
+    putProducts(two.mirror, [productOf(8)]);
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'snapshot.db');
+    const publish = (test: TestMirror) => {
+      const db = new Database(test.mirror.path);
+      db.exec(`VACUUM INTO '${path}.tmp'`);
+      db.close();
+      renameSync(`${path}.tmp`, path);
+    };
+    publish(one);
+    let now = 0;
+    using reader = openReader(path, { now: () => now });
+    const ids = () => reader.products().map(({ product_id }) => product_id);
+    expect(ids()).toEqual([7]);
+    publish(two);
+    expect(ids()).toEqual([7]);
+    now += 1000;
+    expect(ids()).toEqual([8]);
+    rmSync(path);
+    now += 1000;
+    expect(ids()).toEqual([8]);
+    writeFileSync(path, 'half of a file');
+    now += 1000;
+    expect(ids()).toEqual([8]);
+    copyFileSync(one.mirror.path, path);
+    publish(one);
+    now -= 5000;
+    expect(ids()).toEqual([7]);
+  });
+
+  it('gives several reads of one state, and those that follow the newest', () => {
+    using test = oneProduct();
+    using reader = openReader(test.mirror.path);
+    const title = () => reader.product(7)?.title;
+    reader.transaction(() => {
+      expect(title()).toBe('Tower 7');
+      putProducts(test.mirror, [productOf(7, { title: 'Castle', document: '{"a":1}' })], {
+        sent_at: Date.now() + 1000,
+      });
+      expect(reader.transaction(title)).toBe('Tower 7');
+    });
+    expect(title()).toBe('Castle');
+    expect(() =>
+      reader.transaction(() => {
+        throw new Error('of the caller');
+      }),
+    ).toThrow('of the caller');
+    expect(title()).toBe('Castle');
+  });
+
+  it('tries once more what passes by itself, once, and reports what stays', () => {
+    using test = oneProduct();
+    using reader = openReader(test.mirror.path);
+    reader.product(7);
+    const probe = new Database(':memory:');
+    const statements = Object.getPrototypeOf(probe.prepare('SELECT 1')) as { get(...bound: unknown[]): unknown };
+    const { get } = statements;
+    /** The next reads fail as SQLite would. */
+    const failing = (times: number, code: string) => {
+      let left = times;
+      statements.get = function (...bound) {
+        left -= 1;
+        if (left >= 0) throw new Database.SqliteError('as it happens', code);
+        return get.apply(this, bound);
+      };
+    };
+    for (const code of [
+      'SQLITE_READONLY_RECOVERY',
+      'SQLITE_BUSY_RECOVERY',
+      'SQLITE_BUSY_SNAPSHOT',
+      'SQLITE_CANTOPEN',
+      'SQLITE_SCHEMA',
+    ]) {
+      failing(1, code);
+      expect(reader.product(7)?.product_id, code).toBe(7);
+      failing(1, code);
+      expect(
+        reader.transaction(() => reader.product(7)?.product_id),
+        code,
+      ).toBe(7);
+      failing(2, code);
+      expect(() => reader.product(7), code).toThrow('as it happens');
+    }
+    failing(1, 'SQLITE_IOERR_READ');
+    expect(() => reader.product(7)).toThrow('as it happens');
+    statements.get = get;
+    probe.close();
+  });
+
+  it('is closed once, and says so afterwards', () => {
+    using test = oneProduct();
+    const reader = openReader(test.mirror.path);
+    reader.close();
+    reader.close();
+    expect(codeOf(() => reader.product(7))).toBe('closed');
+    expect(codeOf(() => reader.transaction(() => 1))).toBe('closed');
+  });
+});

@@ -1,0 +1,107 @@
+"""Reading the mirror: open read-only, wait a little where it is busy, try once more, see one state in a page."""
+import os
+import re
+import sqlite3
+from math import asin, cos, degrees, pi, radians, sin, sqrt
+
+LANGUAGE, CURRENCY = "en", "EUR"
+
+
+class Mirror:
+    """One connection, for one thread: several questions inside `with` are answered from one state."""
+
+    def __enter__(self):
+        self.db = sqlite3.connect(f"file:{os.environ['MIRROR']}?mode=ro", uri=True, timeout=2, isolation_level=None)
+        self.db.row_factory = sqlite3.Row
+        self.db.execute("BEGIN")
+        self.actions = {(row["resource"], row["state"]): row["action"] for row in self.rows("SELECT * FROM policies")}
+        return self
+
+    def __exit__(self, *_):
+        self.db.close()
+
+    def rows(self, sql, **values):
+        """All rows; `:names` are bound from the values."""
+        return self.db.execute(sql, {"language": LANGUAGE, "currency": CURRENCY, **values}).fetchall()
+
+    def policy(self, resource, state):
+        """What the mirror advises to do with a row in this state: show, show_as_from, check_first or hide."""
+        return self.actions[resource, state or "unknown"]
+
+    def product(self, product):
+        found = self.rows("SELECT * FROM products WHERE product_id = :id AND language = :language", id=product)
+        return found[0] if found else None
+
+    def withdrawn(self, product):
+        return self.rows("SELECT title FROM withdrawn_products WHERE product_id = :id", id=product)
+
+    def images(self, product):
+        return self.rows("SELECT large_url, alt_text, credit FROM images WHERE product_id = :id ORDER BY position", id=product)
+
+    def must_know(self, product):
+        found = self.rows("SELECT must_know FROM checkout_information WHERE product_id = :id AND language = :language", id=product)
+        return found[0]["must_know"] if found else None
+
+    def calendar(self, product, first, last):
+        """By date, from the first to the last; a date that was never read is not in it."""
+        days = self.rows("""SELECT date, state, lowest_price, freshness FROM availability_days
+            WHERE product_id = :id AND currency = :currency AND date BETWEEN :first AND :last""", id=product, first=first, last=last)
+        return {day["date"]: day for day in days}
+
+    def slots(self, product, date):
+        return self.rows("""SELECT s.time, s.variant_id, v.label, s.retail_price, min(s.availability, s.max_tickets, 9) AS most
+            FROM availability_slots s
+            LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
+            WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.availability > 0 AND s.max_tickets > 0
+            ORDER BY s.time, s.retail_price DESC""", id=product, date=date)
+
+    def recommended(self, product):
+        """What the service recommends instead of a closed product, while that is itself on sale."""
+        return self.rows("""SELECT p.product_id, p.title FROM alternatives a JOIN products p ON p.product_id = a.alternative_product_id
+            WHERE a.product_id = :id AND p.language = :language""", id=product)
+
+    def search(self, words=None, near=None, date=None, most=None):
+        """Products by words, near a place (latitude, longitude, km), with tickets on a date, for at most a price. With a
+        date the cheapest come first, else the nearest, the best match, what is on sale."""
+        price, order, distance = "p.from_price", "p.sellable DESC, p.title", "NULL"
+        joins, where, values = "", "p.language = :language", {}
+        if words:
+            joins += " JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words"
+            order, values["words"] = "p.sellable DESC, s.rank", words
+        if near:
+            latitude, longitude, km = near
+            a, o, angle = radians(latitude), radians(longitude), min(km / 6371.0, pi)
+            # The square of the straight line through the globe: no distance is lost at the date line or the poles.
+            distance = "((g.x - :x) * (g.x - :x) + (g.y - :y) * (g.y - :y) + (g.z - :z) * (g.z - :z))"
+            joins += " JOIN product_places g ON g.product_id = p.product_id AND g.min_latitude >= :south AND g.max_latitude <= :north"
+            where += f" AND {distance} <= :chord"
+            values |= {"x": cos(a) * cos(o), "y": cos(a) * sin(o), "z": sin(a), "chord": (2 * sin(angle / 2)) ** 2,
+                       "south": latitude - degrees(angle) - 0.001, "north": latitude + degrees(angle) + 0.001}
+            order = distance
+        if date:
+            joins += """ JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date
+                AND b.freshness <> 'expired'"""
+            price = order = "b.lowest_price"
+            values["date"] = date
+        if most is not None:
+            where += f" AND {price} <= :most AND p.sellable"
+            values["most"] = most
+        hits = self.rows(f"""SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, {price} AS price, {distance} AS chord
+            FROM products p{joins} WHERE {where} ORDER BY {order} LIMIT 30""", **values)
+        return [{**hit, "km": hit["chord"] and 2 * 6371.0 * asin(sqrt(hit["chord"]) / 2)} for hit in hits]
+
+
+def together(page):
+    """A page from one state of the mirror; what fails once is tried once more, on a new connection."""
+    try:
+        with Mirror() as mirror:
+            return page(mirror)
+    except sqlite3.Error:
+        with Mirror() as mirror:
+            return page(mirror)
+
+
+def words_of(text):
+    """What people type is words, never syntax: each quoted, the last one perhaps unfinished. None: there is no word in it."""
+    words = re.findall(r"[^\W_]+", text)[:12]
+    return " ".join(f'"{word}"' for word in words) + "*" if words else None

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { besideBlocker, besideWriter, duringMigration, duringResync } from './under-load/scenarios.ts';
+import { allLanguages } from './under-load/start-readers.ts';
+import { problemsOf, readsOf, resultsTable } from './under-load/verdict.ts';
+
+/* `npm run test:readers` is the same with more of everything. */
+
+describe('four readers in PHP, Python and Node', () => {
+  it('see one state of the service in each of 100,000 reads, during resyncs and a migration, and wait for nobody', async () => {
+    const resync = await duringResync({ reads: 80_000, products: 40 });
+    const migration = await duringMigration({ reads: 20_000, products: 5000 });
+    const results = { 'a resync': resync.results, 'a migration': migration.results };
+    process.stdout.write(`${resultsTable(results)}\n`);
+    expect(migration.rows).toBeGreaterThanOrEqual(50_000);
+    expect(migration.meanwhile).toBeGreaterThan(0);
+    expect(readsOf(resync.results, migration.results)).toBeGreaterThanOrEqual(100_000);
+    expect(Object.values(results).flatMap(problemsOf)).toEqual([]);
+  });
+
+  it('see half a window where a writer stores it in two transactions, and nothing where it stores it whole (control)', async () => {
+    const halves = await besideWriter('halves', { reads: 300 });
+    expect(problemsOf(halves).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
+    expect(problemsOf(await besideWriter('whole', { reads: 300 }))).toEqual([]);
+  });
+
+  it('see two states where two statements are not one transaction (control)', async () => {
+    const apart = await besideWriter('whole', { reads: 300, around: 'none', turns: ['window'] });
+    expect(problemsOf(apart).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
+  });
+
+  it('notice that they are kept waiting for 300 ms (control)', async () => {
+    const blocked = await besideBlocker(300, {});
+    expect(problemsOf(blocked).filter((problem) => /was blocked for [3-9]\d\d ms/.test(problem))).toHaveLength(
+      allLanguages.length,
+    );
+  });
+});

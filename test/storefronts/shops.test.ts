@@ -1,0 +1,242 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { addDays } from '../../src/domain/dates.ts';
+import { venueToday } from '../../src/domain/venue.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { requestResync } from '../../src/sync/resync.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type Shop, shopLanguages, startShop } from './start-shop.ts';
+
+/* Both example storefronts beside a live daemon: the same pages, whoever makes them. */
+
+const markup = `<script>alert("x")</script> Ann's <b>Tower</b>`;
+const escaped = '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; Ann&#039;s &lt;b&gt;Tower&lt;/b&gt;';
+const soldOutIn = 5;
+
+const stack = new AsyncDisposableStack();
+let sandbox: Sandbox;
+let daemon: Daemon;
+let shops: Shop[];
+/** Products with a part to play, and the date in some days at the venue of the first. */
+let ids: { open: number; closed: number; instead: number; leaving: number; closing: number };
+let dateIn: (days: number) => string;
+
+beforeAll(async () => {
+  const { path } = stack.use(temporaryDirectory());
+  sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 24 }));
+  const played = sandbox.products().filter(({ status, images }) => status === 'available' && images.length > 1);
+  const [open, closed, instead, leaving, closing] = played;
+  if (!open || !closed || !instead || !leaving || !closing) throw new Error('too few products');
+  ids = { open: open.id, closed: closed.id, instead: instead.id, leaving: leaving.id, closing: closing.id };
+  const { earliest: today } = venueToday(open.place.zone, systemClock.now());
+  dateIn = (days) => addDays(today, days);
+  Object.assign(open, { title: markup, closed_weekday: null, slots: 2 });
+  Object.assign(open.images[0] ?? {}, { credit: markup, alt_text: markup });
+  open.sold_out.add(dateIn(soldOutIn));
+  sandbox.world.disable(closed.id, { reason: 'out_of_season', expected_reopening: 'within_month' });
+  daemon = await startDaemon(testConfig(path, sandbox.url), testLog('warn').log);
+  stack.defer(() => daemon[Symbol.asyncDispose]());
+  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  // What a notification brings along; no read says it.
+  change(`UPDATE product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
+  const socket = join(path, 'state', 'admin.sock');
+  shops = await Promise.all(shopLanguages.map((language) => startShop(language, mirrorPath(), socket)));
+  for (const shop of shops) stack.use(shop);
+});
+
+afterAll(() => stack.disposeAsync());
+
+const mirrorPath = () => daemon.wiring.mirror.path;
+
+function change(sql: string): void {
+  const db = new Database(mirrorPath());
+  db.exec(sql);
+  db.close();
+}
+
+async function readAgain(product_id: number): Promise<void> {
+  const request = { resources: ['products', 'availability'] as const, product_ids: [product_id], from: null, to: null };
+  requestResync(daemon.wiring.ports, request);
+  await daemon.tick();
+}
+
+/** What both storefronts answer, which has to be the same but for how each writes an apostrophe. */
+async function both(ask: (shop: Shop) => Promise<{ status: number; html: string }>) {
+  const [php, python] = await Promise.all(shops.map(ask));
+  const same = (html = '') => html.replaceAll('&#x27;', '&#039;');
+  expect(same(python?.html)).toBe(same(php?.html));
+  expect(python?.status).toBe(php?.status);
+  return { status: php?.status, html: same(php?.html) };
+}
+
+const page = (path: string) => both((shop) => shop.get(path));
+const cell = (html: string, date: string) =>
+  new RegExp(`<td data-date="${date}" class="(\\w+)[^>]*>(.*?)</td>`).exec(html)?.slice(1);
+const monthOf = (date: string) => date.slice(0, 7);
+
+/** The form of the first ticket that a page offers, as a browser would send it. */
+function formIn(html: string, action: string): Record<string, string> {
+  const [, form = ''] = new RegExp(`<form method="post" action="${action}">(.*?)</form>`).exec(html) ?? [];
+  const fields = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]);
+  return { ...(form.includes('<select') ? { count: '1' } : {}), ...Object.fromEntries(fields) };
+}
+
+describe('a product page, in PHP and in Python', () => {
+  it('shows images with their credits beside them, and nothing of the service as markup', async () => {
+    const { status, html } = await page(`/product/${ids.open}`);
+    expect(status).toBe(200);
+    expect(html).toContain(`<h1>${escaped}</h1>`);
+    expect(html).toContain(`alt="${escaped}" loading="lazy"><figcaption>${escaped}</figcaption></figure>`);
+    expect(html).not.toContain('<script');
+  });
+
+  it('tells available, sold out and unknown dates apart, and says what is to be checked', async () => {
+    const sold = dateIn(soldOutIn);
+    const { html } = await page(`/product/${ids.open}?month=${monthOf(sold)}`);
+    expect(cell(html, sold)).toEqual(['sold_out', expect.stringMatching(/sold out$/)]);
+    const far = dateIn(150);
+    expect(cell((await page(`/product/${ids.open}?month=${monthOf(far)}`)).html, far)).toEqual([
+      'unknown',
+      expect.stringMatching(/not known$/),
+    ]);
+    const on = dateIn(33);
+    const seen = async () => cell((await page(`/product/${ids.open}?month=${monthOf(on)}`)).html, on);
+    change(`DELETE FROM day WHERE product_id = ${ids.open} AND date = '${on}' AND available = 0`);
+    const age = (cadence: number) =>
+      change(
+        `UPDATE availability_span SET checked_at = ${Date.now() - 3_600_000}, stale_at = ${Date.now() - 3_600_000 + cadence} WHERE product_id = ${ids.open}`,
+      );
+    age(7_200_000);
+    expect(await seen()).toEqual(['available', expect.stringMatching(/<b>\d+<\/b>\d+\.\d\d EUR/)]);
+    age(3_000_000);
+    expect(await seen()).toEqual(['stale', expect.stringMatching(/from \d+\.\d\d EUR, to be checked/)]);
+    age(600_000);
+    expect(await seen()).toEqual(['unknown', expect.stringMatching(/not known/)]);
+    await readAgain(ids.open);
+    expect(await seen()).toEqual(['available', expect.anything()]);
+  });
+
+  it('says of a closed product why, until when, and what there is instead; and offers no ticket', async () => {
+    const { html } = await page(`/product/${ids.closed}?date=${dateIn(2)}`);
+    expect(html).toContain('This is not on sale now: out of season, expected back within month.');
+    expect(html).toContain(`<a href="/product/${ids.instead}">`);
+    expect(html).not.toContain('action="/checkout"');
+  });
+
+  it('shows an image no more once a read has not returned it', async () => {
+    const product = sandbox.products().find(({ id }) => id === ids.leaving);
+    const [leaving] = product?.images.splice(0, 1) ?? [];
+    const path = `/product/${ids.leaving}`;
+    expect((await page(path)).html).toContain(leaving?.name);
+    await readAgain(ids.leaving);
+    expect((await page(path)).html).not.toContain(leaving?.name);
+  });
+
+  it('is a 404 for a product that there is not, and takes an impossible date for none', async () => {
+    expect((await page('/product/1')).status).toBe(404);
+    expect((await page(`/product/${ids.open}?date=2026-02-31`)).html).toBe((await page(`/product/${ids.open}`)).html);
+  });
+});
+
+describe('a search page, in PHP and in Python', () => {
+  const hits = (html: string) => [...html.matchAll(/<li><span><a href="\/product\/(\d+)/g)].map(([, id]) => Number(id));
+
+  it('finds by words as they are typed, near a place, on a date, for at most a price', async () => {
+    const product = sandbox.products().find(({ id }) => id === ids.instead);
+    const typed = product?.title.slice(0, -2).replace(/[:+]/g, '').toUpperCase() ?? '';
+    expect(hits((await page(`/?text=${encodeURIComponent(typed)}`)).html)).toContain(ids.instead);
+    const near = `near=${product?.place.lat}%2C${product?.place.lng}&km=1`;
+    const around = await page(`/?${near}`);
+    expect(hits(around.html)).toContain(ids.instead);
+    expect(around.html).toContain('0.0 km');
+    const prices = [
+      ...(await page(`/?date=${dateIn(3)}&most=60`)).html.matchAll(/<b>from (\d+)\.(\d\d) EUR<\/b>/g),
+    ].map(([, euros, cents]) => Number(`${euros}${cents}`));
+    expect(prices.length).toBeGreaterThan(3);
+    expect(prices).toEqual(prices.toSorted((a, b) => a - b));
+    expect(Math.max(...prices)).toBeLessThanOrEqual(6000);
+  });
+
+  it('takes whatever is typed for words, and gives it back escaped', async () => {
+    for (const text of ['"', '*', 'NEAR(a b)', 'title:x', 'a" OR "b', '-', '^x AND NOT', "'; DROP", '\u0000', '%'])
+      expect((await page(`/?text=${encodeURIComponent(text)}`)).status, text).toBe(200);
+    expect((await page(`/?text=${encodeURIComponent(markup)}`)).html).toContain(`value="${escaped}"`);
+    expect((await page('/?near=x&km=-1&most=abc&date=2026-13-01&text[]=a')).status).toBe(200);
+  });
+});
+
+describe('a checkout, in PHP and in Python', () => {
+  /** What the page of a product offers first, on the first date from a week on that has tickets. */
+  const offer = async (product_id: number) => {
+    for (let days = 7; days < 14; days += 1) {
+      const { html } = await page(`/product/${product_id}?date=${dateIn(days)}`);
+      if (html.includes('action="/checkout"')) return formIn(html, '/checkout');
+    }
+    throw new Error(`product ${product_id} has no tickets in a week`);
+  };
+  const verdict = (html = '') => /data-verdict="(\w+)"/.exec(html)?.[1];
+  const check = (wish: Record<string, string>) => both((shop) => shop.post('/checkout', wish));
+
+  it('confirms what holds, orders it after another check, and tells the daemon of it', async () => {
+    const { html } = await check({ ...(await offer(ids.open)), count: '2' });
+    expect(verdict(html)).toBe('holds');
+    const order = formIn(html, '/order');
+    for (const shop of shops) expect(verdict((await shop.post('/order', order)).html)).toBe('ordered');
+    expect(daemon.wiring.mirror.products.find(ids.open)?.sold).toBeGreaterThan(3.9);
+  });
+
+  it('asks again where the price is another one, and takes it when the shopper does', async () => {
+    const wish = await offer(ids.open);
+    const { html } = await check({ ...wish, price: String(Number(wish.price) - 100) });
+    expect(verdict(html)).toBe('changed');
+    expect(html).toContain('The price has changed');
+    const again = formIn(html, '/checkout');
+    expect(again.price).toBe(wish.price);
+    expect(verdict((await check(again)).html)).toBe('holds');
+  });
+
+  it('does not order what held a moment ago, and shows what there is instead', async () => {
+    const wish = await offer(ids.closing);
+    const { date = '' } = wish;
+    const { html } = await check(wish);
+    sandbox
+      .products()
+      .find(({ id }) => id === ids.closing)
+      ?.sold_out.add(date);
+    const late = await both((shop) => shop.post('/order', formIn(html, '/order')));
+    expect(verdict(late.html)).toBe('gone');
+    expect(late.html).toMatch(/<ul class="hits instead"><li><a href="\/product\/\d+\?date=[\d-]+#slots">/);
+    expect(cell((await page(`/product/${ids.closing}?date=${date}`)).html, date)?.[0]).toBe('sold_out');
+  });
+
+  it('refuses what is no order', async () => {
+    const wish = await offer(ids.open);
+    for (const wrong of [{ count: '0' }, { count: '-1' }, { date: '2026-02-31' }, { product: 'x' }, { price: '' }])
+      expect((await check({ ...wish, ...wrong })).status).toBe(400);
+  });
+
+  it('says that it cannot tell where nobody can, and orders nothing', async () => {
+    const wish = { ...(await offer(ids.open)), date: dateIn(150) };
+    const { html } = await check(wish);
+    expect(verdict(html)).toBe('unknown');
+    expect(html).toContain('Nothing was ordered.');
+    expect(formIn(html, '/checkout')).toEqual(wish);
+  });
+
+  it('says the same with the daemon stopped, and every other page is as it was', async () => {
+    const wish = await offer(ids.open);
+    const path = `/product/${ids.open}?date=${wish.date}`;
+    const before = await page(path);
+    await daemon[Symbol.asyncDispose]();
+    expect(await page(path)).toEqual(before);
+    expect((await page('/?text=a')).status).toBe(200);
+    expect(verdict((await check(wish)).html)).toBe('unknown');
+    expect(verdict((await both((shop) => shop.post('/order', wish))).html)).toBe('unknown');
+    for (const shop of shops) expect(shop.printed()).not.toMatch(/Warning|Deprecated|Fatal|Traceback/);
+  });
+});

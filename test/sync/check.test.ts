@@ -1,0 +1,356 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckQuestion } from '../../src/domain/check-question.ts';
+import { readStatus } from '../../src/mirror/status.ts';
+import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
+import { type CheckAnswer, type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const never = new AbortController().signal;
+const date = '2026-12-05';
+
+/** A filled mirror, checks over it, and a product whose date has tickets. */
+async function filled(products = 12): Promise<
+  AsyncDisposable & {
+    house: VirtualHouse;
+    ports: CheckPorts;
+    product: SandboxProduct;
+    check(question?: Partial<CheckQuestion>, signal?: AbortSignal): Promise<CheckAnswer>;
+    calls(): number;
+  }
+> {
+  const house = await virtualHouse({ products });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const ports = checkPorts(house.wiring);
+  const product = house.sandbox.world
+    .visible()
+    .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(house, each, date).length > 2);
+  if (product === undefined) throw new Error('no product with slots on that date');
+  const before = house.sandbox.calls.counts().calls;
+  return {
+    house,
+    ports,
+    product,
+    check: (question = {}, signal = never) =>
+      house.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal)),
+    calls: () => house.sandbox.calls.counts().calls - before,
+    [Symbol.asyncDispose]: async () => {
+      ports[Symbol.dispose]();
+      await house[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function soldOn({ sandbox }: VirtualHouse, product: SandboxProduct, on: string) {
+  return sandbox.world.days(product, on, on, 'EUR')[0]?.slots ?? [];
+}
+
+describe('a check', () => {
+  it('of what the service still sells holds, and the mirror has its answer', async () => {
+    await using test = await filled();
+    const [slot] = soldOn(test.house, test.product, date);
+    const [adult, child] = slot?.offers ?? [];
+    if (slot === undefined || adult === undefined || child === undefined) throw new Error('no slot');
+    await test.house.drive(test.house.clock.sleep(3_600_000));
+    const asked_at = test.house.clock.now();
+    const variants = [
+      { variant_id: adult.variant_id, count: 1 },
+      { variant_id: child.variant_id, count: 1 },
+    ];
+    const amount = adult.retail_price + child.retail_price;
+    const answer = await test.check({ time: slot.time, variants, expect_price: { amount, currency: 'EUR' } });
+    expect(answer).toMatchObject({
+      verdict: 'holds',
+      reasons: [],
+      now: {
+        sellable: true,
+        state: 'available',
+        time: slot.time,
+        price: { amount, currency: 'EUR' },
+        read_at: asked_at,
+      },
+      mirror: { sellable: true, price: { amount, currency: 'EUR' }, stale: false },
+      alternatives: [],
+    });
+    expect(answer.now?.slots).toMatchObject([{ time: slot.time, availability: slot.availability }]);
+    expect(answer.mirror?.checked_at).toBeLessThan(asked_at - 3_000_000);
+    expect(test.calls()).toBe(1);
+    const record = test.house.wiring.mirror.records
+      .ofProduct(test.product.id)
+      .find(({ resource, part }) => resource === 'availability' && part === 0);
+    expect(record).toMatchObject({ fetched_at: asked_at, fetched_reason: 'live-check', failures: 0 });
+    expect(test.house.wiring.limiter.state().lanes.checkout.calls).toBe(1);
+  });
+
+  it('of a date that sold out since names it, what could be had instead, and tells the change feed', async () => {
+    await using test = await filled();
+    test.product.sold_out.add(date);
+    const answer = await test.check();
+    expect(answer).toMatchObject({
+      verdict: 'gone',
+      reasons: ['date-sold-out'],
+      now: { sellable: false, state: 'sold_out', price: null, slots: [] },
+      mirror: { sellable: true, state: 'available' },
+    });
+    const days = answer.alternatives.filter(({ kind }) => kind === 'date');
+    expect(days.length).toBe(5);
+    const far = days.map((other) => Math.abs(Date.parse(other.date) - Date.parse(date)));
+    expect(far).toEqual(far.toSorted((a, b) => a - b));
+    expect(days.every(({ price }) => price !== null)).toBe(true);
+    expect(test.house.wiring.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
+      { kind: 'date_sold_out', reason: 'live-check' },
+    ]);
+    expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
+  });
+
+  it('of a price that moved says so, whether it was expected or shown', async () => {
+    await using test = await filled();
+    const [slot] = soldOn(test.house, test.product, date);
+    const before = await test.check({ time: slot?.time ?? null });
+    test.product.price *= 2;
+    const shown = await test.check({ time: slot?.time ?? null });
+    expect(shown).toMatchObject({
+      verdict: 'changed',
+      reasons: ['price-changed'],
+      mirror: { price: before.now?.price },
+    });
+    expect(shown.now?.price?.amount).toBeGreaterThan(before.now?.price?.amount ?? 0);
+    expect(await test.check({ time: slot?.time ?? null })).toMatchObject({ verdict: 'holds' });
+    const expect_price = before.now?.price ?? null;
+    expect(await test.check({ time: slot?.time ?? null, expect_price })).toMatchObject({ reasons: ['price-changed'] });
+  });
+
+  it('of a time that went offers the nearest ones', async () => {
+    await using test = await filled();
+    const answer = await test.check({ time: '05:55' });
+    expect(answer).toMatchObject({ verdict: 'gone', reasons: ['slot-gone'] });
+    const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time);
+    expect(times).toEqual(
+      soldOn(test.house, test.product, date)
+        .slice(0, 3)
+        .map(({ time }) => time),
+    );
+  });
+
+  it('of more tickets than there are is changed, with what is left', async () => {
+    await using test = await filled();
+    const [slot] = soldOn(test.house, test.product, date);
+    const variant_id = slot?.offers[0]?.variant_id ?? 0;
+    const answer = await test.check({ time: slot?.time ?? null, variants: [{ variant_id, count: 99 }] });
+    expect(answer.verdict).toBe('changed');
+    expect(answer.reasons).toContain('not-enough-tickets');
+    expect(answer.now?.slots[0]?.variants[0]?.max_tickets).toBe(slot?.offers[0]?.max_tickets);
+  });
+
+  it('of a product that was taken off sale is gone, and the read that decides about it is due', async () => {
+    await using test = await filled();
+    test.product.status = 'unavailable';
+    const answer = await test.check();
+    expect(answer).toMatchObject({
+      verdict: 'gone',
+      reasons: ['not-on-sale'],
+      now: { state: 'not_on_sale', slots: [] },
+    });
+    expect(answer.alternatives.filter(({ kind }) => kind !== 'product')).toEqual([]);
+    expect(test.house.wiring.mirror.records.ofProduct(test.product.id).map(({ due_reason }) => due_reason)).toContain(
+      'sale-status-doubted',
+    );
+  });
+
+  it('of a date beyond the horizon, or past, costs no call: unknown, and gone', async () => {
+    await using test = await filled();
+    expect(await test.check({ date: '2027-11-20' })).toMatchObject({
+      verdict: 'unknown',
+      reasons: ['outside-horizon'],
+      now: null,
+      mirror: null,
+      alternatives: [],
+    });
+    expect(await test.check({ date: '2026-11-01' })).toMatchObject({
+      verdict: 'gone',
+      reasons: ['date-past'],
+      now: null,
+    });
+    expect(test.calls()).toBe(0);
+  });
+
+  it('of what cannot be asked is refused without a call', async () => {
+    await using test = await filled();
+    await expect(test.check({ product_id: 1 })).rejects.toMatchObject({ code: 'unknown-product' });
+    await expect(test.check({ variants: [{ variant_id: 1, count: 1 }] })).rejects.toMatchObject({
+      code: 'unknown-variant',
+    });
+    await expect(test.check({ expect_price: { amount: 1, currency: 'GBP' } })).rejects.toMatchObject({
+      code: 'currency-not-mirrored',
+    });
+    expect(test.calls()).toBe(0);
+  });
+});
+
+describe('single flight', () => {
+  it('makes one call for 10,000 shoppers of one window, whatever they ask of it, and a call for each without (control)', async () => {
+    await using test = await filled();
+    const { ports, product, house } = test;
+    const dates = [date, '2026-12-06', '2026-12-07'];
+    const all = Array.from({ length: 10_000 }, (_, index) =>
+      checkBeforeOrder(ports, { product_id: product.id, date: dates[index % 3] ?? date }, never),
+    );
+    const answers = await house.drive(Promise.all(all));
+    expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
+    expect(test.calls()).toBe(1);
+    // Each on its own: what a shopper would cost without the others.
+    for (let index = 0; index < 5; index += 1) await test.check();
+    expect(test.calls()).toBe(6);
+    // Another window is another flight.
+    await house.drive(Promise.all([test.check(), test.check({ date: '2027-01-03' }), test.check()]));
+    expect(test.calls()).toBe(8);
+  });
+
+  it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
+    await using test = await filled();
+    const { house, ports, product } = test;
+    house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability` });
+    const leaves = new AbortController();
+    const left = checkBeforeOrder(ports, { product_id: product.id, date }, leaves.signal);
+    const stays = checkBeforeOrder(ports, { product_id: product.id, date }, never);
+    leaves.abort(new Error('closed the page'));
+    await expect(left).rejects.toThrow('closed the page');
+    expect((await house.drive(stays)).verdict).toBe('holds');
+    expect(test.calls()).toBe(1);
+
+    // One is sent, and stored although nobody waits for it.
+    const sent = new AbortController();
+    const alone = checkBeforeOrder(ports, { product_id: product.id, date }, sent.signal);
+    await new Promise(setImmediate);
+    sent.abort(new Error('closed the page'));
+    await expect(alone).rejects.toThrow();
+    const at = house.clock.now();
+    await house.drive(house.clock.sleep(5000));
+    expect(test.calls()).toBe(2);
+    const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
+    expect(house.wiring.mirror.records.find(of)?.fetched_at).toBe(at);
+  });
+});
+
+describe('where the service does not answer', () => {
+  const cases: [string, (test: Awaited<ReturnType<typeof filled>>) => unknown, string][] = [
+    ['is away', ({ house }) => house.sandbox.setReachable('no'), 'service-unreachable'],
+    [
+      'asks for a long pause',
+      ({ house }) =>
+        house.sandbox.faults.add({
+          kind: 'status',
+          status: 429,
+          headers: { 'retry-after': '600' },
+          path: 'availability',
+        }),
+      'throttled',
+    ],
+    ['fails', ({ house }) => house.sandbox.faults.add({ kind: 'html', path: 'availability' }), 'service-failed'],
+    [
+      'refuses',
+      ({ house }) => house.sandbox.faults.add({ kind: 'status', status: 404, path: 'availability' }),
+      'service-refused',
+    ],
+    [
+      'is too slow',
+      ({ house }) => house.sandbox.faults.add({ kind: 'delay', ms: 9000, path: 'availability' }),
+      'deadline',
+    ],
+  ];
+  it.each(cases)(
+    '(it %s) a check is unknown with what the mirror showed, and the record is not to blame',
+    async (_, breaks, reason) => {
+      await using test = await filled();
+      const { mirror } = test.house.wiring;
+      await breaks(test);
+      const of = { resource: 'availability', product_id: test.product.id, edition: 'EUR', part: 0 } as const;
+      const before = mirror.records.find(of);
+      const began = test.house.clock.now();
+      // Of a slow answer the second shopper would get what the first has waited for.
+      const times = reason === 'deadline' ? 1 : 6;
+      for (let index = 0; index < times; index += 1) {
+        const answer = await test.check();
+        expect(answer).toMatchObject({
+          verdict: 'unknown',
+          reasons: [reason],
+          now: null,
+          mirror: { state: 'available', checked_at: before?.fetched_at },
+          alternatives: [],
+        });
+      }
+      expect(test.house.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
+      expect(mirror.records.find(of)).toEqual(before);
+      test.ports.counter.flush();
+      expect(mirror.checks.ofProduct(test.product.id)).toMatchObject([
+        { checks: 0, wrong: 0, unanswered: times, rate: null },
+      ]);
+    },
+  );
+
+  it('a pause shorter than the deadline is waited for', async () => {
+    await using test = await filled();
+    test.house.sandbox.faults.add({
+      kind: 'status', status: 429, headers: { 'retry-after': '2' }, path: 'availability', times: 1,
+    }); // biome-ignore format: one rule
+    const [patient, hasty] = await test.house.drive(Promise.all([test.check(), test.check({ deadline_ms: 1000 })]));
+    expect(patient?.verdict).toBe('holds');
+    expect(hasty).toMatchObject({ verdict: 'unknown', reasons: ['throttled'] });
+  });
+
+  it('closing ends all who wait', async () => {
+    await using test = await filled();
+    test.house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
+    const waiting = checkBeforeOrder(test.ports, { product_id: test.product.id, date }, never);
+    test.ports[Symbol.dispose]();
+    expect(await waiting).toMatchObject({ verdict: 'unknown', reasons: ['stopping'] });
+    expect(await test.check()).toMatchObject({ reasons: ['stopping'] });
+  });
+});
+
+describe('beside the engine’s own read of the same record', () => {
+  it('the answer that was asked for later stays, whichever comes first', async () => {
+    await using test = await filled();
+    const { house, product } = test;
+    const { mirror, ports } = house.wiring;
+    const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
+    // The engine asks first, and gets its (old) answer late.
+    house.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
+    mirror.transaction(() => mirror.records.setDue(of, { at: house.clock.now(), reason: 'requested' }));
+    const engine = pass(ports, 4, { job_id: null, signal: never });
+    await house.drive(house.clock.sleep(1000));
+    test.product.sold_out.add(date);
+    const live = await test.check();
+    expect(live).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'] });
+    await house.drive(engine);
+    expect(mirror.records.find(of)?.fetched_at).toBeGreaterThanOrEqual(live.now?.read_at ?? Number.POSITIVE_INFINITY);
+    expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
+    expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+  });
+});
+
+it('the error rate counts what the mirror had, right and wrong, and apart what it did not have', async () => {
+  await using test = await filled();
+  await test.check();
+  test.product.sold_out.add(date);
+  await test.check();
+  await test.check();
+  test.product.sold_out.delete(date);
+  await test.check();
+  test.product.price *= 2;
+  await test.check();
+  test.ports.counter.flush();
+  expect(test.house.wiring.mirror.checks.ofProduct(test.product.id)).toMatchObject([
+    { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
+  ]);
+  const db = openMirrorAt(test.house.wiring.mirror.path, test.house.clock.now());
+  expect(readStatus(db, 5).error_rate).toMatchObject({
+    checks: 5,
+    wrong: 3,
+    rate: 0.6,
+    by_tier: [{ tier: 'middle', rate: 0.6 }],
+    worst: [{ product_id: test.product.id, wrong: 3 }],
+  });
+  db.close();
+});

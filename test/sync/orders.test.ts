@@ -1,0 +1,114 @@
+import { expect, it } from 'vitest';
+import { checkPorts } from '../../src/sync/check.ts';
+import { type OrderReport, orderAndRecheck, readOrder, recheckOrder, reportOrder } from '../../src/sync/orders.ts';
+import { believed } from '../../src/sync/settle.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const never = new AbortController().signal;
+const date = '2026-11-25';
+const of = { resource: 'availability', edition: 'EUR', part: 0 } as const;
+
+async function filled() {
+  const house = await virtualHouse({ products: 12 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  await house.drive(house.clock.sleep(3_600_000));
+  const product = house.sandbox.world
+    .visible()
+    .find((each) => house.sandbox.world.days(each, date, date, 'EUR').length > 0);
+  if (product === undefined) throw new Error('nothing is sold on that date');
+  const failed: OrderReport = {
+    product_id: product.id,
+    date,
+    quantity: 2,
+    outcome: 'failed',
+    code: 'variants_not_available',
+  };
+  return { house, product, failed, ports: checkPorts(house.wiring), key: { ...of, product_id: product.id } };
+}
+
+function rateOf({ wiring }: VirtualHouse, product_id: number): number {
+  const record = wiring.mirror.records.find({ ...of, product_id });
+  const { shape, exposure } = believed(record ?? { ...of, shape: null, exposure: null });
+  return shape / exposure;
+}
+
+it('a failed order is read again at once in the checkout lane, and the mirror then has what the service says', async () => {
+  const { house, product, failed, ports, key } = await filled();
+  await using _ = house;
+  product.sold_out.add(date);
+  expect(orderAndRecheck(ports, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
+  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
+  await house.drive(recheckOrder(ports, failed, never));
+  expect(house.wiring.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
+  expect(house.wiring.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
+  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
+});
+
+it('the change that a failed order told of raises the volatility once, also when its re-read finds it', async () => {
+  const [told, polled] = [await filled(), await filled()];
+  await using first = told.house;
+  await using second = polled.house;
+  const before = rateOf(first, told.product.id);
+  expect(rateOf(second, polled.product.id)).toBeCloseTo(before, 12);
+  told.product.sold_out.add(date);
+  polled.product.sold_out.add(date);
+  reportOrder(told.ports, told.failed);
+  const raised = rateOf(first, told.product.id);
+  expect(raised).toBeGreaterThan(before);
+  reportOrder(told.ports, told.failed);
+  expect(rateOf(first, told.product.id)).toBe(raised);
+  await first.drive(recheckOrder(told.ports, told.failed, never));
+  await second.drive(recheckOrder(polled.ports, polled.failed, never));
+  // As much as a poll teaches that finds the same change, and no more.
+  expect(rateOf(first, told.product.id) / rateOf(second, polled.product.id)).toBeCloseTo(1, 3);
+  expect(first.wiring.mirror.records.find(told.key)?.told_at).toBeNull();
+});
+
+it('a failed order that is told of while a read is under way has its dates read once more', async () => {
+  const { house, product, failed, ports, key } = await filled();
+  await using _ = house;
+  house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability`, times: 1 });
+  const early = ports.flights.board(key, { deadline_ms: 10_000, signal: never }).landing;
+  await house.drive(house.clock.sleep(500));
+  reportOrder(ports, failed);
+  const told_at = house.clock.now();
+  await house.drive(early);
+  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
+  await house.drive(recheckOrder(ports, failed, never));
+  expect(house.wiring.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
+});
+
+it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {
+  const { house, product, failed, ports } = await filled();
+  await using _ = house;
+  const { checks } = house.wiring.mirror;
+  reportOrder(ports, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
+  reportOrder(ports, failed);
+  reportOrder(ports, { ...failed, time: '04:44', code: 'timeslot_not_available' });
+  reportOrder(ports, { ...failed, code: 'payment_declined' });
+  reportOrder(ports, { ...failed, code: null });
+  expect(checks.ofProduct(product.id)).toMatchObject([
+    { tier: 'near', orders: 3, orders_wrong: 1, said_available: 1, tickets: 3, checks: 0, rate: 1 / 3 },
+  ]);
+  expect(checks.prune(Number.MAX_SAFE_INTEGER)).toBe(1);
+  expect(checks.ofProduct(product.id)).toEqual([]);
+});
+
+it.each<[unknown, RegExp]>([
+  [null, /the body must be a JSON object/],
+  [{}, /product_id: found nothing/],
+  [{ product_id: 1, date: '2026-02-30' }, /date: found "2026-02-30"; expected a date of the calendar/],
+  [{ product_id: 1, date, quantity: 0 }, /quantity: found 0; expected a number of tickets/],
+  [{ product_id: 1, date, quantity: -1 }, /quantity: found -1/],
+  [{ product_id: 1, date, quantity: 1e6 }, /quantity: found 1000000/],
+  [{ product_id: 1, date, quantity: 1, outcome: 'maybe' }, /outcome: found "maybe"/],
+  [{ product_id: 1, date, time: '9:30' }, /time: found "9:30"; expected HH:MM/],
+  [{ product_id: 1, date, quantity: 1, outcome: 'failed', code: 'a\nb' }, /code: found/],
+  [
+    { product_id: 1, date, quantity: 1, outcome: 'failed', name: 'Jane Doe' },
+    /^name: is not known; known are product_id/,
+  ],
+])('an order %j is refused in one line', (body, says) => {
+  const read = readOrder(body);
+  expect('problem' in read ? read.problem : 'taken').toMatch(says);
+});
