@@ -58,10 +58,10 @@ function refused(verdict: 'too-old' | 'from-the-future', cursor: number, { floor
   return verdict === 'too-old'
     ? new CataloguedError('cursor-too-old', `changes up to ${floor} are forgotten, and ${cursor} lies before them`, {
         exitCode: exitCodes.data,
-        hint: `read the views anew, in one transaction with mirror_info, then go on after ${newest}`,
+        hint: `start again: read the views or a snapshot anew, then go on after ${newest}`,
       })
     : new CataloguedError('cursor-from-the-future', `there is no change ${cursor}: the newest is ${newest}`, {
         exitCode: exitCodes.data,
-        hint: 'the cursor belongs to another mirror: read the views anew, then go on after the newest change',
+        hint: `the cursor belongs to another mirror: read the views anew, then go on after ${newest}`,
       });
 }

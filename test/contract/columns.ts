@@ -270,4 +270,30 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
-export const contract = { columns, outputs };
+const rowOf = (view: string) => Object.keys(columns[view] ?? {});
+
+/** What the functions of `catalogued/reader` return: the fields of each row; [] where it is no row. */
+const reader: Readonly<Record<string, readonly string[]>> = {
+  info: rowOf('mirror_info'),
+  product: rowOf('products'),
+  products: rowOf('products'),
+  images: rowOf('images'),
+  checkoutInformation: rowOf('checkout_information'),
+  variants: rowOf('variants'),
+  calendar: rowOf('availability_days'),
+  slots: rowOf('availability_slots'),
+  cheapest: rowOf('availability_days'),
+  search: [
+    'product_id', 'language', 'title', 'tagline', 'city_id', 'city_name', 'latitude', 'longitude', 'sellable', 'rating',
+    'popularity', 'price', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
+  ], // biome-ignore format: a list of fields
+  alternatives: rowOf('products'),
+  changes: ['changes', 'next'],
+  freshness: rowOf('freshness'),
+  policies: rowOf('policies'),
+  sellable: [],
+  transaction: [],
+  close: [],
+};
+
+export const contract = { columns, outputs, reader };

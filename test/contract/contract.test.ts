@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { contractVersion } from '../../src/mirror/mirror.ts';
+import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
@@ -27,7 +28,7 @@ describe('schema/contract.json', () => {
 
   it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
     const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
-    const text = `${JSON.stringify({ contract_version: contractVersion, views, outputs: contract.outputs }, null, 2)}\n`;
+    const text = `${JSON.stringify({ contract_version: contractVersion, views, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot('../../schema/contract.json');
   });
 
@@ -48,6 +49,42 @@ describe('schema/contract.json', () => {
     }
     db.close();
   });
+});
+
+it('the reader’s functions are those of the contract, and return the fields that it lists', async () => {
+  await using house = await virtualHouse({ products: 20 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const [open] = house.sandbox.world.visible().filter(({ status }) => status === 'available');
+  using reader = openReader(house.wiring.mirror.path);
+  const product_id = open?.id ?? 0;
+  const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');
+  const answers: Readonly<Record<string, unknown>> = {
+    info: reader.info(),
+    product: reader.product(product_id),
+    products: reader.products(),
+    images: house.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
+    checkoutInformation: reader.checkoutInformation(product_id),
+    variants: reader.variants(product_id),
+    calendar: reader.calendar(product_id),
+    slots: reader.slots(product_id, day?.date ?? ''),
+    cheapest: reader.cheapest(product_id),
+    search: reader.search({ text: 'a' }),
+    changes: reader.changes(0),
+    freshness: reader.freshness(),
+    policies: reader.policies(),
+  };
+  const stands = Object.fromEntries(
+    Object.keys(reader).map((name) => {
+      const answer = answers[name];
+      const first = Array.isArray(answer) ? answer[0] : answer;
+      // No product of this seed is closed: a row of alternatives is a product.
+      if (name === 'alternatives') return [name, Object.keys(answers.product ?? {})];
+      return [name, typeof first === 'object' && first !== null ? Object.keys(first) : []];
+    }),
+  );
+  const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
+    Object.fromEntries(Object.entries(table).map(([name, fields]) => [name, [...fields].sort()]));
+  expect(sorted(stands)).toEqual(sorted(contract.reader));
 });
 
 it('the views need nothing newer than SQLite 3.38', () => {

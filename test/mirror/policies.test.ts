@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -21,14 +22,12 @@ function policies(): Policy[] {
 }
 
 /** The README's statement: a product's days with what to do beside them. */
-const daysWithActions = `
-  SELECT d.date, d.state, d.lowest_price, a.action, p.action AS price_action
-  FROM availability_days d
-  JOIN policies a ON a.resource = 'availability' AND a.state = d.freshness
-  JOIN policies p ON p.resource = 'day_prices'
-    AND p.state = CASE WHEN d.lowest_price IS NULL THEN 'unknown' ELSE d.freshness END
-  WHERE d.product_id = ? AND d.currency = ?
-  ORDER BY d.date`;
+const daysWithActions = (
+  /```sql\n(SELECT d\.date,.*?);\n```/s.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))?.[1] ??
+  ''
+)
+  .replace('= 703295', '= ?')
+  .replace("d.currency = 'EUR'", 'd.currency = ?');
 
 describe('the view policies', () => {
   it('has one row for every resource of freshness, for both kinds of price, and every state', async () => {

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { contractVersion } from '../../src/mirror/mirror.ts';
+import { type Contract, takenAway } from './taken-away.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => JSON.parse(readFileSync(new URL(path, root), 'utf8')) as Contract;
+const current = read('schema/contract.json');
+const names = readdirSync(new URL('test/fixtures/contracts/', root)).filter((name) => name.endsWith('.json'));
+const older = names.map((name) => read(`test/fixtures/contracts/${name}`));
+
+describe('the contract', () => {
+  it('is kept of every version before this one', () => {
+    expect(older.map(({ contract_version }) => contract_version).sort()).toEqual(
+      Array.from({ length: contractVersion - 1 }, (_, index) => index + 1),
+    );
+  });
+
+  it.each(older)('has everything that version $contract_version had, of the same type', (before) => {
+    expect(takenAway(before, current)).toEqual([]);
+  });
+
+  it('is watched by a test that sees what was removed, renamed or changed (control)', () => {
+    const planted = structuredClone(current) as unknown as {
+      views: Record<string, Record<string, string>>;
+      outputs: Record<string, string[]>;
+      reader: Record<string, string[]>;
+    };
+    delete planted.views.images;
+    delete planted.views.products?.title;
+    Object.assign(planted.views.variants ?? {}, {
+      variant_id: 'text',
+      label: 'text; null: not sent',
+      source: 'text; null: why not',
+    });
+    planted.outputs.status = (planted.outputs.status ?? []).filter((field) => field !== 'freshness');
+    delete planted.reader.slots;
+    const found = takenAway(current, planted as unknown as Contract);
+    expect(found.filter((line) => !line.startsWith('images.'))).toEqual([
+      'products.title is gone',
+      'variants.variant_id was integer, is text',
+      'variants.source was never null',
+      'outputs status.freshness is gone',
+      'reader slots is gone',
+    ]);
+    expect(found).toContain('images.credit is gone');
+  });
+});

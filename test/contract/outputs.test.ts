@@ -1,0 +1,50 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { main } from '../../src/main.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { wire } from '../../src/wiring.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { contract } from './columns.ts';
+
+it('what commands print with --json has the fields of the contract, and no others', async () => {
+  using place = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4 });
+  const config = join(place.path, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(place.path, sandbox.url));
+  {
+    await using wiring = wire(testConfig(place.path, sandbox.url), testLog('silent').log);
+    await pass(wiring.ports, wiring.workers, { job_id: null, signal: new AbortController().signal });
+  }
+  const id = String(sandbox.world.visible()[0]?.id);
+  const fieldsOf = async (...args: string[]) => {
+    const io = capturedIo();
+    await main(['--config', config, ...args, '--json'], io);
+    const [line = ''] = args[0] === 'changes' ? io.out().split('\n') : [io.out()];
+    return Object.keys(JSON.parse(line) as object).sort();
+  };
+  const commands: Readonly<Record<string, readonly string[]>> = {
+    status: ['status'],
+    explain: ['explain', id],
+    'explain --date': ['explain', id, '--date', '2026-12-05'],
+    plan: ['plan'],
+    'resync --dry-run': ['resync', '--all', '--dry-run'],
+    'resync --wait': ['resync', '--product', id, '--checkout', '--wait'],
+    'removals list': ['removals', 'list'],
+    'images audit': ['images', 'audit'],
+    'notifications list': ['notifications', 'list'],
+    'subscription list': ['subscription', 'list'],
+    changes: ['changes'],
+    doctor: ['doctor'],
+    'doctor --reader': ['doctor', '--reader'],
+  };
+  const printed: Record<string, string[]> = {};
+  for (const [name, args] of Object.entries(commands)) printed[name] = await fieldsOf(...args);
+  const promised = Object.keys(commands).map((name) => [name, [...(contract.outputs[name] ?? [])].sort()]);
+  expect(printed).toEqual(Object.fromEntries(promised));
+});
