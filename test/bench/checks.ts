@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import Database from 'better-sqlite3';
 import { freePort } from '../fakes/free-port.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -41,7 +42,7 @@ export async function checkLines(): Promise<Line[]> {
     writeFileSync(config, testConfigText(cwd, service, { budget }));
     const daemon = startCli(['--config', config, 'run'], { cwd });
     await daemon.said(rate === 10 ? 'daemon started' : 'pass ended');
-    lines.push(...(rate === 10 ? await paced(cwd, port) : await unpaced(cwd, port, service)));
+    lines.push(...(rate === 10 ? await paced(cwd) : await unpaced(cwd, port, service)));
     daemon.child.kill('SIGTERM');
     await daemon.ended;
   }
@@ -52,8 +53,9 @@ export async function checkLines(): Promise<Line[]> {
 }
 
 async function unpaced(cwd: string, port: number, service: string): Promise<Line[]> {
-  const ids = (await ask<number[]>(port, '/sandbox/products')).slice(0, products);
-  const bodies = ids.map((product_id) => JSON.stringify({ product_id, date: inDays(8) }));
+  const questions = questionsTo(cwd);
+  const ids = questions.map(({ product_id }) => product_id);
+  const bodies = questions.map((question) => JSON.stringify(question));
   const [first = ''] = bodies;
   const thousand = await crowd(cwd, 1000);
   await shop(thousand, bodies);
@@ -112,10 +114,9 @@ async function unpaced(cwd: string, port: number, service: string): Promise<Line
 }
 
 /** What pacing makes of it: twenty products' calls at ten a second, before the sweep that is under way. */
-async function paced(cwd: string, port: number): Promise<Line[]> {
-  const ids = (await ask<number[]>(port, '/sandbox/products')).slice(0, products);
+async function paced(cwd: string): Promise<Line[]> {
   const thousand = await crowd(cwd, 1000);
-  const bodies = ids.map((product_id) => JSON.stringify({ product_id, date: inDays(8), deadline_ms: 10_000 }));
+  const bodies = questionsTo(cwd).map((question) => JSON.stringify({ ...question, deadline_ms: 10_000 }));
   const { times, verdicts, ms } = await shop(thousand, bodies);
   thousand.kill();
   return [
@@ -126,6 +127,23 @@ async function paced(cwd: string, port: number): Promise<Line[]> {
       met: true,
     },
   ];
+}
+
+/** What shoppers see on a page and put into a cart: two tickets of a variant at a time, of twenty products. */
+function questionsTo(cwd: string): { product_id: number; date: string; time: string; variants: object[] }[] {
+  const db = new Database(join(cwd, 'mirror', 'mirror.db'), { readonly: true });
+  try {
+    const rows = db
+      .prepare<[string, number], { product_id: number; date: string; time: string; variant_id: number }>(
+        `SELECT product_id, date, min(time) AS time, variant_id FROM availability_slots
+         WHERE date = ? AND max_tickets > 1 GROUP BY product_id LIMIT ?`,
+      )
+      .all(inDays(8), products);
+    if (rows.length < products) throw new Error(`only ${rows.length} products are sold on that date`);
+    return rows.map(({ variant_id, ...row }) => ({ ...row, variants: [{ variant_id, count: 2 }] }));
+  } finally {
+    db.close();
+  }
 }
 
 async function crowd(cwd: string, shoppers: number): Promise<ChildProcess> {
