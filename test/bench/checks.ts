@@ -68,6 +68,7 @@ async function unpaced(cwd: string, port: number, service: string): Promise<Line
     const answered = 1000 - (verdicts.unknown ?? 0);
     rounds.push({ p99: quantile(times, 0.99), own, calls, perSecond: calls / Math.max(1, ms / 1000), answered });
   }
+  const bare = quantile((await shop(thousand, [''])).times, 0.99);
   thousand.kill();
   const over = median(rounds.map(({ p99, own }) => p99 - own));
   const [p99, own] = [median(rounds.map((each) => each.p99)), median(rounds.map((each) => each.own))];
@@ -97,6 +98,12 @@ async function unpaced(cwd: string, port: number, service: string): Promise<Line
       value: `${p99.toFixed(0)} ms, its own ${own.toFixed(0)} ms: ${over.toFixed(0)} ms more`,
       target: '≤ 20 ms more',
       met: over <= 20,
+    },
+    {
+      what: 'the same 1,000 connections asking /healthz at once, which asks nobody',
+      value: `p99 ${bare.toFixed(0)} ms`,
+      target: '-',
+      met: true,
     },
     {
       what: '20 checks one after another share nothing (control)',
