@@ -2,7 +2,7 @@ import type { Tier } from '../domain/availability.ts';
 import { tierOfDay } from '../domain/availability.ts';
 import { soldBy } from '../domain/category.ts';
 import { standingOf } from '../domain/check.ts';
-import { isSlotTime, isWhole, wrong } from '../domain/check-question.ts';
+import { isObject, isSlotTime, isWhole, wrong } from '../domain/check-question.ts';
 import { isDate } from '../domain/dates.ts';
 import { type Rating, rateOrder, saysGone } from '../domain/error-rate.ts';
 import type { RecordKey } from '../domain/record.ts';
@@ -113,9 +113,8 @@ const members = ['product_id', 'date', 'time', 'quantity', 'outcome', 'code'];
 
 /** A report out of JSON from outside; or in one line what is wrong with it. */
 export function readOrder(json: unknown): OrderReport | { readonly problem: string } {
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    return { problem: 'the body must be a JSON object' };
-  const { product_id, date, time = null, quantity, outcome, code = null } = json as Record<string, unknown>;
+  if (!isObject(json)) return { problem: 'the body must be a JSON object' };
+  const { product_id, date, time = null, quantity, outcome, code = null } = json;
   const extra = Object.keys(json).find((name) => !members.includes(name));
   const problem =
     (extra === undefined ? null : `${extra.slice(0, 60)}: is not known; known are ${members.join(', ')}`) ??

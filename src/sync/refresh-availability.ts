@@ -178,7 +178,7 @@ function cappedAway(covered_to: string): NoAnswer {
 }
 
 /** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
-export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
+function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
   const window = extent.windows.find((each) => each.part === part);
   if (window === undefined) return null;
   const { earliest, latest } = venueToday(product.timezone, now);

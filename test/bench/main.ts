@@ -4,6 +4,7 @@ import { table } from '../../src/commands/table.ts';
 import { lanes } from '../../src/domain/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { checkLines } from './checks.ts';
 import { duringResync } from './during-resync.ts';
 import { type Line, median } from './line.ts';
 import { neighbourLines } from './neighbours.ts';
@@ -114,6 +115,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   receiver: receiverLines,
   'during-resync': duringResync,
   reader: readerLines,
+  checks: checkLines,
   neighbours: neighbourLines,
 };
 

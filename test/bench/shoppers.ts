@@ -45,9 +45,11 @@ async function connected(): Promise<Socket> {
 }
 
 process.on('message', (bodies: string[]) => {
-  const requests = bodies.map(
-    (body) =>
-      `POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  // No body: only what it costs to be answered at all.
+  const requests = bodies.map((body) =>
+    body === ''
+      ? 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+      : `POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   const began = performance.now();
   const asked = shoppers.map((shopper, index) => {

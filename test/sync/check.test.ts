@@ -4,6 +4,7 @@ import { readStatus } from '../../src/mirror/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
 import { type CheckAnswer, type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
 import { pass } from '../../src/sync/engine.ts';
+import { requestResync } from '../../src/sync/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
@@ -11,7 +12,7 @@ const never = new AbortController().signal;
 const date = '2026-12-05';
 
 /** A filled mirror, checks over it, and a product whose date has tickets. */
-async function filled(products = 12): Promise<
+async function filled(products = 6): Promise<
   AsyncDisposable & {
     house: VirtualHouse;
     ports: CheckPorts;
@@ -231,6 +232,22 @@ describe('single flight', () => {
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     expect(house.wiring.mirror.records.find(of)?.fetched_at).toBe(at);
   });
+});
+
+it('a shopper does not wait for slow calls of a sweep, though they hold all connections', async () => {
+  await using test = await filled();
+  const { house } = test;
+  const { mirror, ports } = house.wiring;
+  house.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
+  requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
+  const sweep = pass(ports, 4, { job_id: null, signal: never });
+  await house.drive(house.clock.sleep(100));
+  expect(house.wiring.limiter.state().in_flight).toBe(4);
+  const began = house.clock.now();
+  expect(await test.check()).toMatchObject({ verdict: 'holds' });
+  expect(house.clock.now() - began).toBeLessThan(100);
+  expect(mirror.records.fill().failing).toBe(0);
+  await house.drive(sweep);
 });
 
 describe('where the service does not answer', () => {

@@ -9,7 +9,7 @@ const date = '2026-11-25';
 const of = { resource: 'availability', edition: 'EUR', part: 0 } as const;
 
 async function filled() {
-  const house = await virtualHouse({ products: 12 });
+  const house = await virtualHouse({ products: 4 });
   await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
   await house.drive(house.clock.sleep(3_600_000));
   const product = house.sandbox.world
