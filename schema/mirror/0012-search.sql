@@ -93,3 +93,21 @@ FROM (
   SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
 )
 GROUP BY currency;
+
+-- As before, each step by key: without CROSS JOIN every product is looked at.
+DROP VIEW alternatives;
+CREATE VIEW alternatives AS
+WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
+  SELECT p.product_id, p.alternative_product_id, 1
+  FROM product p
+  WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
+  UNION ALL
+  SELECT r.product_id, c.alternative_product_id, r.depth + 1
+  FROM recommended r
+  CROSS JOIN product c ON c.product_id = r.candidate_id
+  WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
+)
+SELECT r.product_id, r.candidate_id AS alternative_product_id
+FROM recommended r
+CROSS JOIN product a ON a.product_id = r.candidate_id
+WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;

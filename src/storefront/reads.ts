@@ -25,7 +25,7 @@ export function catalogueReads(
   );
   const variants = query<[number, string], ViewRow<'variants'>>(
     (columns) =>
-      `SELECT ${columns('variants', 'v')} FROM variants v WHERE v.product_id = ? AND v.language = ? ORDER BY v.variant_id`,
+      `SELECT ${columns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
   );
   const alternatives = query<[number, string], Product>(
     (columns) => `SELECT ${columns('products', 'p')} FROM alternatives a

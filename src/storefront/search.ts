@@ -67,46 +67,48 @@ export function searcher(connection: Connection, editions: Editions): (question:
   }
 
   return (question) => {
-    const { text, near, city_id, date, max_price, sellable, order = 'relevance' } = question;
-    const page = {
-      limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
-      offset: wholeNumber('offset', question.offset, { most: 100_000 }),
-    };
-    if (text === undefined && near === undefined && city_id === undefined && date === undefined)
-      throw badArgument(
-        'there is nothing to search by',
-        'give text, near, city_id or date; products() lists what there is',
-      );
-    if (!['relevance', 'price', 'distance'].includes(order))
-      throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
-    if (order === 'distance' && near === undefined)
-      throw badArgument('order: "distance" from where?', 'give near as well');
-    if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
-    if (date !== undefined) dayNumber('date', date);
-    if (city_id !== undefined) identifier('city_id', city_id);
-    if (max_price !== undefined) wholeNumber('max_price', max_price, { most: Number.MAX_SAFE_INTEGER });
-    const bound = {
-      ...page,
-      language: editions.language(question.language),
-      currency: editions.currency(question.currency),
-      ...(near === undefined ? {} : around(near)),
-      date,
-      city_id,
-      max_price,
-      match: text === undefined ? null : matchOf(text),
-    };
-    if (bound.match === null && near === undefined && city_id === undefined && date === undefined) return [];
+    checkQuestion(question);
+    const { text, near, city_id, date, max_price, order = 'relevance' } = question;
+    const match = text === undefined ? null : matchOf(text);
     const form: SearchForm = {
-      text: bound.match !== null,
+      text: match !== null,
       near: near !== undefined,
       date: date !== undefined,
       city: city_id !== undefined,
       priced: max_price !== undefined,
-      sellable: sellable === true,
+      sellable: question.sellable === true,
       order,
     };
+    const bound = {
+      ...(near === undefined ? {} : around(near)),
+      match,
+      date,
+      city_id,
+      max_price,
+      language: editions.language(question.language),
+      currency: editions.currency(question.currency),
+      limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
+      offset: wholeNumber('offset', question.offset, { most: 100_000 }),
+    };
+    if (!(form.text || form.near || form.date || form.city)) return [];
     return queryFor(form).all(bound).map(hitOf);
   };
+}
+
+function checkQuestion({ text, near, city_id, date, max_price, order = 'relevance' }: SearchQuestion): void {
+  if (text === undefined && near === undefined && city_id === undefined && date === undefined)
+    throw badArgument(
+      'there is nothing to search by',
+      'give text, near, city_id or date; products() lists what there is',
+    );
+  if (!['relevance', 'price', 'distance'].includes(order))
+    throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
+  if (order === 'distance' && near === undefined)
+    throw badArgument('order: "distance" from where?', 'give near as well');
+  if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
+  if (date !== undefined) dayNumber('date', date);
+  if (city_id !== undefined) identifier('city_id', city_id);
+  wholeNumber('max_price', max_price, { most: Number.MAX_SAFE_INTEGER });
 }
 
 function hitOf({ chord2, ...found }: Found): SearchHit {

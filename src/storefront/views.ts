@@ -14,7 +14,11 @@ export interface Column<Value> {
 }
 
 export type Row<Columns> = {
-  readonly [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never;
+  readonly [Name in keyof Columns]: Columns[Name] extends Column<infer Value>
+    ? Columns[Name] extends { readonly since: number }
+      ? Value | null
+      : Value
+    : never;
 };
 
 const integer: Column<number> = { type: 'integer', nullable: false };
