@@ -9,7 +9,16 @@ export type Row = Record<string, unknown>;
 export type Expected = Record<string, Row[]>;
 
 /** Columns that say when something was read: only their plausibility can be compared. */
-export const readAtColumns = new Set(['checked_at', 'changed_at', 'verified_at', 'expires_at', 'stale']);
+export const readAtColumns = new Set([
+  'checked_at',
+  'changed_at',
+  'verified_at',
+  'expires_at',
+  'stale',
+  'expired_at',
+  'freshness',
+  'detail_freshness',
+]);
 
 export function expectedRows(
   shown: ProductState,

@@ -121,6 +121,8 @@ const dayMs = 86_400_000;
 
 function plausible(column: string, value: unknown, now: number): boolean {
   if (column === 'stale') return value === 0;
+  if (column === 'freshness' || column === 'detail_freshness') return value === 'fresh';
+  if (column === 'expired_at') return Number(value) > now;
   if (!Number.isInteger(value)) return false;
   const at = column === 'expires_at' ? Number(value) - 14 * dayMs : Number(value);
   // When something changed last may be long ago; when it was read may not.

@@ -23,7 +23,7 @@ function cells({ wiring, clock }: VirtualHouse): unknown[] {
     db
       .prepare<[], Record<string, unknown>>(`SELECT * FROM ${view}`)
       .all()
-      .map(({ checked_at: _, changed_at: __, verified_at: ___, expires_at: ____, ...row }) => row),
+      .map(({ checked_at: _, changed_at: __, verified_at: ___, expires_at: ____, expired_at: _____, ...row }) => row),
   );
   db.close();
   return rows;

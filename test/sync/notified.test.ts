@@ -155,7 +155,15 @@ describe('a flood with the right secret', () => {
     const cells = () =>
       ['products', 'variants', 'images', 'checkout_information', 'product_prices'].flatMap((view) =>
         test.query<Record<string, unknown>>(`SELECT * FROM ${view}`).map((row) => {
-          const { checked_at: _, changed_at: __, verified_at: ___, expires_at: ____, stale: _____, ...rest } = row;
+          const {
+            checked_at: _,
+            changed_at: __,
+            verified_at: ___,
+            expires_at: ____,
+            stale: _____,
+            expired_at: ______,
+            ...rest
+          } = row;
           return rest;
         }),
       );
