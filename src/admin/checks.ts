@@ -20,11 +20,11 @@ export function checkRoutes(
   { check, order, log }: CheckOptions & { readonly log: Logger },
 ): void {
   /** Thousands may get the same answer: it is printed once. */
-  const printed = new WeakMap<CheckAnswer, string>();
+  const printed = new WeakMap<CheckAnswer, Buffer>();
   const print = (answer: CheckAnswer) => {
-    const text = printed.get(answer) ?? JSON.stringify(answer);
-    printed.set(answer, text);
-    return text;
+    const bytes = printed.get(answer) ?? Buffer.from(JSON.stringify(answer));
+    printed.set(answer, bytes);
+    return bytes;
   };
   const options = {
     bodyLimit,
@@ -47,7 +47,11 @@ export function checkRoutes(
     reply.raw.once('close', gone);
     try {
       const answer = await check(question, left.signal);
-      return reply.type('application/json').send(print(answer));
+      // Past what fastify does for an answer: a thousand of them leave in the same turn of the event loop.
+      const bytes = print(answer);
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length }).end(bytes);
+      return reply;
     } catch (error) {
       // There is nobody to tell.
       if (left.signal.aborted) return reply.hijack();

@@ -70,7 +70,7 @@ export function checkCommand(io: Io): Command {
 /** Without a daemon: holds the lock, asks, and stores the answer. */
 async function checkAlone(io: Io, loaded: Parameters<typeof wire>[0], question: CheckQuestion): Promise<CheckAnswer> {
   await using wiring = wire(loaded, createLog('silent', io.stderr));
-  using ports = checkPorts(wiring);
+  await using ports = checkPorts(wiring);
   return await checkBeforeOrder(ports, question, io.signal);
 }
 

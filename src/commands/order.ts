@@ -53,7 +53,7 @@ async function tell(io: Io, command: Command, report: OrderReport): Promise<stri
     .catch((error: unknown) => Promise.reject(asRefusal(error)));
   if (answer !== null) return said(answer, answer.due === 0 ? 'are being read already' : 'are due now');
   await using wiring = wire(loaded, createLog('silent', io.stderr));
-  using checks = checkPorts(wiring);
+  await using checks = checkPorts(wiring);
   const noted = reportOrder(checks, report);
   const read = await recheckOrder(checks, report, io.signal);
   return said(noted, read ? 'were read again' : 'are due: the service did not answer');

@@ -21,7 +21,7 @@ export interface Flight {
 }
 
 /** Live reads in the checkout lane: one call for all who wait for the same window of a product. */
-export interface Flights extends Disposable {
+export interface Flights extends AsyncDisposable {
   /**
    * Waits for a live read of the window: the one that is under way, or a new one. Never longer than `deadline_ms`.
    * Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that nobody waits for
@@ -33,6 +33,8 @@ export interface Flights extends Disposable {
   ): { flight: Flight; landing: Promise<Landing> };
   /** The same, but by a request that is sent from now on: an answer that is already on its way does not count. */
   recheck(key: RecordKey, wait: { deadline_ms: number; signal: AbortSignal }): Promise<Landing>;
+  /** Resolves when what was answered so far is stored too. */
+  stored(): Promise<void>;
 }
 
 interface Passenger {
@@ -56,8 +58,10 @@ export function createFlights(
 ): Flights {
   const { mirror, clock, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
-  const commit = commitTogether(mirror);
+  const { commit, flush } = commitTogether(given);
   const flying = new Map<string, Flying>();
+  /** Answered, and perhaps not stored yet. */
+  const landed = new Set<Promise<void>>();
   let stopped = false;
 
   /** The pause in which nobody calls, and why; null where there is none. */
@@ -148,12 +152,16 @@ export function createFlights(
           for (const passenger of [...flight.passengers]) passenger.fail(error);
         },
       )
-      .finally(over.resolve);
+      .finally(() => {
+        landed.delete(flight.over);
+        over.resolve();
+      });
     return flight;
   }
 
   function land(flight: Flying, landing: Landing): void {
     forget(flight);
+    landed.add(flight.over);
     for (const passenger of [...flight.passengers]) passenger.land(landing);
   }
 
@@ -170,6 +178,8 @@ export function createFlights(
         {
           signal: stop.signal,
           commit,
+          // What stands in the mirror already: no shopper waits for the disk.
+          confirmed: (sent_at) => land(flight, { kind: 'answered', on_sale: true, sent_at }),
           sent: () => {
             flight.sent = true;
           },
@@ -188,6 +198,11 @@ export function createFlights(
     }
   }
 
+  async function stored(): Promise<void> {
+    flush();
+    await Promise.all([...landed]);
+  }
+
   function saleOf({ product_id }: RecordKey): SaleState {
     return mirror.checks.saleState(product_id) ?? 'withdrawn';
   }
@@ -197,9 +212,12 @@ export function createFlights(
     recheck: async (key, wait) => {
       const known = flying.get(idOf(key));
       if (known?.sent) await known.over;
-      return board(key, wait).landing;
+      const landing = await board(key, wait).landing;
+      await stored();
+      return landing;
     },
-    [Symbol.dispose]: () => {
+    stored,
+    [Symbol.asyncDispose]: async () => {
       stopped = true;
       for (const flight of [...flying.values()]) {
         // So that the last one who leaves does not give it up a second time.
@@ -207,6 +225,7 @@ export function createFlights(
         land(flight, unanswered('stopping'));
         flight.stop.abort(new Error('the checks are closed'));
       }
+      await stored();
     },
   };
 }

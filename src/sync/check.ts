@@ -22,7 +22,7 @@ import { createFlights, type Flight, type Flights, type Landing } from './check-
 import type { Ports } from './ports.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
-export interface CheckPorts extends Omit<Ports, 'upstream'>, Disposable {
+export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   readonly flights: Flights;
   readonly counter: CheckCounter;
 }
@@ -75,8 +75,8 @@ export function checkPorts({
     ...ports,
     flights,
     counter,
-    [Symbol.dispose]: () => {
-      flights[Symbol.dispose]();
+    [Symbol.asyncDispose]: async () => {
+      await flights[Symbol.asyncDispose]();
       counter.flush();
     },
   };

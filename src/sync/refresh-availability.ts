@@ -25,6 +25,16 @@ export type AvailabilityRead =
     }
   | NoAnswer;
 
+/** How a window is read: in whose time, and who is told of what. */
+interface LiveRead {
+  readonly signal: AbortSignal;
+  readonly commit: Commit;
+  /** Told when a call has its turn. */
+  readonly sent?: () => void;
+  /** Told before the disk is waited for that everything is as it stands in the mirror. */
+  readonly confirmed?: (sent_at: number) => void;
+}
+
 /** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
 export async function refreshAvailability(
   ports: SyncPorts,
@@ -40,13 +50,12 @@ export async function refreshAvailability(
 
 /**
  * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
- * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted. `sent`:
- * told when a call has its turn.
+ * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted.
  */
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent }: { signal: AbortSignal; commit: Commit; sent?: () => void },
+  { signal, commit, sent, confirmed }: LiveRead,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -78,18 +87,24 @@ export async function readAvailability(
 
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     const last = covered_to >= window.to;
-    const stored = await commit(() => {
-      // A check beside this read has stored another answer: what stands now has to be compared day by day.
-      if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash) return 'superseded';
-      body_hash = whole && covered_to === to ? reading.hash : null;
-      sent_at = Math.min(sent_at, reading.sent_at);
-      changed = storeAnswer(ports, record, { from, today: window.today, product, first }, reading) || changed;
-      if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-      if (!last) return 'stored';
-      const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-      settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
-      return 'stored';
-    });
+    const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
+    if (same) confirmed?.(reading.sent_at);
+    const stored = await commit(
+      () => {
+        // A check beside this read has stored another answer: what stands now has to be compared day by day.
+        if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
+          return 'superseded';
+        body_hash = whole && covered_to === to ? reading.hash : null;
+        sent_at = Math.min(sent_at, reading.sent_at);
+        changed = storeAnswer(ports, record, { from, today: window.today, product, first }, reading) || changed;
+        if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
+        if (!last) return 'stored';
+        const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+        settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
+        return 'stored';
+      },
+      same ? 'soon' : 'now',
+    );
     if (stored === 'superseded') known = null;
     else from = addDays(covered_to, 1);
   }

@@ -33,11 +33,14 @@ async function filled(products = 6): Promise<
     house,
     ports,
     product,
-    check: (question = {}, signal = never) =>
-      house.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal)),
+    check: async (question = {}, signal = never) => {
+      const answer = await house.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal));
+      if (answer.verdict !== 'unknown') await ports.flights.stored();
+      return answer;
+    },
     calls: () => house.sandbox.calls.counts().calls - before,
     [Symbol.asyncDispose]: async () => {
-      ports[Symbol.dispose]();
+      await ports[Symbol.asyncDispose]();
       await house[Symbol.asyncDispose]();
     },
   };
@@ -320,8 +323,9 @@ describe('where the service does not answer', () => {
     await using test = await filled();
     test.house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
     const waiting = checkBeforeOrder(test.ports, { product_id: test.product.id, date }, never);
-    test.ports[Symbol.dispose]();
+    const closed = test.ports[Symbol.asyncDispose]();
     expect(await waiting).toMatchObject({ verdict: 'unknown', reasons: ['stopping'] });
+    await closed;
     expect(await test.check()).toMatchObject({ reasons: ['stopping'] });
   });
 });
