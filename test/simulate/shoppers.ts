@@ -204,8 +204,8 @@ function openShop({ wiring, clock, sandbox, drive }: VirtualHouse, seed: number)
       checks.counter.flush();
       return counted.get() ?? { asked: 0, wrong: 0 };
     },
-    close: () => {
-      checks[Symbol.dispose]();
+    close: async () => {
+      await checks[Symbol.asyncDispose]();
       reader.db.close();
     },
   };
