@@ -1,3 +1,4 @@
+import type { Deadline } from '../clock.ts';
 import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
@@ -38,8 +39,9 @@ export interface Flights extends AsyncDisposable {
 }
 
 interface Passenger {
-  /** The instant on the clock until which it waits. */
+  /** The instant on the clock until which it waits, and the same on the clock that never jumps. */
   readonly until: number;
+  readonly late_at: number;
   land(landing: Landing): void;
   fail(error: unknown): void;
 }
@@ -47,6 +49,8 @@ interface Passenger {
 interface Flying extends Flight {
   readonly key: RecordKey;
   readonly passengers: Set<Passenger>;
+  /** For whoever waits the shortest: one timer, however many wait. */
+  timer: (Deadline & { readonly at: number }) | null;
   readonly stop: AbortController;
   readonly over: Promise<void>;
   sent: boolean;
@@ -86,10 +90,8 @@ export function createFlights(
 
   function waitFor(flight: Flying, until: number, deadline_ms: number, signal: AbortSignal): Promise<Landing> {
     const { promise, resolve, reject } = Promise.withResolvers<Landing>();
-    const late = clock.deadline(deadline_ms);
     const leave = () => {
       flight.passengers.delete(passenger);
-      late[Symbol.dispose]();
       signal.removeEventListener('abort', gone);
       giveUp(flight);
     };
@@ -99,6 +101,7 @@ export function createFlights(
     };
     const passenger: Passenger = {
       until,
+      late_at: clock.monotonic() + deadline_ms,
       land: (landing) => {
         leave();
         resolve(landing);
@@ -110,8 +113,25 @@ export function createFlights(
     };
     flight.passengers.add(passenger);
     signal.addEventListener('abort', gone, { once: true });
-    late.signal.addEventListener('abort', () => passenger.land(unanswered(whyLate())), { once: true });
+    if (flight.timer === null || passenger.late_at < flight.timer.at) watch(flight, passenger.late_at);
     return promise;
+  }
+
+  /** At that instant those leave who do not wait any longer; then the next one is watched for. */
+  function watch(flight: Flying, at: number): void {
+    flight.timer?.[Symbol.dispose]();
+    const late = clock.deadline(Math.max(0, at - clock.monotonic()));
+    flight.timer = { ...late, at };
+    const due = () => {
+      flight.timer = null;
+      const reason = whyLate();
+      for (const passenger of [...flight.passengers]) if (passenger.late_at <= at) passenger.land(unanswered(reason));
+      const next = flight.passengers
+        .values()
+        .reduce((least, { late_at }) => Math.min(least, late_at), Number.POSITIVE_INFINITY);
+      if (Number.isFinite(next)) watch(flight, next);
+    };
+    late.signal.addEventListener('abort', due, { once: true });
   }
 
   function whyLate(): Unanswered {
@@ -121,7 +141,10 @@ export function createFlights(
 
   /** Nobody waits any more, and nothing was asked: then nobody asks. */
   function giveUp(flight: Flying): void {
-    if (flight.passengers.size > 0 || flight.sent) return;
+    if (flight.passengers.size > 0) return;
+    flight.timer?.[Symbol.dispose]();
+    flight.timer = null;
+    if (flight.sent) return;
     forget(flight);
     flight.stop.abort(new Error('nobody waits for this read any more'));
   }
@@ -135,6 +158,7 @@ export function createFlights(
     const flight: Flying = {
       key,
       passengers: new Set(),
+      timer: null,
       stop: new AbortController(),
       over: over.promise,
       sent: false,
