@@ -1,5 +1,5 @@
 import { processFigures } from './admin/process-figures.ts';
-import { type Admin, startAdmin } from './admin/server.ts';
+import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
@@ -29,14 +29,21 @@ import { type Overrides, type Wiring, wire } from './wiring.ts';
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
 export interface Daemon extends AsyncDisposable {
   readonly wiring: Wiring;
-  /** Where the admin interface listens, as a person would type it. */
-  readonly admin: string;
+  /** Where the admin interface listens, as a person would type it: first by `admin.listen`. */
+  readonly admin: readonly string[];
   /** Where deliveries are taken; null: no master secret is configured. */
   readonly receiver: string | null;
   /** Does what is due now; the schedule calls it every second. */
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
+}
+
+export interface DaemonOverrides extends Overrides {
+  readonly allowList?: 'check' | 'force';
+  readonly imageHost?: ImageHostOverrides;
+  /** More places where the admin interface listens. */
+  readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
 }
 
 /** After the service refused the key, the next try: a minute, doubling up to an hour. */
@@ -46,11 +53,7 @@ const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
 const recentMs = 5000;
 
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
-export async function startDaemon(
-  loaded: LoadedConfig,
-  log: Logger,
-  overrides: Overrides & { readonly allowList?: 'check' | 'force'; readonly imageHost?: ImageHostOverrides } = {},
-): Promise<Daemon> {
+export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
   const { mirror, inbox, limiter, ports, workers, config } = wiring;
@@ -124,52 +127,51 @@ export async function startDaemon(
   };
   const figures = stack.use(processFigures(ports.clock.now));
   const checks = checkPorts(wiring);
-  const admin: Admin = stack.use(
-    await startAdmin({
-      listen: config.admin.listen,
-      token: loaded.secrets.admin_token,
-      hosts: config.admin.hosts,
-      log,
-      now: ports.clock.now,
-      status: () => statusWithin(0),
-      recentStatus: () => statusWithin(recentMs),
-      processFigures: figures.look,
-      ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
-      price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-      resync: (request) => requestResync(ports, request),
-      check: (question, signal) => checkBeforeOrder(checks, question, signal),
-      order: (report) => orderAndRecheck(checks, report, stopping.signal),
-      removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
-      decideRemovals: (decision, product_ids) =>
-        decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
-      doctor: (signal) =>
-        serviceChecks(
-          {
-            config,
-            probe: wiring.probe,
-            offset: wiring.serviceClock.offset,
-            subscriptions: wiring.subscriptions,
-            peers: receiving?.peers ?? null,
-          },
-          signal,
-        ),
-      subscriptions: () => listSubscriptions(facts, settingsOf(config)),
-      manage: () => {
-        if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
-        return wiring.subscriptions.work;
-      },
-      plan: () => makePlan(ports, config.budget.lanes),
-      explain: (product_id, date) =>
-        date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
-      job: (job_id) => mirror.jobs.find(job_id),
-      changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
-      replay: async (since) => {
-        const deliveries = inbox.deliveries.replay(since, ports.clock.now());
-        await receiving?.apply();
-        return deliveries;
-      },
-    }),
-  );
+  const answers: Omit<AdminOptions, 'listen' | 'token'> = {
+    hosts: config.admin.hosts,
+    log,
+    now: ports.clock.now,
+    status: () => statusWithin(0),
+    recentStatus: () => statusWithin(recentMs),
+    processFigures: figures.look,
+    ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
+    price: (request) => priceResync(ports, request, config.budget.requests_per_second),
+    resync: (request) => requestResync(ports, request),
+    check: (question, signal) => checkBeforeOrder(checks, question, signal),
+    order: (report) => orderAndRecheck(checks, report, stopping.signal),
+    removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
+    decideRemovals: (decision, product_ids) =>
+      decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
+    doctor: (signal) =>
+      serviceChecks(
+        {
+          config,
+          probe: wiring.probe,
+          offset: wiring.serviceClock.offset,
+          subscriptions: wiring.subscriptions,
+          peers: receiving?.peers ?? null,
+        },
+        signal,
+      ),
+    subscriptions: () => listSubscriptions(facts, settingsOf(config)),
+    manage: () => {
+      if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
+      return wiring.subscriptions.work;
+    },
+    plan: () => makePlan(ports, config.budget.lanes),
+    explain: (product_id, date) =>
+      date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
+    job: (job_id) => mirror.jobs.find(job_id),
+    changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
+    replay: async (since) => {
+      const deliveries = inbox.deliveries.replay(since, ports.clock.now());
+      await receiving?.apply();
+      return deliveries;
+    },
+  };
+  const listens = [{ listen: config.admin.listen, token: loaded.secrets.admin_token }, ...(overrides.admin ?? [])];
+  const admins: Admin[] = [];
+  for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each })));
   // Given up before the admin interface closes: it waits for whoever waits for them.
   stack.use(checks);
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
@@ -216,7 +218,7 @@ export async function startDaemon(
   const closing = stack.move();
   return {
     wiring,
-    admin: admin.address,
+    admin: admins.map(({ address }) => address),
     receiver: receiving?.receiver.address ?? null,
     tick,
     broken: broken.promise,

@@ -45,10 +45,13 @@ export function demoCommand(io: Io): Command {
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const config = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
-      await using daemon = await startDaemon(config, createLog('error', io.stderr));
+      const token = randomBytes(16).toString('hex');
+      await using daemon = await startDaemon(config, createLog('error', io.stderr), {
+        admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
+      });
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
-      io.stdout.write(introduction(daemon, directory));
+      io.stdout.write(introduction(daemon, { directory, token }));
       await Promise.race([notify(io, sandbox, daemon), daemon.broken]);
       await Promise.race([aborted(io.signal), daemon.broken]);
       io.stdout.write('Stopped. The mirror stays, and can be read without us.\n');
@@ -151,7 +154,10 @@ async function filled(io: Io, { wiring }: Daemon): Promise<void> {
   printer.end();
 }
 
-function introduction({ wiring, admin, receiver }: Daemon, directory: string): string {
+function introduction(
+  { wiring, admin: [socketName, page = ''], receiver }: Daemon,
+  { directory, token }: { directory: string; token: string },
+): string {
   const { path, products } = wiring.mirror;
   const [product_id] = products.ids();
   const socket = join(directory, 'state', 'admin.sock');
@@ -160,7 +166,8 @@ The mirror is filled and is being kept true: ${number(products.count())} product
 
 Addresses
   the mirror       ${path}   (any language with SQLite; open it read-only)
-  the daemon       ${admin}   (curl --unix-socket ${socket} http://localhost/v1/status)
+  the daemon       ${socketName}   (curl --unix-socket ${socket} http://localhost/v1/status)
+  its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: is it true, and why not)
   the service      ${wiring.config.service.base_url}   (simulated)
   the receiver     ${receiver}   (takes its notifications; changes are held for ${holdMs / 1000} s, minutes at the real one)
 

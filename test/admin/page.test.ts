@@ -226,7 +226,7 @@ describe('in a browser', () => {
     const failure = '<script>document.title = "taken"</script><b id="planted">x</b>';
     db.prepare("UPDATE record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
     db.close();
-    const address = new URL(daemon.admin);
+    const address = new URL(daemon.admin[0] ?? '');
     address.username = 'operator';
     address.password = canary.admin;
     const { dom, console } = await browse(address.href);
