@@ -91,7 +91,7 @@ function published(path: string): { at: number; bytes: number } | null {
 }
 
 /** Killed when the daemon ends: what it leaves has a temporary name. */
-function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
+async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
   const program = fileURLToPath(new URL(`./snapshot-child${extname(import.meta.url)}`, import.meta.url));
   const child = spawn(process.execPath, [program, source, target], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,15 +105,12 @@ function inChild(source: string, target: string, signal: AbortSignal): Promise<P
   child.stderr.on('data', (chunk: Buffer) => {
     said.err += chunk.toString();
   });
-  const { promise, resolve, reject } = Promise.withResolvers<PublishedCopy>();
   const failures: Error[] = [];
   child.on('error', (error) => failures.push(error));
-  child.on('close', (code, killedBy) => {
-    if (code === 0 && failures.length === 0) resolve(JSON.parse(said.out) as PublishedCopy);
-    else
-      reject(
-        failures[0] ?? new Error(said.err.trim().split('\n').at(-1) || `its process ended with ${code ?? killedBy}`),
-      );
+  const [code, killedBy] = await new Promise<[number | null, string | null]>((resolve) => {
+    child.on('close', (...end) => resolve(end));
   });
-  return promise;
+  if (failures[0] !== undefined) throw failures[0];
+  if (code !== 0) throw new Error(said.err.trim().split('\n').at(-1) || `its process ended with ${code ?? killedBy}`);
+  return JSON.parse(said.out) as PublishedCopy;
 }

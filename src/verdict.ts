@@ -2,7 +2,7 @@ import { alarmWords } from './alarm-words.ts';
 import type { Freshness, MirrorStatus } from './mirror/status.ts';
 import type { SnapshotStatus } from './snapshot.ts';
 import type { LiveStatus } from './status.ts';
-import { ago, duration, number } from './words.ts';
+import { ago, duration, inWords, number } from './words.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
 export interface Verdict {
@@ -47,7 +47,7 @@ export function verdictOf(
 }
 
 function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness): string {
-  const name = `${words(resource)}${tier === null ? '' : ` (${tier})`}`;
+  const name = `${inWords(resource)}${tier === null ? '' : ` (${tier})`}`;
   const late =
     stale === 0 ? [] : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}`];
   const hidden = expired === 0 ? [] : [`${number(expired)} are past their limit and hidden`];
@@ -57,10 +57,4 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
 function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
   const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
   return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
-}
-
-/** `checkout_information` as a person writes it. */
-function words(resource: string): string {
-  const spaced = resource.replaceAll('_', ' ');
-  return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`;
 }

@@ -23,3 +23,9 @@ export function megabytes(bytes: number): string {
 export function ago(at: number, now: number): string {
   return `${duration(now - at)} ago`;
 }
+
+/** A resource as a person writes it: `Checkout information`. */
+export function inWords(resource: string): string {
+  const spaced = resource.replaceAll('_', ' ');
+  return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`;
+}

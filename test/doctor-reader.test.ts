@@ -20,7 +20,8 @@ const isRoot = process.getuid?.() === 0;
 /** Who reads: as root somebody else, else oneself, whom the modes of the owner bind. */
 const user = isRoot ? 'nobody' : null;
 const nogroup = 65_534;
-const search_path = process.env.PATH ?? '';
+/** Where no program is found: what storefronts are written in is asked for its SQLite in one test only. */
+const search_path = '/nowhere';
 
 /** A mirror of a daemon that is down; where there are two users, they share a group. */
 function stopped(): Disposable & { readonly path: string; readonly directory: string; readonly root: string } {
@@ -249,14 +250,15 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
 
   it('prints its checks as JSON, ends with 1 where one is wrong, and needs no configuration with --path', async () => {
     using house = stopped();
-    const io = capturedIo({ PATH: search_path });
+    const env = { PATH: process.env.PATH ?? '' };
+    const io = capturedIo(env);
     const args = ['doctor', '--reader', '--json', '--path', house.path, ...(user === null ? [] : ['--user', user])];
     expect(await main(args, io)).toBe(0);
     const answer = JSON.parse(io.out()) as Record<string, unknown>;
     expect(Object.keys(answer).sort()).toEqual(['checks', 'healthy', 'path', 'user']);
     expect(answer).toMatchObject({ path: house.path, user, healthy: true });
     deny(house.path, 0o4);
-    const worse = capturedIo({ PATH: search_path });
+    const worse = capturedIo(env);
     expect(
       await main(
         args.filter((arg) => arg !== '--json'),

@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run test:faults`. */
@@ -9,6 +10,10 @@ const roomy = () => {
   return bavail * bsize > 2 * 1024 ** 3;
 };
 
+const directory = existsSync(memory) && roomy() ? memory : tmpdir();
+/** Children from source start in half the time where their code is compiled once. */
+const compiled = join(directory, 'catalogued-test-compile-cache');
+
 const results = process.env.CATALOGUED_TEST_RESULTS;
 
 export default defineConfig({
@@ -16,9 +21,11 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
     pool: 'forks',
+    // A worker keeps the modules it has loaded for its next file: they have no state that tests could share.
+    isolate: false,
     // Tests wait for children and the disk now and then: one worker more than cores, where the default is one less.
     maxWorkers: availableParallelism() + 1,
-    env: existsSync(memory) && roomy() ? { TMPDIR: memory } : {},
+    env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],

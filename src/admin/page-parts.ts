@@ -2,7 +2,7 @@ import { imageLimitMs } from '../domain/image.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status.ts';
 import type { DaemonStatus } from '../status.ts';
 import type { Verdict } from '../verdict.ts';
-import { ago, duration, megabytes, number } from '../words.ts';
+import { ago, duration, inWords, megabytes, number } from '../words.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
 
@@ -89,7 +89,7 @@ export function remarksPart({ daemon, gaps, closures, records, failures }: Daemo
   const failing = tableOf<MirrorStatus['failures'][number]>(
     'What they failed with',
     [
-      { heading: 'resource', cell: ({ resource }) => words(resource) },
+      { heading: 'resource', cell: ({ resource }) => inWords(resource) },
       { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
       { heading: 'last failure', cell: ({ failure }) => html`<code>${failure}</code>` },
     ],
@@ -109,7 +109,7 @@ ${
     : tableOf<Freshness>(
         'How old a record may become, and how many are within it',
         [
-          { heading: 'what', cell: ({ resource, tier }) => words(resource) + (tier === null ? '' : `, ${tier}`) },
+          { heading: 'what', cell: ({ resource, tier }) => inWords(resource) + (tier === null ? '' : `, ${tier}`) },
           { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
           { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
           { heading: 'share', cell: shares },
@@ -289,12 +289,6 @@ function counted(count: number, kind: 'some' | 'no'): Html {
 
 function times(count: number): string {
   return count === 1 ? 'once' : count === 0 ? 'never' : `${number(count)} times`;
-}
-
-/** `checkout_information` as a person writes it. */
-function words(resource: string): string {
-  const spaced = resource.replaceAll('_', ' ');
-  return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`;
 }
 
 function when<Value>(value: Value | null, say: (value: Value) => string): string[] {

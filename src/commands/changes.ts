@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/change-feed.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
+import { fileAt } from '../sqlite/read-only.ts';
 import type { Io } from './io.ts';
 
 /** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
@@ -110,15 +110,15 @@ interface OpenFeed extends Disposable {
 }
 
 function openFeed(path: string): OpenFeed {
+  // Before it is opened: one that comes in between is opened twice, and not missed.
+  const opened = fileAt(path);
   const db = openMirrorForReading(path);
-  const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
-  const opened = inode();
   return {
     feed: changeFeed(db),
     version: () => Number(db.pragma('data_version', { simple: true })),
     replaced: () => {
-      const now = inode();
-      return now !== undefined && now !== opened;
+      const now = fileAt(path);
+      return now !== null && now !== opened;
     },
     [Symbol.dispose]: () => {
       db.close();

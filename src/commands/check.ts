@@ -10,9 +10,9 @@ import { createLog } from '../log.ts';
 import { AnswerIsNo } from '../main.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/check.ts';
 import { wire } from '../wiring.ts';
+import { ago } from '../words.ts';
 import { productId } from './explain.ts';
 import type { Io } from './io.ts';
-import { duration } from './progress.ts';
 import { asRefusal } from './refusal.ts';
 import { calendarDate } from './resync.ts';
 import { table } from './table.ts';
@@ -141,10 +141,6 @@ function printed(price: CheckedDate['price']): string {
 
 function words(reason: CheckReason | undefined): string {
   return (reason ?? '').replaceAll('-', ' ');
-}
-
-function ago(at: number, now: number): string {
-  return `${duration(Math.max(0, now - at))} ago`;
 }
 
 /** A time as an option. */

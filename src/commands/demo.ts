@@ -10,10 +10,11 @@ import { type Daemon, startDaemon } from '../daemon.ts';
 import { createLog } from '../log.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import { number } from '../words.ts';
 import { aborted } from './aborted.ts';
 import { play } from './demo-play.ts';
 import type { Io } from './io.ts';
-import { number, progressPrinter } from './progress.ts';
+import { progressPrinter } from './progress.ts';
 
 interface Options {
   readonly products: string;

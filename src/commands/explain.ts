@@ -6,8 +6,8 @@ import { policyOf } from '../policy.ts';
 import { notMirrored } from '../sync/check.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
+import { duration } from '../words.ts';
 import type { Io } from './io.ts';
-import { duration } from './progress.ts';
 import { calendarDate } from './resync.ts';
 import { table } from './table.ts';
 

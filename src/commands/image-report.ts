@@ -1,6 +1,6 @@
+import { duration, number } from '../words.ts';
 import { csv } from './csv.ts';
 import type { ImageAudit } from './images.ts';
-import { duration, number } from './progress.ts';
 import { table } from './table.ts';
 
 /** The audit as a report that can be sent to a rights holder: the summary first, then every image. Times are UTC. */

@@ -8,9 +8,9 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import { acquireLock } from '../sqlite/lock.ts';
+import { duration, number } from '../words.ts';
 import { renderBody, textOf } from './delivery-body.ts';
 import type { Io } from './io.ts';
-import { duration, number } from './progress.ts';
 import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
 

@@ -3,8 +3,8 @@ import { configPath, loadConfig } from '../config.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
 import { makePlan, type Plan } from '../sync/plan.ts';
+import { duration, number } from '../words.ts';
 import type { Io } from './io.ts';
-import { duration, number } from './progress.ts';
 import { table } from './table.ts';
 
 export function planCommand(io: Io): Command {

@@ -1,8 +1,6 @@
 import { duration, number } from '../words.ts';
 import type { Io } from './io.ts';
 
-export { duration, megabytes, number } from '../words.ts';
-
 /** How far something long has come. `total` may grow while it runs. */
 export interface Progress {
   readonly phase: string;

@@ -8,8 +8,8 @@ import { openMirrorFacts } from '../mirror/reading.ts';
 import type { AbsentProduct, Hold } from '../mirror/removals.ts';
 import { approveRemovals, rejectRemovals } from '../sync/absence.ts';
 import { wire } from '../wiring.ts';
+import { duration, number } from '../words.ts';
 import type { Io } from './io.ts';
-import { duration, number } from './progress.ts';
 import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
 

@@ -7,8 +7,9 @@ import { liveStatus, throttledTooLong } from '../status.ts';
 import { pass } from '../sync/engine.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
+import { megabytes, number } from '../words.ts';
 import type { Io } from './io.ts';
-import { megabytes, number, progressPrinter } from './progress.ts';
+import { progressPrinter } from './progress.ts';
 import { conclude } from './resync.ts';
 
 /** Not reachable for this long: a one-shot command gives up. */

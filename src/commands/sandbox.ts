@@ -7,9 +7,9 @@ import { readCatalogue } from '../sandbox/catalogue-file.ts';
 import { editableFields } from '../sandbox/edits.ts';
 import { startImageHost } from '../sandbox/image-host.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import { number } from '../words.ts';
 import { aborted } from './aborted.ts';
 import type { Io } from './io.ts';
-import { number } from './progress.ts';
 
 interface Options {
   readonly products: number;

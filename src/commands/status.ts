@@ -10,9 +10,8 @@ import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus 
 import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
 import { verdictOf } from '../verdict.ts';
-import { ago } from '../words.ts';
+import { ago, duration, megabytes, number } from '../words.ts';
 import type { Io } from './io.ts';
-import { duration, megabytes, number } from './progress.ts';
 import { table } from './table.ts';
 
 type Status = MirrorStatus & {

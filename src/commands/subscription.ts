@@ -11,8 +11,8 @@ import type { Attempt } from '../sync/subscription-attempts.ts';
 import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscription-list.ts';
 import type { Application, Comparison, SubscriptionWork } from '../sync/subscription-work.ts';
 import { type Overrides, wire } from '../wiring.ts';
+import { duration, number } from '../words.ts';
 import type { Io } from './io.ts';
-import { duration, number } from './progress.ts';
 import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
 

@@ -40,7 +40,7 @@ export function changeTable(db: Database): ChangeTable {
     `INSERT INTO change (at, product_id, kind, language, date, detail, reason)
      VALUES (@at, @product_id, @kind, @language, @date, @detail, @reason)`,
   );
-  const newest = db.prepare<[number], number | null>('SELECT max(seq) FROM change WHERE at < ?').pluck();
+  const newest = db.prepare<[number], number | null>('SELECT max(+seq) FROM change WHERE at < ?').pluck();
   const drop = db.prepare<[number]>('DELETE FROM change WHERE seq <= ?');
   const raiseFloor = db.prepare<[number]>('UPDATE mirror SET feed_floor_seq = max(feed_floor_seq, ?)');
   const ofDate = db.prepare<[number, string], Omit<DateChange, 'detail'> & { detail: string }>(

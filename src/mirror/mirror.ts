@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { planningOnce } from '../sqlite/planned-once.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
@@ -97,7 +98,7 @@ export function openMirror(options: MirrorOptions): Mirror {
       const problem = quickCheck(db);
       if (problem !== null) throw damaged(options.path, problem);
     }
-    return mirrorOver(db, options.path);
+    return mirrorOver(planningOnce(db), options.path);
   } catch (error) {
     db.close();
     throw asDamage(options.path, error);

@@ -29,8 +29,8 @@ export function statusReader(path: string, monotonic: () => number): StatusReade
     read: (max_age_ms) => {
       const at = monotonic();
       if (last !== null && at - last.at <= max_age_ms) return last.status;
-      thread ??= startThread(path, () => {
-        thread = null;
+      thread ??= startThread(path, (ended) => {
+        if (thread === ended) thread = null;
       });
       const answer = { at, status: thread.ask() };
       last = answer;
@@ -46,7 +46,8 @@ export function statusReader(path: string, monotonic: () => number): StatusReade
   };
 }
 
-function startThread(path: string, ended: () => void): Thread {
+/** Tells, perhaps twice, when it has ended. */
+function startThread(path: string, ended: (thread: Thread) => void): Thread {
   const open: PromiseWithResolvers<MirrorStatus>[] = [];
   const worker = new Worker(script, { workerData: path, name: 'status', resourceLimits });
   // It keeps no process alive.
@@ -57,12 +58,12 @@ function startThread(path: string, ended: () => void): Thread {
     else question?.reject(answer.error);
   });
   const end = (error: Error) => {
-    ended();
+    ended(thread);
     for (const question of open.splice(0)) question.reject(error);
   };
   worker.once('error', end);
   worker.once('exit', () => end(new Error('the thread that reads the status has ended')));
-  return {
+  const thread: Thread = {
     ask: () => {
       const question = Promise.withResolvers<MirrorStatus>();
       open.push(question);
@@ -71,4 +72,5 @@ function startThread(path: string, ended: () => void): Thread {
     },
     end: () => worker.terminate(),
   };
+  return thread;
 }

@@ -1,4 +1,5 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { plannedOnce } from '../sqlite/planned-once.ts';
 import { type Database, fileAt, openReadOnly, type Statement, sqliteCode } from '../sqlite/read-only.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 import { columnsOf, contractVersion, type ViewName } from './views.ts';
@@ -161,14 +162,6 @@ export function connect(path: string, now: () => number): Connection {
       opened.db.close();
     },
   };
-}
-
-/**
- * Each parameter as an expression, `+?`. The SQLite of better-sqlite3 is built with STAT4: it plans a statement anew each
- * time that a bare parameter of its conditions is bound, and that takes ten times as long as to read a product.
- */
-function plannedOnce(sql: string): string {
-  return sql.replace(/[?@]/g, '+$&');
 }
 
 function isPromise(value: unknown): boolean {

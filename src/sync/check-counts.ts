@@ -51,7 +51,7 @@ export function countOrder(
   mirror.checks.count({ product_id, tier, day: dayOf(at) }, counts);
 }
 
-/** Forgets what was counted more than `retention` milliseconds ago. */
+/** Forgets what was counted before the (UTC) day of an instant. */
 export function pruneCounts(mirror: Mirror, before: number): number {
   return mirror.checks.prune(dayOf(before));
 }

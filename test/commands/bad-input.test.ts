@@ -15,19 +15,28 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { main } from '../../src/main.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runCli, startCli } from '../fakes/run-cli.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { type Ran, runCli, startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+/** A command as its process runs it, in this one: a start costs more than what is refused. */
+async function here(args: readonly string[], { env = {} }: { env?: Record<string, string> }): Promise<Ran> {
+  const io = capturedIo(env);
+  const code = await main(args, io);
+  return { code, stdout: io.out(), stderr: io.err() };
+}
 
 /** One `Error:`, one `Try:`, no stack, and the documented exit code. */
 async function refuses(
   args: readonly string[],
   code: number,
   says: RegExp,
-  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+  { run = here, ...options }: { cwd: string; env?: Record<string, string>; run?: typeof runCli },
 ) {
-  const ran = await runCli(args, { cwd, env });
+  const ran = await run(args, options);
   expect(ran.stderr).toMatch(says);
   expect({
     code: ran.code,
@@ -155,7 +164,10 @@ describe('a second process', () => {
     const config = house(directory.path, sandbox.url);
     const first = startCli(['--config', config, 'run'], { cwd: directory.path });
     await first.said('daemon started');
-    await refuses(['--config', config, 'run'], 75, /another catalogued holds/, { cwd: directory.path });
+    await refuses(['--config', config, 'run'], 75, /another catalogued holds/, {
+      cwd: directory.path,
+      run: runCli,
+    });
     first.child.kill('SIGTERM');
     expect(await first.ended).toMatchObject({ code: 0, stderr: '' });
   });

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { duration, number } from '../../src/commands/progress.ts';
 import { table } from '../../src/commands/table.ts';
+import { duration, number } from '../../src/words.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
 import { imageStory } from './images.ts';
