@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -142,9 +142,24 @@ function isWhole(path: string, size: number): boolean {
   }
 }
 
-describe('a process that is killed while it makes a copy', () => {
+describe('a process that is killed while it makes a copy, or whose daemon is', () => {
   it('leaves the last copy under the final name, whole', async () => {
     expect(await killed(new URL('../src/snapshot-child.ts', import.meta.url), 3)).toBe(0);
+  });
+
+  it('and goes on alone publishes nothing once its file was removed as a leftover', async () => {
+    using test = large(24);
+    using place = temporaryDirectory();
+    const copy = join(place.path, 'mirror.db');
+    const program = fileURLToPath(new URL('../src/snapshot-child.ts', import.meta.url));
+    const child = spawn(process.execPath, [program, test.mirror.path, copy], { stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    const temporary = temporaryName(copy, child.pid ?? 0);
+    const written = () => statSync(temporary, { throwIfNoEntry: false })?.size ?? 0;
+    while (child.exitCode === null && written() < 1_000_000) await setImmediate();
+    rmSync(temporary);
+    expect(await ended).toBe(1);
+    expect(readdirSync(place.path)).toEqual([]);
   });
 
   it('is caught by the harness where it writes straight to the final name (control)', async () => {

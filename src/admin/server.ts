@@ -1,4 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
@@ -89,9 +90,24 @@ const replayBody = {
   properties: { since: { type: 'integer', minimum: 0 } },
 } as const;
 
+/** Longer than the usual proxies in front keep one. */
+const keepAliveMs = 72_000;
+/** Whoever has not sent the whole of a request by then, or not taken the whole of an answer, does not keep the daemon from ending. */
+const drainMs = 5000;
+
 /** The local interface of a running daemon (design 3.4): health, status, and resyncs that a person asks for. */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const app = fastify({ logger: false, bodyLimit: 1024 * 1024 });
+  // One, or two where a name has an address of either kind.
+  const servers: Server[] = [];
+  const app = fastify({
+    logger: false,
+    bodyLimit: 1024 * 1024,
+    serverFactory: (handler) => {
+      const server = createServer({ keepAliveTimeout: keepAliveMs }, handler);
+      servers.push(server);
+      return server;
+    },
+  });
   const address = listenAddress(options.listen);
   const local = 'socket' in address;
   if (!local && options.token === null) {
@@ -106,7 +122,14 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     if (local) rmSync(address.socket, { force: true });
     const url = await app.listen(local ? { path: address.socket } : { host: address.host, port: address.port });
     if (local) chmodSync(address.socket, 0o600);
-    return { address: local ? options.listen : url, [Symbol.asyncDispose]: () => app.close() };
+    const close = async () => {
+      using patience = options.changes.clock.deadline(drainMs);
+      patience.signal.addEventListener('abort', () => {
+        for (const server of servers) server.closeAllConnections();
+      });
+      await app.close();
+    };
+    return { address: local ? options.listen : url, [Symbol.asyncDispose]: close };
   } catch (error) {
     await app.close();
     const code = (error as NodeJS.ErrnoException).code;

@@ -50,7 +50,8 @@ export function publishCopy(source: string, path: string, temporary: string): Pu
 }
 
 function verify(copy: string, source: string): void {
-  const db = new Database(copy);
+  // Another process may have removed it as a leftover: an empty one in its place would verify.
+  const db = new Database(copy, { fileMustExist: true });
   try {
     const mode = db.pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw new Error(`the copy's journal mode is ${String(mode)}`);

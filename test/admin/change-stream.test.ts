@@ -1,4 +1,5 @@
 import { get } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -204,5 +205,23 @@ describe('GET /v1/changes as server-sent events', () => {
     stuck.response.resume();
     await stuck.ended;
     await expect(eventSource(it.socket, '/v1/changes')).rejects.toThrow();
+  });
+});
+
+describe('whoever stalls', () => {
+  it.each([
+    ['in a head', 'GET /v1/changes HTTP/1.1\r\n'],
+    ['in a body', 'POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{'],
+  ])('%s does not keep the daemon from ending', async (_, sent) => {
+    await using it = await house();
+    const socket = connect(it.socket);
+    const ended = new Promise((resolve) => socket.on('error', resolve).on('close', resolve));
+    await new Promise((resolve) => socket.write(sent, resolve));
+    // Whoever comes later is answered later.
+    await it.json('/v1/changes');
+    const closed = it.admin[Symbol.asyncDispose]();
+    await it.clock.advance(5000);
+    await closed;
+    await ended;
   });
 });
