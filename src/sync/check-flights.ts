@@ -24,9 +24,9 @@ export interface Flight {
 /** Live reads in the checkout lane: one call for all who wait for the same window of a product. */
 export interface Flights extends AsyncDisposable {
   /**
-   * Waits for a live read of the window: the one that is under way, or a new one. Never longer than `deadline_ms`.
-   * Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that nobody waits for
-   * any more is given up where it was not sent yet; sent, it is stored as any other.
+   * Waits for a live read of the window: the one that is under way, if it was sent just now, or a new one. Never longer
+   * than `deadline_ms`. Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that
+   * nobody waits for any more is given up where it was not sent yet; sent, it has a little longer, and is stored as any other.
    */
   board(
     key: RecordKey,
@@ -53,8 +53,14 @@ interface Flying extends Flight {
   timer: (Deadline & { readonly at: number }) | null;
   readonly stop: AbortController;
   readonly over: Promise<void>;
-  sent: boolean;
+  /** On the clock that never jumps; null: not yet. */
+  sent_at: number | null;
 }
+
+/** What was sent earlier does not say what the service says now, and a service that hangs answers nobody: who comes asks anew. */
+const joinMs = 2000;
+/** A call that nobody waits for keeps its place in the budget no longer than this. */
+const abandonedMs = 5000;
 
 export function createFlights(
   { upstream, ...given }: Ports,
@@ -63,7 +69,9 @@ export function createFlights(
   const { mirror, clock, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
   const { commit, flush } = commitTogether(given);
+  /** Those that somebody may join. */
   const flying = new Map<string, Flying>();
+  const airborne = new Set<Flying>();
   /** Answered, and perhaps not stored yet. */
   const landed = new Set<Promise<void>>();
   let stopped = false;
@@ -75,9 +83,13 @@ export function createFlights(
     return { until: not_before, reason: unreachable_since === null ? 'throttled' : 'service-unreachable' };
   }
 
-  function board(key: RecordKey, { deadline_ms, signal }: { deadline_ms: number; signal: AbortSignal }) {
+  function board(
+    key: RecordKey,
+    { deadline_ms, signal }: { deadline_ms: number; signal: AbortSignal },
+    oldest = joinMs,
+  ) {
     signal.throwIfAborted();
-    const known = flying.get(idOf(key));
+    const known = joinable(key, oldest);
     const until = clock.now() + deadline_ms;
     const paused = pause();
     if (stopped || (paused !== null && paused.until > until)) {
@@ -86,6 +98,12 @@ export function createFlights(
     }
     const flight = known ?? takeOff(key);
     return { flight, landing: waitFor(flight, until, deadline_ms, signal) };
+  }
+
+  function joinable(key: RecordKey, oldest: number): Flying | undefined {
+    const known = flying.get(idOf(key));
+    if (known === undefined || known.sent_at === null) return known;
+    return clock.monotonic() - known.sent_at < oldest ? known : undefined;
   }
 
   function waitFor(flight: Flying, until: number, deadline_ms: number, signal: AbortSignal): Promise<Landing> {
@@ -124,12 +142,14 @@ export function createFlights(
     flight.timer = { ...late, at };
     const due = () => {
       flight.timer = null;
+      if (flight.passengers.size === 0) return abandon(flight);
       const reason = whyLate();
       for (const passenger of [...flight.passengers]) if (passenger.late_at <= at) passenger.land(unanswered(reason));
       const next = flight.passengers
         .values()
         .reduce((least, { late_at }) => Math.min(least, late_at), Number.POSITIVE_INFINITY);
       if (Number.isFinite(next)) watch(flight, next);
+      return undefined;
     };
     late.signal.addEventListener('abort', due, { once: true });
   }
@@ -139,12 +159,17 @@ export function createFlights(
     return pause()?.reason ?? 'deadline';
   }
 
-  /** Nobody waits any more, and nothing was asked: then nobody asks. */
+  /** Nobody waits any more: what was not asked is not asked. */
   function giveUp(flight: Flying): void {
     if (flight.passengers.size > 0) return;
     flight.timer?.[Symbol.dispose]();
     flight.timer = null;
-    if (flight.sent) return;
+    if (landed.has(flight.over)) return;
+    if (flight.sent_at === null) abandon(flight);
+    else watch(flight, clock.monotonic() + abandonedMs);
+  }
+
+  function abandon(flight: Flying): void {
     forget(flight);
     flight.stop.abort(new Error('nobody waits for this read any more'));
   }
@@ -161,23 +186,26 @@ export function createFlights(
       timer: null,
       stop: new AbortController(),
       over: over.promise,
-      sent: false,
+      sent_at: null,
       shown: new Map(),
       sale: saleOf(key),
       found: new Map(),
     };
     flying.set(idOf(key), flight);
+    airborne.add(flight);
     fly(flight)
       .then(
         (landing) => land(flight, landing),
         (error: unknown) => {
           if (!flight.stop.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
           forget(flight);
+          landed.add(flight.over);
           for (const passenger of [...flight.passengers]) passenger.fail(error);
         },
       )
       .finally(() => {
         landed.delete(flight.over);
+        airborne.delete(flight);
         over.resolve();
       });
     return flight;
@@ -195,7 +223,7 @@ export function createFlights(
     for (;;) {
       const record = mirror.records.find(key);
       if (record === null) return unanswered('outside-horizon');
-      flight.sent = false;
+      flight.sent_at = null;
       const read = await readAvailability(
         ports,
         { ...record, due_reason: 'live-check' },
@@ -205,7 +233,7 @@ export function createFlights(
           // What stands in the mirror already: no shopper waits for the disk.
           confirmed: (sent_at) => land(flight, { kind: 'answered', on_sale: true, sent_at }),
           sent: () => {
-            flight.sent = true;
+            flight.sent_at = clock.monotonic();
           },
         },
       );
@@ -215,7 +243,7 @@ export function createFlights(
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
         mirror.transaction(() => doubtSaleStatus(ports, key.product_id));
       if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
-      flight.sent = false;
+      flight.sent_at = null;
       const until = pause()?.until ?? clock.now();
       for (const passenger of [...passengers]) if (passenger.until < until) passenger.land(unanswered(reason));
       if (passengers.size === 0) return unanswered(reason);
@@ -234,18 +262,14 @@ export function createFlights(
   return {
     board,
     recheck: async (key, wait) => {
-      const known = flying.get(idOf(key));
-      if (known?.sent) await known.over;
-      const landing = await board(key, wait).landing;
+      const landing = await board(key, wait, 0).landing;
       await stored();
       return landing;
     },
     stored,
     [Symbol.asyncDispose]: async () => {
       stopped = true;
-      for (const flight of [...flying.values()]) {
-        // So that the last one who leaves does not give it up a second time.
-        flight.sent = true;
+      for (const flight of [...airborne]) {
         land(flight, unanswered('stopping'));
         flight.stop.abort(new Error('the checks are closed'));
       }

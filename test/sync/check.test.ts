@@ -375,3 +375,25 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
   });
   db.close();
 });
+
+describe('a service that hangs', () => {
+  it('answers who asks once it answers again: nobody joins what was sent long ago', async () => {
+    await using test = await filled();
+    const { house, check, calls } = test;
+    house.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
+    const before = calls();
+    expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'unknown', reasons: ['deadline'] });
+    expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'holds' });
+    expect(calls() - before).toBe(2);
+  });
+
+  it('keeps no place in the budget for what nobody waits for any more', async () => {
+    await using test = await filled();
+    const { house, check } = test;
+    const began = house.clock.monotonic();
+    house.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
+    await check({ deadline_ms: 100 });
+    while (house.wiring.limiter.state().in_flight > 0) await house.drive(house.clock.sleep(500));
+    expect(house.clock.monotonic() - began).toBeLessThan(6000);
+  });
+});
