@@ -1,3 +1,4 @@
+import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import { ago, number } from './words.ts';
 
@@ -9,7 +10,7 @@ export interface AlarmWords {
 
 type Says = (products: string, since: string) => string;
 
-const words: Readonly<Record<string, readonly [about: string, says: Says]>> = {
+const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]>> = {
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -65,8 +66,7 @@ export const alarmKinds: readonly string[] = Object.keys(words);
 /** What an alarm says to a person, and what to do about it. */
 export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
   const since = ago(raised_at, now);
-  const known = words[kind];
-  if (known === undefined) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = known;
+  if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
+  const [about, says] = words[kind as Alarm['kind']];
   return { about, says: says(number(products), since) };
 }

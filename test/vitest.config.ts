@@ -12,7 +12,7 @@ const roomy = () => {
 
 const directory = existsSync(memory) && roomy() ? memory : tmpdir();
 /** Children from source start in half the time where their code is compiled once. */
-const compiled = join(directory, 'catalogued-test-compile-cache');
+const compiled = join(import.meta.dirname, '../node_modules/.cache/compiled');
 
 const results = process.env.CATALOGUED_TEST_RESULTS;
 

@@ -15,26 +15,18 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { main } from '../../src/main.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { capturedIo } from '../fakes/captured-io.ts';
-import { type Ran, runCli, startCli } from '../fakes/run-cli.ts';
+import { runCli, startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-
-/** A command as its process runs it, in this one: a start costs more than what is refused. */
-async function here(args: readonly string[], { env = {} }: { env?: Record<string, string> }): Promise<Ran> {
-  const io = capturedIo(env);
-  const code = await main(args, io);
-  return { code, stdout: io.out(), stderr: io.err() };
-}
 
 /** One `Error:`, one `Try:`, no stack, and the documented exit code. */
 async function refuses(
   args: readonly string[],
   code: number,
   says: RegExp,
-  { run = here, ...options }: { cwd: string; env?: Record<string, string>; run?: typeof runCli },
+  { run = runHere, ...options }: { cwd: string; env?: Record<string, string>; run?: typeof runCli },
 ) {
   const ran = await run(args, options);
   expect(ran.stderr).toMatch(says);
@@ -76,8 +68,7 @@ describe('a secret file', () => {
     using directory = temporaryDirectory();
     const config = house(directory.path, undefined, withKey({}));
     await refuses(['--config', config, 'config', 'check'], 78, /there is no key/, { cwd: directory.path });
-    const ran = await runCli(['--config', config, 'config', 'show'], {
-      cwd: directory.path,
+    const ran = await runHere(['--config', config, 'config', 'show'], {
       env: { CATALOGUED_API_KEY: 'canary-4711' },
     });
     expect(ran.code).toBe(0);
@@ -142,7 +133,7 @@ describe('the mirror', () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
     const config = house(directory.path, sandbox.url);
-    expect((await runCli(['--config', config, 'resync', '--all', '--wait'], { cwd: directory.path })).code).toBe(0);
+    expect((await runHere(['--config', config, 'resync', '--all', '--wait'])).code).toBe(0);
     const path = join(directory.path, 'mirror', 'mirror.db');
     const fd = openSync(path, 'r+');
     for (let page = 20; page < statSync(path).size / 4096; page += 7)

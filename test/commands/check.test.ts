@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runCli, startCli } from '../fakes/run-cli.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -33,7 +34,7 @@ it('check and order answer through a daemon and without one, and nothing that is
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 8 });
   const config = join(directory.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory.path, sandbox.url));
-  const run = (...args: string[]) => runCli(['--config', config, ...args], { cwd: directory.path });
+  const run = (...args: string[]) => runHere(['--config', config, ...args]);
   const daemon = startCli(['--config', config, 'run'], { cwd: directory.path });
   await daemon.said('pass ended');
 
@@ -69,9 +70,12 @@ it('check and order answer through a daemon and without one, and nothing that is
     code: 0,
     stdout: expect.stringMatching(/^Noted; its dates are/),
   });
-  const status = await run('status');
-  expect(status.stdout).toMatch(/Errors {4}\d+\.\d %: the mirror was wrong in 1 of 3 checks and 0 of 1 orders; near/);
-  expect(status.stdout).toContain(`most often about ${id} (1 of 4)`);
+  // The daemon writes down what it has counted once a second.
+  const status = async () => (await run('status')).stdout;
+  await expect
+    .poll(status, { timeout: 10_000 })
+    .toMatch(/Errors {4}\d+\.\d %: the mirror was wrong in 1 of 3 checks and 0 of 1 orders; near/);
+  expect(await status()).toContain(`most often about ${id} (1 of 4)`);
 
   const socket = join(directory.path, 'state', 'admin.sock');
   const check = { product_id: product.id, date: inDays(6) };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runCli, startCli } from '../fakes/run-cli.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -35,21 +36,21 @@ describe('a running daemon', () => {
     const calls = sandbox.calls.counts().calls;
     const [first] = sandbox.world.visible();
     const one = ['resync', '--product', String(first?.id), '--availability', '--from', '2026-01-01', '--wait'];
-    expect(await runCli(['--config', config, ...one], options)).toMatchObject({
+    expect(await runHere(['--config', config, ...one], options)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('All 3 records refreshed'),
     });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
-    const dry = await runCli(['--config', config, 'resync', '--all', '--dry-run', '--json'], options);
+    const dry = await runHere(['--config', config, 'resync', '--all', '--dry-run', '--json'], options);
     expect(JSON.parse(dry.stdout)).toMatchObject({ calls: 74, records: { availability: 36, product_detail: 12 } });
     expect(sandbox.calls.counts().calls - calls).toBe(3);
-    const unknown = await runCli(['--config', config, 'resync', '--product', '1', '--checkout'], options);
+    const unknown = await runHere(['--config', config, 'resync', '--product', '1', '--checkout'], options);
     expect(unknown).toMatchObject({
       code: 64,
       stderr: expect.stringMatching(/^Error: not in the mirror: product 1\nTry: /),
     });
 
-    const status = await runCli(['--config', config, 'status', '--json'], options);
+    const status = await runHere(['--config', config, 'status', '--json'], options);
     expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toMatchObject({ products: { visible: 12 }, daemon: { key_refused: null } });
     daemon.child.kill('SIGTERM');
@@ -77,7 +78,7 @@ describe('a running daemon', () => {
     await again.said('pass ended');
     again.child.kill('SIGINT');
     expect((await again.ended).code).toBe(0);
-    expect((await runCli(['--config', config, 'status'], { cwd: directory.path })).code).toBe(0);
+    expect((await runHere(['--config', config, 'status'], { cwd: directory.path })).code).toBe(0);
     // Only what was in flight when it was killed, at most four calls, came twice.
     expect(sandbox.calls.repeated().size).toBeLessThanOrEqual(4);
     expect(new Set(sandbox.calls.repeated().values()).size).toBeLessThanOrEqual(1);
@@ -93,7 +94,7 @@ describe('a running daemon', () => {
     const daemon = startCli(['--config', config, 'run'], { cwd: directory.path });
     await daemon.said('daemon started');
     expect((await get(join(directory.path, 'state', 'admin.sock'), '/readyz')).status).toBe(503);
-    const status = await runCli(['--config', config, 'status'], { cwd: directory.path });
+    const status = await runHere(['--config', config, 'status'], { cwd: directory.path });
     expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('not yet') });
     await using _ = await startSandbox({ clock: systemClock, seed: 1, products: 6, port: Number(port) });
     await daemon.said('pass ended');

@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Ran, runCli, startCli } from '../fakes/run-cli.ts';
+import { type Ran, startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -22,7 +23,7 @@ async function filledHouse(): Promise<FilledHouse> {
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, lean: true }));
   const config = join(cwd, 'catalogued.yaml');
   writeFileSync(config, testConfigText(cwd, sandbox.url));
-  const run = (...args: string[]) => runCli(['--config', config, ...args], { cwd });
+  const run = (...args: string[]) => runHere(['--config', config, ...args]);
   expect((await run('resync', '--all', '--wait')).code).toBe(0);
   return {
     ids: sandbox.world.visible().map(({ id }) => id),

@@ -4,13 +4,12 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { main } from '../../src/main.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
-import { capturedIo } from '../fakes/captured-io.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -82,8 +81,8 @@ it.each(Object.keys(spoilt) as Kill[])(
       await daemon.said('daemon started');
       return daemon;
     };
-    // In this process: a start of another one costs more than what is asked.
-    const ask = (...args: string[]) => main(['--config', config, 'subscription', ...args], capturedIo(options.env));
+    const ask = async (...args: string[]) =>
+      (await runHere(['--config', config, 'subscription', ...args], options)).code;
     const address = () => sandbox.subscriptions()[0]?.callback_url ?? '';
     let daemon = await start();
     await daemon.said('pass ended');
