@@ -122,7 +122,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ...status,
       daemon: liveStatus(limiter, key.refused),
       inbox: inboxStatus(),
-      snapshot: snapshotStatus(config.snapshot, snapshots.failure(), ports.clock.now()),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
   };
   const figures = stack.use(processFigures(ports.clock.now));

@@ -60,7 +60,11 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
   return {
     publishDue: async (signal) => {
       if (every === null || path === null || mirror.filledAt() === null || signal.aborted) return;
-      const facts = { published_at: published(path)?.at ?? null, failures: failed.count, failed_at: failed.at };
+      const facts = {
+        published_at: published(path, mirror.path)?.at ?? null,
+        failures: failed.count,
+        failed_at: failed.at,
+      };
       if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
     },
     failure: () => failed.reason,
@@ -70,20 +74,22 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
 /** Null: none is configured. `failure` as the daemon says it. */
 export function snapshotStatus(
   { every, path }: Config['snapshot'],
+  mirror_path: string,
   failure: string | null,
   now: number,
 ): SnapshotStatus | null {
   if (every === null || path === null) return null;
-  const found = published(path);
+  const found = published(path, mirror_path);
   const published_at = found?.at ?? null;
   const late = snapshotLate(published_at, every, now) ? 1 : 0;
   return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, failure };
 }
 
-/** The file itself says when it was made: so does one that an earlier process published. */
-function published(path: string): { at: number; bytes: number } | null {
+/** The file itself says when it was made: so does one that an earlier process published. The mirror by another name is none. */
+function published(path: string, mirror_path: string): { at: number; bytes: number } | null {
   try {
-    const { mtimeMs, size } = statSync(path);
+    const [{ mtimeMs, size, ino, dev }, mirror] = [statSync(path), statSync(mirror_path)];
+    if (ino === mirror.ino && dev === mirror.dev) return null;
     return { at: Math.floor(mtimeMs), bytes: size };
   } catch {
     return null;

@@ -24,6 +24,12 @@ export function ago(at: number, now: number): string {
   return `${duration(now - at)} ago`;
 }
 
+/** Words of the service that end up on a terminal: without what a terminal obeys, or what turns a line around. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '?');
+}
+
 /** A resource as a person writes it: `Checkout information`. */
 export function inWords(resource: string): string {
   const spaced = resource.replaceAll('_', ' ');

@@ -1,5 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +19,7 @@ import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon.ts';
 import { openMirrorForReading } from '../src/mirror/files.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { keepSnapshots } from '../src/snapshot.ts';
+import { keepSnapshots, snapshotStatus } from '../src/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
 import { openMirrorAt } from './fakes/mirror-at.ts';
 import { runCli } from './fakes/run-cli.ts';
@@ -230,4 +240,23 @@ describe('publishing when it is due', () => {
       stdout: expect.stringContaining('Snapshot  never published: '),
     });
   });
+});
+
+it('a path that leads to the mirror through a link is no snapshot: nothing is replaced, and it is said', async () => {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  mkdirSync(join(path, 'data'));
+  symlinkSync('data', join(path, 'pub'));
+  const [mirror, link] = [join(path, 'data', 'mirror.db'), join(path, 'pub', 'mirror.db')];
+  const db = new Database(mirror);
+  db.exec('CREATE TABLE a (b)');
+  db.close();
+  const before = statSync(mirror).ino;
+  const log = testLog('fatal');
+  const ports = { mirror: { path: mirror, filledAt: () => 1 }, clock: systemClock, log: log.log };
+  const snapshots = keepSnapshots(ports, { every: 60_000, path: link });
+  await snapshots.publishDue(never);
+  expect(snapshots.failure()).toContain('by another name');
+  expect(snapshotStatus({ every: 60_000, path: link }, mirror, null, Date.now())).toMatchObject({ published_at: null });
+  expect(statSync(mirror).ino).toBe(before);
 });

@@ -59,6 +59,11 @@ const resyncBody = {
   },
 } as const;
 
+const explained = {
+  params: { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } },
+  querystring: { type: 'object', properties: { date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' } } },
+} as const;
+
 const removalsBody = {
   type: 'object',
   additionalProperties: false,
@@ -170,11 +175,15 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
     }),
   );
   app.get('/v1/plan', async () => options.plan());
-  app.get<{ Params: { id: string }; Querystring: { date?: string } }>('/v1/explain/:id', async (request, reply) => {
-    const found = options.explain(Number(request.params.id), request.query.date ?? null);
-    const message = `product ${request.params.id} is not in the mirror`;
-    return found ?? reply.code(404).send({ error: 'unknown-product', message });
-  });
+  app.get<{ Params: { id: string }; Querystring: { date?: string } }>(
+    '/v1/explain/:id',
+    { schema: explained },
+    async (request, reply) => {
+      const found = options.explain(Number(request.params.id), request.query.date ?? null);
+      const message = `product ${request.params.id} is not in the mirror`;
+      return found ?? reply.code(404).send({ error: 'unknown-product', message });
+    },
+  );
   app.get<{ Params: { id: string } }>('/v1/jobs/:id', async (request, reply) => {
     const job = options.job(Number(request.params.id));
     return job ?? reply.code(404).send({ error: 'no-such-job', message: `there is no job ${request.params.id}` });

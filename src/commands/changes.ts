@@ -5,6 +5,7 @@ import { configPath, loadConfig } from '../config.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/change-feed.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
+import { printable } from '../words.ts';
 import type { Io } from './io.ts';
 
 /** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
@@ -147,11 +148,6 @@ function printRows(io: Io): Print {
 /** Of one width each, so that rows which come an hour later stand under the same headings. */
 function row(seq: string, at: string, product: string, kind: string, of: string, what: string): string {
   return `${seq.padStart(9)}  ${at.padEnd(20)}  ${product.padStart(9)}  ${kind.padEnd(20)}  ${of.padEnd(10)}  ${what}`;
-}
-
-/** Words of the service end up on a terminal: JSON has escaped control characters already, but for those of C1. */
-function printable(detail: string): string {
-  return detail.replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '?');
 }
 
 async function write({ stdout, signal }: Io, text: string): Promise<void> {

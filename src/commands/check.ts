@@ -10,7 +10,7 @@ import { createLog } from '../log.ts';
 import { AnswerIsNo } from '../main.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/check.ts';
 import { wire } from '../wiring.ts';
-import { ago } from '../words.ts';
+import { ago, printable } from '../words.ts';
 import { productId } from './explain.ts';
 import type { Io } from './io.ts';
 import { asRefusal } from './refusal.ts';
@@ -116,7 +116,7 @@ function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, 
     const rows = alternatives.map((other) => [
       other.kind === 'product' ? String(other.product_id) : 'the same',
       other.date,
-      other.time ?? '-',
+      other.time === null ? '-' : printable(other.time),
       printed(other.price),
       ago(other.checked_at, now),
     ]);
@@ -127,7 +127,7 @@ function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, 
 
 function describe({ state, sellable, time, price, slots, max_tickets_per_order }: CheckedDate): string {
   if (state !== 'available') return state.replaceAll('_', ' ');
-  if (sellable) return `can be had${time === null ? '' : ` (${time})`}, ${printed(price)}`;
+  if (sellable) return `can be had${time === null ? '' : ` (${printable(time)})`}, ${printed(price)}`;
   const left = slots
     .flatMap(({ variants }) => variants)
     .map(({ variant_id, max_tickets }) => `${max_tickets ?? 'any number'} of ${variant_id}`);

@@ -41,7 +41,7 @@ export function statusCommand(io: Io): Command {
       }
       const live = await askDaemon(config.admin.listen, secrets.admin_token);
       const now = systemClock.now();
-      const snapshot = snapshotStatus(config.snapshot, live?.snapshot?.failure ?? null, now);
+      const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null, snapshot };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();

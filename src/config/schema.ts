@@ -223,6 +223,7 @@ export const configSchema = z
     if (typeof path !== 'string') return;
     const problem = problemOfSnapshot(path, {
       mirror: mirror?.path,
+      inbox: mirror?.inbox_path,
       state: mirror?.state_dir,
       backup: backup?.directory,
       images: images?.directory,
@@ -245,11 +246,16 @@ export const configSchema = z
   }, always);
 
 /** A copy for everybody lies neither where nobody else may look, nor where others remove or count what they find. */
-function problemOfSnapshot(path: string, ours: Readonly<Record<'mirror' | 'state' | 'backup' | 'images', unknown>>) {
+function problemOfSnapshot(
+  path: string,
+  ours: Readonly<Record<'mirror' | 'inbox' | 'state' | 'backup' | 'images', unknown>>,
+) {
   const inside = (directory: unknown) =>
     typeof directory === 'string' && `${resolve(path)}/`.startsWith(`${resolve(directory)}/`);
-  const beside = ['', '-wal', '-shm', '-journal'].map((end) => `${String(ours.mirror)}${end}`);
-  if (beside.some((each) => resolve(each) === resolve(path))) return 'is the mirror itself; expected another file';
+  const isOneOf = (file: unknown) =>
+    ['', '-wal', '-shm', '-journal'].some((end) => resolve(`${String(file)}${end}`) === resolve(path));
+  if (isOneOf(ours.mirror)) return 'is the mirror itself; expected another file';
+  if (isOneOf(ours.inbox)) return 'is mirror.inbox_path; expected another file';
   if (inside(ours.state))
     return 'is in mirror.state_dir, which nobody else can enter; expected a directory for readers';
   if (inside(ours.backup))

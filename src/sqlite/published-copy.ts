@@ -1,4 +1,14 @@
-import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
@@ -25,9 +35,12 @@ export function removeTemporaries(path: string): number {
 /**
  * Makes a copy of one state of the database, whatever is written meanwhile, under a temporary name; verifies it and
  * gives it its name in one step, so that a reader finds the last copy or this one, whole. It needs no other file beside
- * it and no write permission. Integer keys stay; implicit rowids are numbered anew.
+ * it and no write permission. Integer keys stay; implicit rowids are numbered anew. A path that leads to the database
+ * itself, whatever its spelling, is refused.
  */
 export function publishCopy(source: string, path: string, temporary: string): PublishedCopy {
+  if (join(realpathSync(dirname(path)), basename(path)) === realpathSync(source))
+    throw new Error(`${path} is ${source} itself by another name`);
   rmSync(temporary, { force: true });
   try {
     const from = new Database(source, { readonly: true, fileMustExist: true, timeout: 2000 });

@@ -138,6 +138,8 @@ export function connect(path: string, now: () => number): Connection {
     within += 1;
     try {
       const result = work();
+      // What it may come to is nobody's any more.
+      if (isPromise(result)) Promise.resolve(result).catch(() => undefined);
       if (isPromise(result)) throw badArgument('the work of a transaction is asynchronous', 'await before or after it');
       return result;
     } finally {
