@@ -74,6 +74,13 @@ describe('outside a unix socket the admin interface', () => {
     expect(await ask('/')).toContain('www-authenticate: Basic realm="catalogued"');
   });
 
+  it.each(['date=1&date=2', 'date=tomorrow', 'date=2026-12-24&date=2026-12-25'])(
+    'refuses what is no question: /v1/explain/1?%s',
+    async (query) => {
+      expect(await statusOf(`/v1/explain/1?${query}`, { authorization: token })).toBe(400);
+    },
+  );
+
   it('says to everybody that it lives, and nothing else', async () => {
     expect(await ask('/healthz')).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"alive":true\}$/);
     expect(await ask('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*\{"ready":false\}$/);

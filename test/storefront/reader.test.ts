@@ -159,7 +159,7 @@ describe('a reader of a filled mirror', () => {
       () => reader.search({ date: '2026-02-30' }),
       () => reader.changes(-1),
       () => openReader(house.wiring.mirror.path, { language: 'xx' }),
-      () => reader.transaction(async () => {}),
+      () => reader.transaction(async () => Promise.reject(new Error('nobody hears this'))),
     ];
     expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
     expect(() => reader.product(1, { language: 'xx' })).toThrow('language: "xx" is not mirrored');
