@@ -9,6 +9,7 @@ import { type LoadedConfig, parseConfig } from '../config.ts';
 import { type Daemon, startDaemon } from '../daemon.ts';
 import { createLog } from '../log.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
+import { startImageHost } from '../sandbox/image-host.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { number } from '../words.ts';
 import { aborted } from './aborted.ts';
@@ -32,12 +33,14 @@ export function demoCommand(io: Io): Command {
     .action(async ({ products, directory }: Options) => {
       const key = randomUUID();
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+      await using images = await startImageHost({ clock: systemClock, seed: 7 });
       await using sandbox = await startSandbox({
         clock: systemClock,
         seed: 7,
         products: Number(products) || 400,
         key,
         live: true,
+        image_origin: images.url,
         hold_ms: holdMs,
         signing_public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
