@@ -77,7 +77,9 @@ export function checkTables(db: Database): CheckTables {
   );
   const variants = db.prepare<[number], number>('SELECT DISTINCT variant_id FROM variant WHERE product_id = ?').pluck();
   const alternatives = db
-    .prepare<[number], number>('SELECT DISTINCT alternative_product_id FROM alternatives WHERE product_id = ? ORDER BY 1 LIMIT 3')
+    .prepare<[number], number>(
+      'SELECT DISTINCT alternative_product_id FROM alternatives WHERE product_id = ? ORDER BY 1 LIMIT 3',
+    )
     .pluck();
   const columns = ['product_id', 'tier', 'day', ...countNames] as const;
   const add = db.prepare<Tables['check_count']>(
