@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
@@ -56,7 +56,9 @@ async function run(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of a pipe has left (`catalogued status | head -1`): nobody is there to tell.
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    // Exit 1 would say that the answer is no, and it could not be given.
+    writeSync(2, `Error: cannot write the output: ${error.message}\n`);
+    process.exit(74);
   });
   const { stdout, stderr, env } = process;
   process.exitCode = await main(process.argv.slice(2), { stdout, stderr, env, signal: stopping.signal });

@@ -112,6 +112,15 @@ describe('doctor --reader', () => {
       { verdict: 'wrong', found: expect.stringContaining('is not a mirror') },
     ],
     [
+      'refuses a directory',
+      ({ path }) => {
+        rmSync(path);
+        mkdirSync(path, { mode: 0o755 });
+      },
+      'format',
+      { verdict: 'wrong', found: expect.stringContaining('is not a mirror') },
+    ],
+    [
       'takes a published snapshot for what it is: it needs nothing but to be read',
       ({ path, root }) => {
         const db = new Database(path);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type Check, isHealthy, ok, skipped, wrong } from '../doctor-check.ts';
 import { CataloguedError } from '../errors.ts';
 import { mirrorFile } from '../mirror/files.ts';
@@ -44,7 +44,7 @@ function kindOf(): Kind | null {
   const header = Buffer.alloc(100);
   const file = openSync(path, 'r');
   try {
-    if (readSync(file, header) < header.length) return null;
+    if (!fstatSync(file).isFile() || readSync(file, header) < header.length) return null;
   } finally {
     closeSync(file);
   }

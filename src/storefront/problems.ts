@@ -68,7 +68,7 @@ export function unreadable(path: string, code: string, error: unknown): unknown 
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
     return new CataloguedError('damaged', `${path} is damaged: ${said}`, {
       exitCode: exitCodes.data,
-      hint: 'catalogued repair sets it aside and rebuilds it; a snapshot or a backup can be read meanwhile',
+      hint: 'the daemon that is started again says what to move aside, and fills the mirror anew; a published snapshot can be read meanwhile',
       cause: error,
     });
   }
@@ -76,6 +76,13 @@ export function unreadable(path: string, code: string, error: unknown): unknown 
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.permission,
       hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader says what is amiss); on a read-only mount read the published snapshot',
+      cause: error,
+    });
+  }
+  if (/^SQLITE_IOERR/.test(code)) {
+    return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
+      exitCode: exitCodes.io,
+      hint: 'is it a file, and the disk well? catalogued doctor --reader looks at both',
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -12,6 +13,7 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -226,4 +228,13 @@ describe('an option of the sandbox that is wrong', () => {
     using directory = temporaryDirectory();
     await refuses(['sandbox', '--products', '5', option, value], 64, says, { cwd: directory.path });
   });
+});
+
+it('output that cannot be written is no answer: neither yes nor no', () => {
+  const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+  const full = openSync('/dev/full', 'w');
+  const ran = spawnSync(process.execPath, [cli, 'config', 'schema'], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  expect(ran.stderr.toString()).toMatch(/^Error: cannot write the output: ENOSPC.*\n$/);
+  expect(ran.status).toBe(74);
 });

@@ -200,6 +200,7 @@ describe('a reader', () => {
     expect(codeOf(() => openReader(at('foreign.db')))).toBe('foreign-file');
     writeFileSync(at('text.db'), 'no database at all, but long enough to be looked at'.repeat(100));
     expect(codeOf(() => openReader(at('text.db')))).toBe('damaged');
+    expect(codeOf(() => openReader(directory.path))).toBe('unreadable');
   });
 
   it('opens the mirror of an older contract, and names what that lacks', () => {
