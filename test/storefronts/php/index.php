@@ -4,10 +4,10 @@ require 'mirror.php';
 require 'check.php';
 require 'pages.php';
 
-/** A date of the calendar, or null: what stands in an address is anybody's. */
+/** A date of this century, or null: what stands in an address is anybody's. */
 function date_of(mixed $text): ?string
 {
-    return is_string($text) && preg_match('/^(\d{4})-(\d\d)-(\d\d)$/', $text, $part) && checkdate((int) $part[2], (int) $part[3], (int) $part[1]) ? $text : null;
+    return is_string($text) && preg_match('/^(20\d\d)-(\d\d)-(\d\d)$/D', $text, $part) && checkdate((int) $part[2], (int) $part[3], (int) $part[1]) ? $text : null;
 }
 
 function show_search(): void

@@ -13,9 +13,9 @@ from pages import e, instead_list, page, product_page, search_page, verdict_page
 
 
 def date_of(text):
-    """A date of the calendar, or None: what stands in an address is anybody's."""
+    """A date of this century, or None: what stands in an address is anybody's."""
     try:
-        return text if re.fullmatch(r"\d{4}-\d\d-\d\d", text or "", re.ASCII) and Date.fromisoformat(text) else None
+        return text if re.fullmatch(r"20\d\d-\d\d-\d\d", text or "", re.ASCII) and Date.fromisoformat(text) else None
     except ValueError:
         return None
 
