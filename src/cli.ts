@@ -45,7 +45,7 @@ async function run(): Promise<void> {
   v8.setFlagsFromString('--heap-growing-percent=25');
   // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
   module.enableCompileCache?.();
-  const { main } = await import('./main.ts');
+  const { main, commandNamed } = await import('./main.ts');
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -53,7 +53,10 @@ async function run(): Promise<void> {
       stopping.abort(new Error(`stopped by ${signal}`));
     });
   }
+  const args = process.argv.slice(2);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The daemon outlives whoever reads its log: its work is worth more than the lines that tell of it.
+    if (commandNamed(args) === 'run') return;
     // The reader of a pipe has left (`catalogued status | head -1`): nobody is there to tell.
     if (error.code === 'EPIPE') process.exit(0);
     // Exit 1 would say that the answer is no, and it could not be given.
@@ -61,5 +64,5 @@ async function run(): Promise<void> {
     process.exit(74);
   });
   const { stdout, stderr, env } = process;
-  process.exitCode = await main(process.argv.slice(2), { stdout, stderr, env, signal: stopping.signal });
+  process.exitCode = await main(args, { stdout, stderr, env, signal: stopping.signal });
 }

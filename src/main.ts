@@ -82,6 +82,11 @@ export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
   }
 }
 
+/** The command of a command line; undefined: it names none. */
+export function commandNamed(args: readonly string[]): string | undefined {
+  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
+}
+
 /** Thrown by a command that ran, and whose answer is no. */
 export class AnswerIsNo extends Error {
   override readonly name = 'AnswerIsNo';
@@ -100,7 +105,7 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
       'after',
       '\nExamples:\n  catalogued demo                                    # see it work, with nothing set up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it?',
     );
-  const named = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
+  const named = commandNamed(args);
   for (const [name, { summary, load }] of Object.entries(commands)) {
     program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
   }

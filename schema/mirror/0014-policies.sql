@@ -148,7 +148,7 @@ FROM (VALUES
   ('products', 'stale', 'show', 4, 'a title seldom changes, and a closed product is announced or found by the next read'),
   ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
   ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
-  ('product_prices', 'fresh', 'show_as_from', 4, 'the price of a product is the least of its dates, never that of the chosen one'),
+  ('product_prices', 'fresh', 'show_as_from', 4, 'it is what the list says of the product, not the price of the chosen date'),
   ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway; the date that is chosen has its own price'),
   ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
   ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { adminClient } from '../../src/admin/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startCli } from '../fakes/run-cli.ts';
@@ -111,4 +112,20 @@ it('the demo fills an empty directory, prints what to try, and ends with 0', asy
   expect(said.match(/^ {2}sqlite3 /gm)).toHaveLength(3);
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
+});
+
+it('the daemon outlives whoever reads its log', async () => {
+  using directory = temporaryDirectory();
+  const { path: cwd } = directory;
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
+  writeFileSync(join(cwd, 'catalogued.yaml'), testConfigText(cwd, sandbox.url));
+  const daemon = startCli(['--config', join(cwd, 'catalogued.yaml'), 'run'], { cwd });
+  await daemon.said('daemon started');
+  daemon.child.stdout?.destroy();
+  const client = adminClient(`unix:${join(cwd, 'state', 'admin.sock')}`, null);
+  // Each writes a line that nobody reads.
+  for (let time = 0; time < 3; time += 1)
+    expect(await client.call('POST', '/v1/resync', { resources: ['products'] })).not.toBeNull();
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.ended).toMatchObject({ code: 0 });
 });
