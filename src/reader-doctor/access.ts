@@ -133,6 +133,9 @@ function opening(path: string, user: string, need: number): string {
     return stats.gid === 0
       ? `let the daemon run in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
       : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart what runs as ${user}`;
+  // Never writable for everybody: that is what the group is for.
+  if ((need & W_OK) !== 0 && !member)
+    return `chgrp -R catalogued ${path} && chmod ${stats?.isDirectory() === false ? '0660' : '3770'} ${path} && usermod -aG catalogued ${user}`;
   return `chmod ${member ? 'g' : 'o'}+${bits.map(([, letter]) => letter).join('')} ${path}`;
 }
 

@@ -1,5 +1,10 @@
 import { badArgument } from './problems.ts';
 
+/** A route's parameter is a text: quoted, so that the mistake can be seen. */
+function printed(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
+}
+
 /** A whole number of a range, or the one that stands for none given. */
 export function wholeNumber(
   name: string,
@@ -8,19 +13,19 @@ export function wholeNumber(
 ): number {
   if (value === undefined) return absent;
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw badArgument(`${name}: found ${value}`, `give a whole number from ${least} to ${most}`);
+  throw badArgument(`${name}: found ${printed(value)}`, `give a whole number from ${least} to ${most}`);
 }
 
 /** An identifier of the service, as a number. */
 export function identifier(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw badArgument(`${name}: found ${String(value)}`, 'give the integer that the mirror calls it by');
+  throw badArgument(`${name}: found ${printed(value)}`, 'give the integer that the mirror calls it by');
 }
 
 /** A number of a range. */
 export function inRange(name: string, value: number, least: number, most: number): number {
   if (typeof value === 'number' && value >= least && value <= most) return value;
-  throw badArgument(`${name}: found ${String(value)}`, `give a number from ${least} to ${most}`);
+  throw badArgument(`${name}: found ${printed(value)}`, `give a number from ${least} to ${most}`);
 }
 
 const dayMs = 86_400_000;
