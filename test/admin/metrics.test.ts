@@ -63,6 +63,16 @@ function get(socketPath: string, path: string): Promise<{ type: string; body: st
   return promise;
 }
 
+/** Status and metrics of one moment: the daemon works on meanwhile, so they are asked for until nothing changed between. */
+async function atOneMoment(socket: string): Promise<{ status: DaemonStatus; type: string; body: string }> {
+  for (let { body: before } = await get(socket, '/v1/status'); ; ) {
+    const metrics = await get(socket, '/metrics');
+    const { body: after } = await get(socket, '/v1/status');
+    if (after === before) return { status: JSON.parse(after) as DaemonStatus, ...metrics };
+    before = after;
+  }
+}
+
 describe('/metrics', () => {
   it('says what status says, in the format as it is specified, without a secret, an address or a product', async () => {
     using directory = temporaryDirectory();
@@ -85,8 +95,7 @@ describe('/metrics', () => {
     await fetch(`http://127.0.0.1:${port}/hooks/nobody`, { method: 'POST', body: '{}' });
 
     const socket = `${directory.path}/state/admin.sock`;
-    const { type, body } = await get(socket, '/metrics');
-    const status = JSON.parse((await get(socket, '/v1/status')).body) as DaemonStatus;
+    const { status, type, body } = await atOneMoment(socket);
     const { families, samples } = parse(body);
     expect(type).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect([...families.keys()]).toEqual(metricFamilies.map(({ name }) => name));
