@@ -33,5 +33,5 @@ ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
 # Where the service's notifications come in, behind a proxy with TLS.
 EXPOSE 8480
 # The heap flags keep the whole process under 300 MB during a first fill.
-ENTRYPOINT ["node", "--max-old-space-size=256", "--max-semi-space-size=8", "/app/dist/cli.js"]
+ENTRYPOINT ["node", "--max-old-space-size=256", "/app/dist/cli.js"]
 CMD ["run"]

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env node
 import { spawn } from 'node:child_process';
 import { existsSync, writeSync } from 'node:fs';
 import module from 'node:module';
@@ -21,10 +21,7 @@ else {
 
 /** Goes on under the project's Node as a child that gets our signals and ends with us, even where we are killed. */
 function handOver(): void {
-  // A small nursery for the heap: a fill makes much short-lived garbage, and would hold 50 MB more of it.
-  const child = spawn(projectNode, ['--max-semi-space-size=8', ...process.argv.slice(1)], {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-  });
+  const child = spawn(projectNode, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // A terminal sends SIGINT to both of us: only what was sent to us alone is passed on.
     process.on(signal, () => {

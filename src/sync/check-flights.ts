@@ -2,7 +2,7 @@ import type { Deadline } from '../clock.ts';
 import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
-import type { LimiterState } from '../upstream/limiter.ts';
+import type { Limiter } from '../upstream/limiter.ts';
 import { commitTogether } from './commit-together.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
@@ -62,10 +62,7 @@ const joinMs = 2000;
 /** A call that nobody waits for keeps its place in the budget no longer than this. */
 const abandonedMs = 5000;
 
-export function createFlights(
-  { upstream, ...given }: Ports,
-  limiter: { state(): Pick<LimiterState, 'not_before' | 'unreachable_since'> },
-): Flights {
+export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limiter, 'pause'>): Flights {
   const { mirror, clock, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
   const { commit, flush } = commitTogether(given);
@@ -78,7 +75,7 @@ export function createFlights(
 
   /** The pause in which nobody calls, and why; null where there is none. */
   function pause(): { until: number; reason: Unanswered } | null {
-    const { not_before, unreachable_since } = limiter.state();
+    const { not_before, unreachable_since } = limiter.pause();
     if (not_before <= clock.now()) return null;
     return { until: not_before, reason: unreachable_since === null ? 'throttled' : 'service-unreachable' };
   }
@@ -155,7 +152,7 @@ export function createFlights(
   }
 
   function whyLate(): Unanswered {
-    if (limiter.state().unreachable_since !== null) return 'service-unreachable';
+    if (limiter.pause().unreachable_since !== null) return 'service-unreachable';
     return pause()?.reason ?? 'deadline';
   }
 

