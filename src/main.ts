@@ -78,7 +78,7 @@ export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
     await program.parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    return report(error, io);
+    return report(error, io, commandNamed(args));
   }
 }
 
@@ -122,10 +122,11 @@ function quiet(command: Command, io: Io): void {
   for (const each of command.commands) quiet(each, io);
 }
 
-function report(error: unknown, { stderr, signal }: Io): ExitCode {
+function report(error: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
-    if (error.code !== 'commander.help') stderr.write('Try: catalogued --help\n');
+    const of = named !== undefined && named in commands ? ` ${named}` : '';
+    if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }
   if (isNamed(error, 'AnswerIsNo')) return exitCodes.no;

@@ -200,6 +200,12 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },
   );
+  app.setNotFoundHandler(async ({ method, url }, reply) =>
+    reply.code(404).send({
+      error: 'no-such-route',
+      message: `nothing answers ${method} ${url.slice(0, 100).replace(/\?.*/, '')} here`,
+    }),
+  );
   app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     if (error instanceof CataloguedError)
       return reply

@@ -1,8 +1,10 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { stringify } from 'yaml';
 import { systemClock } from '../clock.ts';
 import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
@@ -48,11 +50,12 @@ export function demoCommand(io: Io): Command {
         `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`,
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-      const config = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
+      const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
       const token = randomBytes(16).toString('hex');
       await using daemon = await startDaemon(config, createLog('error', io.stderr), {
         admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
       });
+      for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
       io.stdout.write(introduction(daemon, { directory, token }));
@@ -118,32 +121,58 @@ interface DemoParts {
   readonly signing: string;
 }
 
+interface DemoConfig {
+  readonly config: LoadedConfig;
+  /** The same as files, for the other commands: texts by path. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
 /** The embedded defaults, pointed at the sandbox: it is ours, so it may be asked as fast as it can. */
-function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): LoadedConfig {
-  const files = {
-    path: join(directory, 'mirror.db'),
-    state_dir: join(directory, 'state'),
-    inbox_path: join(directory, 'state', 'inbox.db'),
+function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): DemoConfig {
+  const state_dir = resolve(directory, 'state');
+  const receiving = randomBytes(32).toString('hex');
+  const secrets = {
+    key: join(state_dir, 'api_key'),
+    signing: join(state_dir, 'signing_key.pem'),
+    receiving: join(state_dir, 'receiver_secret'),
   };
-  const text = JSON.stringify({
-    service: { base_url: sandbox.url, user_agent: 'catalogued demo' },
-    mirror: files,
-    admin: { listen: `unix:${join(files.state_dir, 'admin.sock')}` },
-    backup: { directory: join(directory, 'backup') },
+  const text = stringify({
+    service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
+    mirror: { path: resolve(directory, 'mirror.db'), state_dir, inbox_path: join(state_dir, 'inbox.db') },
+    admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
+    signing: { key_file: secrets.signing },
+    backup: { directory: resolve(directory, 'backup') },
     budget: { requests_per_second: 2000, concurrency: 4 },
-    receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+    receiver: {
+      listen: `127.0.0.1:${port}`,
+      public_url: `http://127.0.0.1:${port}/hooks`,
+      secret_file: secrets.receiving,
+    },
     subscriptions: [{ id: 'demo', type: 'product_ids', entities: 'mirrored' }],
   });
+  const file = configFile(directory);
   return {
-    ...parseConfig(text),
-    file: 'the demo',
-    secrets: {
-      api_key: createSecret(key),
-      signing_key: createSecret(signing),
-      receiver_secret: createSecret(randomBytes(32).toString('hex')),
-      admin_token: null,
+    config: {
+      ...parseConfig(text),
+      file,
+      secrets: {
+        api_key: createSecret(key),
+        signing_key: createSecret(signing),
+        receiver_secret: createSecret(receiving),
+        admin_token: null,
+      },
+    },
+    files: {
+      [file]: `# Written by each start of the demo, for the other commands.\n${text}`,
+      [secrets.key]: key,
+      [secrets.signing]: signing,
+      [secrets.receiving]: receiving,
     },
   };
+}
+
+function configFile(directory: string): string {
+  return join(directory, 'catalogued.yaml');
 }
 
 async function filled(io: Io, { wiring }: Daemon): Promise<void> {
@@ -159,18 +188,20 @@ async function filled(io: Io, { wiring }: Daemon): Promise<void> {
 }
 
 function introduction(
-  { wiring, admin: [socketName, page = ''], receiver }: Daemon,
+  { wiring, admin: [, page = ''], receiver }: Daemon,
   { directory, token }: { directory: string; token: string },
 ): string {
-  const { path, products } = wiring.mirror;
+  const { products } = wiring.mirror;
   const [product_id] = products.ids();
+  const path = join(directory, 'mirror.db');
   const socket = join(directory, 'state', 'admin.sock');
+  const soon = new Date(wiring.ports.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   return `
 The mirror is filled and is being kept true: ${number(products.count())} products in ${path}
 
 Addresses
   the mirror       ${path}   (any language with SQLite; open it read-only)
-  the daemon       ${socketName}   (curl --unix-socket ${socket} http://localhost/v1/status)
+  the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
   its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: is it true, and why not)
   the service      ${wiring.config.service.base_url}   (simulated)
   the receiver     ${receiver}   (takes its notifications; changes are held for ${holdMs / 1000} s, minutes at the real one)
@@ -179,6 +210,12 @@ Queries to try, in another terminal
   sqlite3 -box ${path} "SELECT product_id, title, sale_status, from_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"
   sqlite3 -box ${path} "SELECT date, state, lowest_price, max_tickets FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
   sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_price LIMIT 5"
+
+Commands to try there
+  export CATALOGUED_CONFIG=${configFile(directory)}
+  npx catalogued status
+  npx catalogued explain ${product_id}
+  npx catalogued check ${product_id} --date ${soon}
 
 Stop with Ctrl-C.
 `;

@@ -5,6 +5,20 @@ function printed(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
 }
 
+/** What is asked, as an object with members of these names: a mistyped one would be a question that nobody answers. */
+export function members<Asked extends object>(
+  name: string,
+  asked: Asked,
+  known: readonly (keyof Asked & string)[],
+): Asked {
+  if (typeof asked !== 'object' || asked === null || Array.isArray(asked))
+    throw badArgument(`${name}: found ${printed(asked)}`, `give an object with ${known.join(', ')}`);
+  for (const member in asked)
+    if (!(known as readonly string[]).includes(member))
+      throw badArgument(`${name}: "${member.slice(0, 60)}" is not known`, `known are ${known.join(', ')}`);
+  return asked;
+}
+
 /** A whole number of a range, or the one that stands for none given. */
 export function wholeNumber(
   name: string,

@@ -1,5 +1,6 @@
 import './node-version.ts';
 import { systemClock } from '../clock.ts';
+import { members } from './arguments.ts';
 import type { Day, Span } from './calendar.ts';
 import { type Connection, connect } from './connection.ts';
 import { type Editions, editionsOf } from './editions.ts';
@@ -18,6 +19,7 @@ export type { SearchHit, SearchQuestion } from './search.ts';
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
 export type MirrorInfo = ViewRow<'mirror_info'>;
 export type Product = ViewRow<'products'>;
+export type ProductPrice = ViewRow<'product_prices'>;
 export type Image = ViewRow<'images'>;
 export type CheckoutInformation = ViewRow<'checkout_information'>;
 export type Variant = ViewRow<'variants'>;
@@ -26,11 +28,11 @@ export type Change = ViewRow<'changes'>;
 export type Freshness = ViewRow<'freshness'>;
 export type Policy = ViewRow<'policies'>;
 
-interface InLanguage {
+export interface InLanguage {
   readonly language?: string | undefined;
 }
 
-interface InCurrency {
+export interface InCurrency {
   readonly currency?: string | undefined;
 }
 
@@ -59,6 +61,8 @@ export interface Reader extends Disposable {
   product(product_id: number, options?: InLanguage): Product | null;
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): Product[];
+  /** What the list says it costs from, one row a mirrored currency; `Product.from_price` is that of the primary one. */
+  prices(product_id: number): ProductPrice[];
   /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): Image[];
   /** Null: not read yet. */
@@ -119,7 +123,7 @@ function readerOver(connection: Connection, editions: Editions): Reader {
       if (row === undefined) throw noMirror(connection.path);
       return row;
     },
-    changes: (after, { limit } = {}) => changes(after, limit),
+    changes: (after, options = {}) => changes(after, members('options', options, ['limit']).limit),
     freshness: () => freshness.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),

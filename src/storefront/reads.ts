@@ -1,8 +1,8 @@
-import { dayNumber, identifier, wholeNumber } from './arguments.ts';
-import { checkSpan, withoutGaps } from './calendar.ts';
+import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
+import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
-import type { Image, Product, ProductsQuestion, Reader, Slot } from './reader.ts';
+import type { Image, InCurrency, InLanguage, Product, Reader, Slot } from './reader.ts';
 import type { ViewRow } from './views.ts';
 
 type KnownDay = ViewRow<'availability_days'>;
@@ -11,10 +11,17 @@ type KnownDay = ViewRow<'availability_days'>;
 export function catalogueReads(
   connection: Connection,
   editions: Editions,
-): Pick<Reader, 'product' | 'products' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'> {
+): Pick<
+  Reader,
+  'product' | 'products' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'
+> {
   const { query } = connection;
   const product = query<[number, string], Product>(
     (columns) => `SELECT ${columns('products', 'p')} FROM products p WHERE p.product_id = ? AND p.language = ?`,
+  );
+  const prices = query<[number], ViewRow<'product_prices'>>(
+    (columns) =>
+      `SELECT ${columns('product_prices', 'c')} FROM product_prices c WHERE c.product_id = ? ORDER BY c.currency`,
   );
   const images = query<[number], Image>(
     (columns) => `SELECT ${columns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
@@ -43,10 +50,22 @@ export function catalogueReads(
     return known;
   }
 
+  const of = (product_id: number, options: InLanguage): [number, string] => [
+    identifier('product_id', product_id),
+    editions.language(members('options', options, ['language']).language),
+  ];
+
   return {
-    product: (product_id, { language } = {}) =>
-      product.get([identifier('product_id', product_id), editions.language(language)]) ?? null,
-    products: ({ city_id, experience_id, tag_id, language, after = -1, limit }: ProductsQuestion = {}) => {
+    product: (product_id, options = {}) => product.get(of(product_id, options)) ?? null,
+    products: (question = {}) => {
+      const {
+        city_id,
+        experience_id,
+        tag_id,
+        language,
+        after = -1,
+        limit,
+      } = members('question', question, ['city_id', 'experience_id', 'tag_id', 'language', 'after', 'limit']);
       for (const [name, value] of Object.entries({ city_id, experience_id, tag_id }))
         if (value !== undefined) identifier(name, value);
       const form = { city: city_id !== undefined, experience: experience_id !== undefined, tag: tag_id !== undefined };
@@ -59,13 +78,11 @@ export function catalogueReads(
         limit: wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 100 }),
       });
     },
+    prices: (product_id) => prices.all([identifier('product_id', product_id)]),
     images: (product_id) => images.all([identifier('product_id', product_id)]),
-    checkoutInformation: (product_id, { language } = {}) =>
-      checkout.get([identifier('product_id', product_id), editions.language(language)]) ?? null,
-    variants: (product_id, { language } = {}) =>
-      variants.all([identifier('product_id', product_id), editions.language(language)]),
-    alternatives: (product_id, { language } = {}) =>
-      alternatives.all([identifier('product_id', product_id), editions.language(language)]),
+    checkoutInformation: (product_id, options = {}) => checkout.get(of(product_id, options)) ?? null,
+    variants: (product_id, options = {}) => variants.all(of(product_id, options)),
+    alternatives: (product_id, options = {}) => alternatives.all(of(product_id, options)),
     sellable: (product_id) => sellable.get([identifier('product_id', product_id)])?.sellable === 1,
   };
 }
@@ -112,20 +129,27 @@ export function availabilityReads(
   );
 
   return {
-    calendar: (product_id, { from, to, currency: asked } = {}) => {
+    calendar: (product_id, options = {}) => {
+      const { from, to, currency: asked } = spanOf(options);
       const currency = editions.currency(asked);
-      checkSpan({ from, to });
       const known = days.all([identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31']);
       return withoutGaps(known, { from, to }, { product_id, currency });
     },
-    cheapest: (product_id, { from, to, currency } = {}) => {
-      checkSpan({ from, to });
+    cheapest: (product_id, options = {}) => {
+      const { from, to, currency } = spanOf(options);
       const span = [from ?? '', to ?? '9999-12-31'] as const;
       return cheapest.get([identifier('product_id', product_id), editions.currency(currency), ...span]) ?? null;
     },
-    slots: (product_id, date, { currency } = {}) => {
+    slots: (product_id, date, options = {}) => {
+      const { currency } = members('options', options, ['currency']);
       dayNumber('date', date);
       return slots.all([identifier('product_id', product_id), editions.currency(currency), date]);
     },
   };
+}
+
+function spanOf(options: Span & InCurrency): Span & InCurrency {
+  const asked = members('options', options, ['from', 'to', 'currency']);
+  checkSpan(asked);
+  return asked;
 }

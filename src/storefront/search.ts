@@ -1,4 +1,4 @@
-import { dayNumber, identifier, wholeNumber } from './arguments.ts';
+import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
 import type { Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { around, kilometres, type Near } from './places.ts';
@@ -26,6 +26,20 @@ export interface SearchQuestion {
   readonly limit?: number | undefined;
   readonly offset?: number | undefined;
 }
+
+const known: readonly (keyof SearchQuestion)[] = [
+  'text',
+  'near',
+  'city_id',
+  'date',
+  'max_price',
+  'sellable',
+  'language',
+  'currency',
+  'order',
+  'limit',
+  'offset',
+];
 
 export interface SearchHit {
   readonly product_id: number;
@@ -59,14 +73,15 @@ export function searcher(connection: Connection, editions: Editions): (question:
 
   function queryFor(form: SearchForm): Query<object, Found> {
     const key = Object.values(form).join();
-    const known = queries.get(key);
-    if (known !== undefined) return known;
+    const prepared = queries.get(key);
+    if (prepared !== undefined) return prepared;
     const made = connection.query<object, Found>(() => searchSql(form));
     queries.set(key, made);
     return made;
   }
 
-  return (question) => {
+  return (asked) => {
+    const question = members('question', asked, known);
     checkQuestion(question);
     const { text, near, city_id, date, max_price, order = 'relevance' } = question;
     const match = text === undefined ? null : matchOf(text);

@@ -73,6 +73,11 @@ export const views = {
     ...expiry,
     detail_freshness: { ...text<'fresh' | 'stale' | 'expired' | 'unknown'>(), since: 3 },
   },
+  product_prices: {
+    product_id: integer,
+    currency: text(),
+    from_price: orNull(integer),
+  },
   images: {
     product_id: integer,
     position: integer,

@@ -81,6 +81,12 @@ describe('outside a unix socket the admin interface', () => {
     },
   );
 
+  it('says of what no route takes that nothing answers there, and repeats no query', async () => {
+    expect(await ask('/v1/statsu?token=hush', { authorization: token })).toMatch(
+      /^HTTP\/1.1 404 [\s\S]*\r\n\r\n\{"error":"no-such-route","message":"nothing answers GET \/v1\/statsu here"\}$/,
+    );
+  });
+
   it('says to everybody that it lives, and nothing else', async () => {
     expect(await ask('/healthz')).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"alive":true\}$/);
     expect(await ask('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*\{"ready":false\}$/);

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startCli } from '../fakes/run-cli.ts';
+import { runCli, startCli } from '../fakes/run-cli.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('the demo shows how the file follows what the service announces', async () => {
@@ -18,6 +20,19 @@ it('the demo shows how the file follows what the service announces', async () =>
   const at = steps.map((step) => said.search(step));
   expect(at.every((place) => place >= 0)).toBe(true);
   expect(at.toSorted((a, b) => a - b)).toEqual(at);
+
+  // The commands that it names: a newcomer's next step.
+  const [, config = '', product_id = ''] = /CATALOGUED_CONFIG=(\S+)[\s\S]*catalogued explain (\d+)/.exec(said) ?? [];
+  const asked = { cwd: directory.path, env: { CATALOGUED_CONFIG: config } };
+  const [status, doctor, explained] = await Promise.all([
+    runCli(['status'], asked),
+    runCli(['doctor'], asked),
+    runCli(['explain', product_id], asked),
+  ]);
+  expect({ ...doctor, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('takes the key') });
+  expect(status.stdout).toMatch(/Daemon +running/);
+  expect(explained.stdout).toContain(product_id);
+  expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
 }, 60_000);

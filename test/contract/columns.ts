@@ -277,6 +277,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   info: rowOf('mirror_info'),
   product: rowOf('products'),
   products: rowOf('products'),
+  prices: rowOf('product_prices'),
   images: rowOf('images'),
   checkoutInformation: rowOf('checkout_information'),
   variants: rowOf('variants'),

@@ -62,6 +62,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     info: reader.info(),
     product: reader.product(product_id),
     products: reader.products(),
+    prices: reader.prices(product_id),
     images: house.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),
