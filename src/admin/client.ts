@@ -1,5 +1,7 @@
-import { request } from 'node:http';
 import { listenAddress } from '../listen-address.ts';
+
+/** Imported by name, it would load all of `fetch` too: as long as a command otherwise takes to start. */
+const { request } = process.getBuiltinModule('node:http');
 
 /** A running daemon, as a command talks to it. */
 export interface AdminClient {
