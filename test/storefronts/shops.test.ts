@@ -35,7 +35,8 @@ beforeAll(async () => {
   ids = { open: open.id, closed: closed.id, instead: instead.id, leaving: leaving.id, closing: closing.id };
   const { earliest: today } = venueToday(open.place.zone, systemClock.now());
   dateIn = (days) => addDays(today, days);
-  Object.assign(open, { title: markup, closed_weekday: null, slots: 2 });
+  const variants = open.variants.map((variant) => ({ ...variant, label: markup }));
+  Object.assign(open, { title: markup, closed_weekday: null, slots: 2, variants });
   Object.assign(open.images[0] ?? {}, { credit: markup, alt_text: markup });
   open.sold_out.add(dateIn(soldOutIn));
   sandbox.world.disable(closed.id, { reason: 'out_of_season', expected_reopening: 'within_month' });
@@ -44,8 +45,8 @@ beforeAll(async () => {
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   // What a notification brings along; no read says it.
   change(`UPDATE product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
-  const socket = join(path, 'state', 'admin.sock');
-  shops = await Promise.all(shopLanguages.map((language) => startShop(language, mirrorPath(), socket)));
+  const admin = `unix://${join(path, 'state', 'admin.sock')}`;
+  shops = await Promise.all(shopLanguages.map((language) => startShop(language, { mirror: mirrorPath(), admin })));
   for (const shop of shops) stack.use(shop);
 });
 
@@ -117,6 +118,7 @@ describe('a product page, in PHP and in Python', () => {
     expect(await seen()).toEqual(['stale', expect.stringMatching(/from \d+\.\d\d EUR, to be checked/)]);
     age(600_000);
     expect(await seen()).toEqual(['unknown', expect.stringMatching(/not known/)]);
+    expect((await page(`/product/${ids.open}?date=${on}`)).html).toContain('No tickets are known for this date.');
     await readAgain(ids.open);
     expect(await seen()).toEqual(['available', expect.anything()]);
   });
@@ -176,7 +178,23 @@ describe('a search page, in PHP and in Python', () => {
     for (const text of ['"', '*', 'NEAR(a b)', 'title:x', 'a" OR "b', '-', '^x AND NOT', "'; DROP", '\u0000', '%'])
       expect((await page(`/?text=${encodeURIComponent(text)}`)).status, text).toBe(200);
     expect((await page(`/?text=${encodeURIComponent(markup)}`)).html).toContain(`value="${escaped}"`);
-    expect((await page('/?near=x&km=-1&most=abc&date=2026-13-01&text[]=a')).status).toBe(200);
+  });
+
+  it('says which filters it did not understand, shows them again escaped, and searches by the others', async () => {
+    const title = sandbox.products().find(({ id }) => id === ids.instead)?.title ?? '';
+    const understood = `text=${encodeURIComponent(title)}`;
+    const plain = await page(`/?${understood}&near=&km=++&most[]=a`);
+    expect(plain.html).not.toContain('Not understood');
+    expect(hits(plain.html)).toContain(ids.instead);
+    const odd = { near: '200, 2.35', km: '-1', date: '2026-02-30', most: `abc"><i>` };
+    const { html } = await page(`/?${understood}&${new URLSearchParams(odd)}`);
+    expect(/<p class="notice">(.*?)<\/p>/.exec(html)?.[1]).toBe(
+      'Not understood, and left out of the search: Near (latitude, longitude) “200, 2.35”, Within (km) “-1”, On “2026-02-30”, At most (EUR) “abc&quot;&gt;&lt;i&gt;”',
+    );
+    // As text: in a field for dates a browser shows no such date.
+    expect(html).toContain('<input type="text" name="date" value="2026-02-30"');
+    expect(html).toContain('name="most" value="abc&quot;&gt;&lt;i&gt;" placeholder="30" aria-invalid="true"');
+    expect(hits(html)).toEqual(hits(plain.html));
   });
 });
 
@@ -190,14 +208,37 @@ describe('a checkout, in PHP and in Python', () => {
     throw new Error(`product ${product_id} has no tickets in a week`);
   };
   const verdict = (html = '') => /data-verdict="(\w+)"/.exec(html)?.[1];
+  const purchase = (html: string) => {
+    const [, title, list = ''] = /data-verdict[^>]*><h2>(.*?)<\/h2><dl>(.*?)<\/dl>/.exec(html) ?? [];
+    const lines = [...list.matchAll(/<dt>(\w+)<dd>([^<]*)/g)].map(([, term = '', words]) => [term, words]);
+    return { title, ...Object.fromEntries(lines) };
+  };
   const check = (wish: Record<string, string>) => both((shop) => shop.post('/checkout', wish));
 
   it('confirms what holds, orders it after another check, and tells the daemon of it', async () => {
     const { html } = await check({ ...(await offer(ids.open)), count: '2' });
     expect(verdict(html)).toBe('holds');
     const order = formIn(html, '/order');
-    for (const shop of shops) expect(verdict((await shop.post('/order', order)).html)).toBe('ordered');
+    for (const shop of shops) {
+      const ordered = (await shop.post('/order', order)).html;
+      expect(verdict(ordered)).toBe('ordered');
+      expect(purchase(ordered.replaceAll('&#x27;', '&#039;'))).toEqual(purchase(html));
+    }
     expect(daemon.wiring.mirror.products.find(ids.open)?.sold).toBeGreaterThan(3.9);
+  });
+
+  it('names what is bought: product, date and time, tickets, price; and nothing of it as markup', async () => {
+    const wish: Record<string, string> = { ...(await offer(ids.open)), count: '2' };
+    const { date = '', time, price } = wish;
+    expect(purchase((await check(wish)).html)).toEqual({
+      title: escaped,
+      Date: new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' })
+        .format(new Date(date))
+        .replace(',', ''),
+      Time: time,
+      Tickets: `${escaped} × 2`,
+      Price: `${((2 * Number(price)) / 100).toFixed(2)} EUR`,
+    });
   });
 
   it('asks again where the price is another one, and takes it when the shopper does', async () => {
@@ -207,6 +248,7 @@ describe('a checkout, in PHP and in Python', () => {
     expect(html).toContain('The price has changed');
     const again = formIn(html, '/checkout');
     expect(again.price).toBe(wish.price);
+    expect(html).toContain(`<dt>Price<dd>${(Number(wish.price) / 100).toFixed(2)} EUR</dl>`);
     expect(verdict((await check(again)).html)).toBe('holds');
   });
 
@@ -226,7 +268,14 @@ describe('a checkout, in PHP and in Python', () => {
 
   it('refuses what is no order', async () => {
     const wish = await offer(ids.open);
-    for (const wrong of [{ count: '0' }, { count: '-1' }, { date: '2026-02-31' }, { product: 'x' }, { price: '' }])
+    for (const wrong of [
+      { count: '0' },
+      { count: '-1' },
+      { date: '2026-02-31' },
+      { product: 'x' },
+      { price: '' },
+      { time: '9' },
+    ])
       expect((await check({ ...wish, ...wrong })).status).toBe(400);
   });
 

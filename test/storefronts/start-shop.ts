@@ -21,13 +21,30 @@ const commands = {
 export type ShopLanguage = keyof typeof commands;
 export const shopLanguages = Object.keys(commands) as ShopLanguage[];
 
-/** `admin`: a unix socket. */
-export async function startShop(language: ShopLanguage, mirror: string, admin: string): Promise<Shop> {
+export interface ShopOptions {
+  readonly mirror: string;
+  /** `unix:///path` or `tcp://127.0.0.1:port`. */
+  readonly admin: string;
+  readonly token?: string;
+  /** Where its files are; the example's own if not given. */
+  readonly directory?: string;
+}
+
+export const shopDirectory = (language: ShopLanguage) => join(import.meta.dirname, language.toLowerCase());
+
+export async function startShop(language: ShopLanguage, options: ShopOptions): Promise<Shop> {
+  const { mirror, admin, token, directory = shopDirectory(language) } = options;
   const port = await freePort();
   const [command = '', ...args] = commands[language](port);
   const child = spawn(command, args, {
-    cwd: join(import.meta.dirname, language.toLowerCase()),
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', MIRROR: mirror, ADMIN: `unix://${admin}` },
+    cwd: directory,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: '/nonexistent',
+      MIRROR: mirror,
+      ADMIN: admin,
+      ...(token && { ADMIN_TOKEN: token }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';

@@ -1,33 +1,50 @@
 <?php
 // Asking the daemon: the check before an order, and the report after one. ADMIN is unix:///path or tcp://127.0.0.1:port.
 
-/** The answer to a POST; null where there is none in time: nobody knows then, and nothing is guessed. */
+const PATIENCE = 7;
+
+/** Status and JSON of the answer to a POST; null where none came in time: nobody knows then, and nothing is guessed. */
 function daemon(string $path, array $body): ?array
+{
+    $json = json_encode($body);
+    $head = ["POST $path HTTP/1.0", 'Host: localhost', 'Content-Type: application/json', 'Content-Length: ' . strlen($json)];
+    if (getenv('ADMIN_TOKEN')) {
+        $head[] = 'Authorization: Bearer ' . getenv('ADMIN_TOKEN');
+    }
+    preg_match('~^HTTP/1\.\d (\d{3}) .*?\r\n\r\n(.*)~s', talk(implode("\r\n", [...$head, '', $json])), $part);
+    [$status, $answer] = [(int) ($part[1] ?? 200), json_decode($part[2] ?? '', true)];
+    if ($status === 200 && $answer === null) {
+        error_log('no answer from the daemon at ' . getenv('ADMIN'));
+        return null;
+    }
+    return [$status, $answer];
+}
+
+/** All that comes back; empty where nobody answers. */
+function talk(string $request): string
 {
     $socket = @stream_socket_client(getenv('ADMIN'), $code, $message, 1);
     if ($socket === false) {
-        return null;
+        return '';
     }
-    stream_set_timeout($socket, 7);
-    $json = json_encode($body);
-    $token = getenv('ADMIN_TOKEN') ? 'Authorization: Bearer ' . getenv('ADMIN_TOKEN') . "\r\n" : '';
-    fwrite($socket, "POST $path HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n{$token}Content-Length: "
-        . strlen($json) . "\r\n\r\n$json");
-    $answer = stream_get_contents($socket);
-    fclose($socket);
-    [$head, $text] = explode("\r\n\r\n", $answer, 2) + [1 => ''];
-    return preg_match('~^HTTP/1.\d 200 ~', $head) ? json_decode($text, true) : null;
+    stream_set_timeout($socket, PATIENCE);
+    @fwrite($socket, $request);
+    return (string) @stream_get_contents($socket);
 }
 
-/** Whether what the shopper was shown still holds: holds, changed, gone or unknown. */
-function check(array $wish): array
+/** Whether what the shopper was shown still holds: holds, changed, gone or unknown. Null: the ticket is not sold. */
+function check(array $wish): ?array
 {
-    $answer = daemon('/v1/check', [
+    [$status, $answer] = daemon('/v1/check', [
         'product_id' => $wish['product'], 'date' => $wish['date'], 'time' => $wish['time'],
         'variants' => [['variant_id' => $wish['variant'], 'count' => $wish['count']]],
         'expect_price' => ['amount' => $wish['count'] * $wish['price'], 'currency' => CURRENCY], 'deadline_ms' => 5000,
-    ]);
-    return $answer ?? ['verdict' => 'unknown', 'now' => null, 'alternatives' => []];
+    ]) ?? [200, ['verdict' => 'unknown', 'now' => null, 'alternatives' => []]];
+    return match (true) {
+        $status === 200 => $answer,
+        in_array($answer['error'] ?? '', ['unknown-product', 'unknown-variant'], true) => null,
+        default => throw new RuntimeException("the daemon answers $status: " . json_encode($answer['message'] ?? '')),
+    };
 }
 
 /** The daemon reads the dates of an order again, and counts the sale. It is no part of the order: it may fail. */

@@ -3,36 +3,30 @@
 
 const LANGUAGE = 'en';
 const CURRENCY = 'EUR';
+const EARTH_KM = 6371.0;
 
-function mirror(string $open = 'once'): SQLite3
+/** What is read from one state of the mirror: one connection, one transaction. What fails is read once more, on a new one. */
+function together(callable $read): mixed
+{
+    try {
+        mirror(open: true);
+        return $read();
+    } catch (Exception) {
+        mirror(open: true);
+        return $read();
+    }
+}
+
+function mirror(bool $open = false): SQLite3
 {
     static $db = null;
-    if ($db === null || $open === 'again') {
+    if ($open) {
         $db = new SQLite3(getenv('MIRROR'), SQLITE3_OPEN_READONLY);
         $db->enableExceptions(true);
         $db->busyTimeout(2000);
+        $db->exec('BEGIN');
     }
     return $db;
-}
-
-/** A page from one state of the mirror: several questions are one read transaction. What fails once is tried once more. */
-function together(callable $page, int $tries = 2): void
-{
-    ob_start();
-    try {
-        mirror()->exec('BEGIN');
-        $page();
-        mirror()->exec('COMMIT');
-        ob_end_flush();
-    } catch (Exception $error) {
-        ob_end_clean();
-        mirror()->close();
-        mirror('again');
-        if ($tries === 1) {
-            throw $error;
-        }
-        together($page, $tries - 1);
-    }
 }
 
 /** All rows of a prepared statement; `:names` are bound from the array. */
@@ -64,21 +58,46 @@ function product(int $id): ?array
     return rows('SELECT * FROM products WHERE product_id = :id AND language = :language', ['id' => $id])[0] ?? null;
 }
 
-/** By date, from the first to the last; a date that was never read is not in it. */
-function calendar(int $id, string $from, string $to): array
+function withdrawn(int $id): ?array
 {
-    $days = rows('SELECT date, state, lowest_price, freshness, checked_at FROM availability_days
-        WHERE product_id = :id AND currency = :currency AND date BETWEEN :from AND :to', ['id' => $id, 'from' => $from, 'to' => $to]);
+    return rows('SELECT title FROM withdrawn_products WHERE product_id = :id', ['id' => $id])[0] ?? null;
+}
+
+/** What a shopper calls a ticket: the title of its product, and its own name; each may be null. */
+function names(int $id, int $variant): array
+{
+    $own = rows('SELECT label FROM variants WHERE product_id = :id AND variant_id = :variant AND language = :language',
+        ['id' => $id, 'variant' => $variant])[0] ?? null;
+    return ['title' => (product($id) ?? withdrawn($id))['title'] ?? null, 'ticket' => $own['label'] ?? null];
+}
+
+function images(int $id): array
+{
+    return rows('SELECT large_url, alt_text, credit FROM images WHERE product_id = :id ORDER BY position', ['id' => $id]);
+}
+
+function must_know(int $id): ?string
+{
+    return rows('SELECT must_know FROM checkout_information WHERE product_id = :id AND language = :language', ['id' => $id])[0]['must_know'] ?? null;
+}
+
+/** By date, from the first to the last; a date that was never read is not in it. */
+function calendar(int $id, string $first, string $last): array
+{
+    $days = rows('SELECT date, state, lowest_price, freshness FROM availability_days
+        WHERE product_id = :id AND currency = :currency AND date BETWEEN :first AND :last', ['id' => $id, 'first' => $first, 'last' => $last]);
     return array_column($days, null, 'date');
 }
 
+/** What can be put into an order, as far as the mirror may still be believed. */
 function slots(int $id, string $date): array
 {
-    return rows('SELECT s.time, s.variant_id, v.label, s.retail_price, min(s.availability, s.max_tickets, 9) AS most
+    return rows("SELECT s.time, s.variant_id, v.label, s.retail_price, min(s.availability, s.max_tickets, 9) AS most
         FROM availability_slots s
         LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
-        WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.availability > 0 AND s.max_tickets > 0
-        ORDER BY s.time, s.retail_price DESC', ['id' => $id, 'date' => $date]);
+        WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
+        AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
+        ORDER BY s.time, s.retail_price DESC", ['id' => $id, 'date' => $date]);
 }
 
 /** What the service recommends instead of a closed product, while that is itself on sale. */
@@ -88,47 +107,40 @@ function recommended(int $id): array
         WHERE a.product_id = :id AND p.language = :language', ['id' => $id]);
 }
 
-/** What people type is words, never syntax: each quoted, the last one perhaps unfinished. Null: there is no word in it. */
-function words(string $text): ?string
-{
-    preg_match_all('/[\p{L}\p{N}\p{M}]+/u', $text, $found);
-    return empty($found[0]) ? null : '"' . implode('" "', array_slice($found[0], 0, 12)) . '"*';
-}
-
 /**
- * Products by words, near a place (`near` = [latitude, longitude, km]), with tickets on a date, for at most a price; what
- * was not asked for is null. With a date the cheapest come first, else the nearest, the best match, what is on sale.
+ * Products by words (`text`), near a place, with tickets on a date, for at most a price; what was not asked for is
+ * null. With a date the cheapest come first, else the nearest, the best match, what is on sale.
  */
-function search(?string $words, ?array $near, ?string $date, ?int $most): array
+function search(array $filters): array
 {
     [$price, $order, $distance] = ['p.from_price', 'p.sellable DESC, p.title', 'NULL'];
     [$joins, $where, $values] = ['', 'p.language = :language', []];
-    if ($words !== null) {
+    if ($filters['text'] !== null) {
         $joins .= ' JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words';
-        $values['words'] = $words;
+        $values['words'] = $filters['text'];
         $order = 'p.sellable DESC, s.rank';
     }
-    if ($near !== null) {
-        [$latitude, $longitude, $km] = $near;
-        [$a, $o] = [deg2rad($latitude), deg2rad($longitude)];
+    if ($filters['near'] !== null) {
         // The square of the straight line through the globe: no distance is lost at the date line or the poles.
         $distance = '((g.x - :x) * (g.x - :x) + (g.y - :y) * (g.y - :y) + (g.z - :z) * (g.z - :z))';
         $joins .= ' JOIN product_places g ON g.product_id = p.product_id AND g.min_latitude >= :south AND g.max_latitude <= :north';
         $where .= " AND $distance <= :chord";
-        $values += ['x' => cos($a) * cos($o), 'y' => cos($a) * sin($o), 'z' => sin($a), 'chord' => (2 * sin(min($km / 6371.0, M_PI) / 2)) ** 2,
-            'south' => $latitude - rad2deg($km / 6371.0) - 0.001, 'north' => $latitude + rad2deg($km / 6371.0) + 0.001];
+        [$latitude, $longitude] = array_map('deg2rad', $filters['near']);
+        $angle = min(($filters['km'] ?? 5.0) / EARTH_KM, M_PI);
+        $values += ['x' => cos($latitude) * cos($longitude), 'y' => cos($latitude) * sin($longitude), 'z' => sin($latitude), 'chord' => (2 * sin($angle / 2)) ** 2,
+            'south' => rad2deg($latitude - $angle) - 0.001, 'north' => rad2deg($latitude + $angle) + 0.001];
         $order = $distance;
     }
-    if ($date !== null) {
+    if ($filters['date'] !== null) {
         $joins .= " JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date AND b.freshness <> 'expired'";
-        $values['date'] = $date;
-        [$price, $order] = ['b.lowest_price', 'b.lowest_price'];
+        $values['date'] = $filters['date'];
+        $price = $order = 'b.lowest_price';
     }
-    if ($most !== null) {
+    if ($filters['most'] !== null) {
         $where .= " AND $price <= :most AND p.sellable";
-        $values['most'] = $most;
+        $values['most'] = $filters['most'];
     }
     $hits = rows("SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, $price AS price, $distance AS chord
         FROM products p$joins WHERE $where ORDER BY $order LIMIT 30", $values);
-    return array_map(fn (array $hit) => $hit + ['km' => $near === null ? null : 2 * 6371.0 * asin(sqrt($hit['chord']) / 2)], $hits);
+    return array_map(fn (array $hit) => $hit + ['km' => $hit['chord'] === null ? null : 2 * EARTH_KM * asin(sqrt($hit['chord']) / 2)], $hits);
 }

@@ -1,10 +1,13 @@
-"""Asking the daemon: the check before an order, and the report after one. ADMIN is unix:/path or tcp://127.0.0.1:port."""
+"""Asking the daemon: the check before an order, and the report after one. ADMIN is unix:///path or tcp://127.0.0.1:port."""
 import http.client
 import json
 import os
 import socket
+import sys
 
 from mirror import CURRENCY
+
+PATIENCE = 7
 
 
 class Local(http.client.HTTPConnection):
@@ -18,13 +21,12 @@ class Local(http.client.HTTPConnection):
 
 def connection():
     kind, _, address = os.environ["ADMIN"].partition(":")
-    if kind == "unix":
-        return Local("/" + address.lstrip("/"), timeout=7)
-    return http.client.HTTPConnection(address.lstrip("/"), timeout=7)
+    where = address.lstrip("/")
+    return Local(f"/{where}", timeout=PATIENCE) if kind == "unix" else http.client.HTTPConnection(where, timeout=PATIENCE)
 
 
 def daemon(path, body):
-    """The answer to a POST; None where there is none in time: nobody knows then, and nothing is guessed."""
+    """Status and JSON of the answer to a POST; None where none came in time: nobody knows then, and nothing is guessed."""
     headers = {"Content-Type": "application/json", "Host": "localhost"}
     if token := os.environ.get("ADMIN_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
@@ -32,21 +34,27 @@ def daemon(path, body):
     try:
         talk.request("POST", path, json.dumps(body), headers)
         answer = talk.getresponse()
-        return json.loads(answer.read()) if answer.status == 200 else None
+        text = answer.read()
+        return answer.status, json.loads(text) if answer.status == 200 or text.startswith(b"{") else {}
     except (OSError, http.client.HTTPException, ValueError):
+        print(f"no answer from the daemon at {os.environ['ADMIN']}", file=sys.stderr)
         return None
     finally:
         talk.close()
 
 
 def check(wish):
-    """Whether what the shopper was shown still holds: holds, changed, gone or unknown."""
-    answer = daemon("/v1/check", {
+    """Whether what the shopper was shown still holds: holds, changed, gone or unknown. None: the ticket is not sold."""
+    status, answer = daemon("/v1/check", {
         "product_id": wish["product"], "date": wish["date"], "time": wish["time"],
         "variants": [{"variant_id": wish["variant"], "count": wish["count"]}],
         "expect_price": {"amount": wish["count"] * wish["price"], "currency": CURRENCY}, "deadline_ms": 5000,
-    })
-    return answer or {"verdict": "unknown", "now": None, "alternatives": []}
+    }) or (200, {"verdict": "unknown", "now": None, "alternatives": []})
+    if status == 200:
+        return answer
+    if answer.get("error") in ("unknown-product", "unknown-variant"):
+        return None
+    raise RuntimeError(f"the daemon answers {status}: {answer.get('message')}")
 
 
 def report(wish):

@@ -1,10 +1,10 @@
 """Reading the mirror: open read-only, wait a little where it is busy, try once more, see one state in a page."""
 import os
-import re
 import sqlite3
 from math import asin, cos, degrees, pi, radians, sin, sqrt
 
 LANGUAGE, CURRENCY = "en", "EUR"
+EARTH_KM = 6371.0
 
 
 class Mirror:
@@ -28,19 +28,28 @@ class Mirror:
         """What the mirror advises to do with a row in this state: show, show_as_from, check_first or hide."""
         return self.actions[resource, state or "unknown"]
 
+    def row(self, sql, **values):
+        return next(iter(self.rows(sql, **values)), None)
+
     def product(self, product):
-        found = self.rows("SELECT * FROM products WHERE product_id = :id AND language = :language", id=product)
-        return found[0] if found else None
+        return self.row("SELECT * FROM products WHERE product_id = :id AND language = :language", id=product)
 
     def withdrawn(self, product):
-        return self.rows("SELECT title FROM withdrawn_products WHERE product_id = :id", id=product)
+        return self.row("SELECT title FROM withdrawn_products WHERE product_id = :id", id=product)
+
+    def names(self, product, variant):
+        """What a shopper calls a ticket: the title of its product, and its own name; each may be None."""
+        about = self.product(product) or self.withdrawn(product)
+        own = self.row("SELECT label FROM variants WHERE product_id = :id AND variant_id = :variant AND language = :language",
+                       id=product, variant=variant)
+        return {"title": about and about["title"], "ticket": own and own["label"]}
 
     def images(self, product):
         return self.rows("SELECT large_url, alt_text, credit FROM images WHERE product_id = :id ORDER BY position", id=product)
 
     def must_know(self, product):
-        found = self.rows("SELECT must_know FROM checkout_information WHERE product_id = :id AND language = :language", id=product)
-        return found[0]["must_know"] if found else None
+        found = self.row("SELECT must_know FROM checkout_information WHERE product_id = :id AND language = :language", id=product)
+        return found and found["must_know"]
 
     def calendar(self, product, first, last):
         """By date, from the first to the last; a date that was never read is not in it."""
@@ -49,10 +58,12 @@ class Mirror:
         return {day["date"]: day for day in days}
 
     def slots(self, product, date):
+        """What can be put into an order, as far as the mirror may still be believed."""
         return self.rows("""SELECT s.time, s.variant_id, v.label, s.retail_price, min(s.availability, s.max_tickets, 9) AS most
             FROM availability_slots s
             LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
-            WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.availability > 0 AND s.max_tickets > 0
+            WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
+            AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
             ORDER BY s.time, s.retail_price DESC""", id=product, date=date)
 
     def recommended(self, product):
@@ -60,35 +71,34 @@ class Mirror:
         return self.rows("""SELECT p.product_id, p.title FROM alternatives a JOIN products p ON p.product_id = a.alternative_product_id
             WHERE a.product_id = :id AND p.language = :language""", id=product)
 
-    def search(self, words=None, near=None, date=None, most=None):
-        """Products by words, near a place (latitude, longitude, km), with tickets on a date, for at most a price. With a
-        date the cheapest come first, else the nearest, the best match, what is on sale."""
+    def search(self, filters):
+        """Products by words (`text`), near a place, with tickets on a date, for at most a price; what was not asked for is
+        None. With a date the cheapest come first, else the nearest, the best match, what is on sale."""
         price, order, distance = "p.from_price", "p.sellable DESC, p.title", "NULL"
         joins, where, values = "", "p.language = :language", {}
-        if words:
+        if filters["text"]:
             joins += " JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words"
-            order, values["words"] = "p.sellable DESC, s.rank", words
-        if near:
-            latitude, longitude, km = near
-            a, o, angle = radians(latitude), radians(longitude), min(km / 6371.0, pi)
+            order, values["words"] = "p.sellable DESC, s.rank", filters["text"]
+        if filters["near"]:
             # The square of the straight line through the globe: no distance is lost at the date line or the poles.
             distance = "((g.x - :x) * (g.x - :x) + (g.y - :y) * (g.y - :y) + (g.z - :z) * (g.z - :z))"
             joins += " JOIN product_places g ON g.product_id = p.product_id AND g.min_latitude >= :south AND g.max_latitude <= :north"
             where += f" AND {distance} <= :chord"
-            values |= {"x": cos(a) * cos(o), "y": cos(a) * sin(o), "z": sin(a), "chord": (2 * sin(angle / 2)) ** 2,
-                       "south": latitude - degrees(angle) - 0.001, "north": latitude + degrees(angle) + 0.001}
+            latitude, longitude = map(radians, filters["near"])
+            angle = min((filters["km"] or 5.0) / EARTH_KM, pi)
+            values |= {"x": cos(latitude) * cos(longitude), "y": cos(latitude) * sin(longitude), "z": sin(latitude), "chord": (2 * sin(angle / 2)) ** 2,
+                       "south": degrees(latitude - angle) - 0.001, "north": degrees(latitude + angle) + 0.001}
             order = distance
-        if date:
-            joins += """ JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date
-                AND b.freshness <> 'expired'"""
+        if filters["date"]:
+            joins += " JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date AND b.freshness <> 'expired'"
             price = order = "b.lowest_price"
-            values["date"] = date
-        if most is not None:
+            values["date"] = filters["date"]
+        if filters["most"] is not None:
             where += f" AND {price} <= :most AND p.sellable"
-            values["most"] = most
+            values["most"] = filters["most"]
         hits = self.rows(f"""SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, {price} AS price, {distance} AS chord
             FROM products p{joins} WHERE {where} ORDER BY {order} LIMIT 30""", **values)
-        return [{**hit, "km": hit["chord"] and 2 * 6371.0 * asin(sqrt(hit["chord"]) / 2)} for hit in hits]
+        return [{**hit, "km": None if hit["chord"] is None else 2 * EARTH_KM * asin(sqrt(hit["chord"]) / 2)} for hit in hits]
 
 
 def together(page):
@@ -99,9 +109,3 @@ def together(page):
     except sqlite3.Error:
         with Mirror() as mirror:
             return page(mirror)
-
-
-def words_of(text):
-    """What people type is words, never syntax: each quoted, the last one perhaps unfinished. None: there is no word in it."""
-    words = re.findall(r"[^\W_]+", text)[:12]
-    return " ".join(f'"{word}"' for word in words) + "*" if words else None

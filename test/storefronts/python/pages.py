@@ -2,9 +2,17 @@
 from calendar import Calendar
 from datetime import date as Date, timedelta
 from html import escape
-from urllib.parse import quote
 
 from mirror import CURRENCY
+
+# The search form: label, type and example of each field.
+FIELDS = {
+    "text": ("What", "search", "museum par"),
+    "near": ("Near (latitude, longitude)", "text", "48.86, 2.35"),
+    "km": ("Within (km)", "text", "5"),
+    "date": ("On", "date", ""),
+    "most": (f"At most ({CURRENCY})", "text", "30"),
+}
 
 
 def e(text):
@@ -16,8 +24,19 @@ def money(minor):
     return "" if minor is None else f"{minor // 100}.{minor % 100:02} {CURRENCY}"
 
 
+def from_price(mirror, product, price):
+    """What a product costs at least, while it is for sale and its price may be shown."""
+    shown = product["sellable"] and price is not None and mirror.policy("product_prices", product["freshness"]) != "hide"
+    return f"from {money(price)}" if shown else ""
+
+
 def spoken(text):
-    return e((text or "").replace("_", " "))
+    return (text or "").replace("_", " ")
+
+
+def day(date):
+    at = Date.fromisoformat(date)
+    return f"{at:%A} {at.day} {at:%B %Y}"
 
 
 def page(title, body):
@@ -25,27 +44,41 @@ def page(title, body):
             f'<link rel="stylesheet" href="/shop.css"><header><a href="/">Tickets</a></header><main>{body}</main>\n')
 
 
-def hidden(fields):
-    return "".join(f'<input type="hidden" name="{e(name)}" value="{e(value)}">' for name, value in fields.items())
+def notice(text, kind="notice"):
+    """`text` is escaped already."""
+    return f'<p class="{kind}">{text}</p>'
 
 
-def search_page(mirror, ask, hits):
-    def field(name, label, kind, hint=""):
-        return f'<label>{label}<input type="{kind}" name="{name}" value="{e(ask.get(name))}" placeholder="{hint}"></label>'
+def form(action, fields, controls):
+    inputs = "".join(f'<input type="hidden" name="{name}" value="{e(value)}">' for name, value in fields.items())
+    return f'<form method="post" action="{action}">{inputs}{controls}</form>'
 
-    def line(hit):
-        shown = mirror.policy("product_prices", hit["freshness"]) != "hide" and hit["sellable"] and hit["price"] is not None
-        price = f'from {money(hit["price"])}' if shown else "see dates" if hit["sellable"] else "closed now"
-        where = e(hit["city_name"]) + ("" if hit["km"] is None else f', {hit["km"]:.1f} km')
-        query = f'?date={quote(ask["date"])}' if ask.get("date") else ""
-        return (f'<li><span><a href="/product/{hit["product_id"]}{e(query)}">{e(hit["title"])}</a><br>'
-                f'<span class="quiet">{where}</span></span><b>{price}</b></li>')
 
-    form = ('<form class="search">' + field("text", "What", "search", "museum par") + field("near", "Near (latitude, longitude)", "text", "48.86, 2.35")
-            + field("km", "Within km", "number", "5") + field("date", "On", "date") + field("most", f"At most, {CURRENCY}", "text", "30")
-            + "<button>Search</button></form>")
-    found = f'<ul class="hits">{"".join(map(line, hits))}</ul>' if hits else "<p>Nothing found.</p>"
-    return page("Search", f"<h1>Find tickets</h1>{form}{found}")
+def search_page(mirror, ask, filters, hits):
+    unread = [name for name in FIELDS if name in ask and filters[name] is None]
+    lines = "".join(hit_line(mirror, hit, filters["date"]) for hit in hits)
+    found = f'<ul class="hits">{lines}</ul>' if hits else "<p>Nothing found.</p>"
+    return page("Search", f"<h1>Find tickets</h1>{search_form(ask, unread)}{found}")
+
+
+def search_form(ask, unread):
+    """What was not understood is said, and shown again."""
+    def field(name, label, kind, hint):
+        # A browser would leave a date field empty where the value is no date.
+        kind, mark = ("text", ' aria-invalid="true"') if name in unread else (kind, "")
+        return f'<label>{label}<input type="{kind}" name="{name}" value="{e(ask.get(name))}" placeholder="{hint}"{mark}></label>'
+
+    fields = "".join(field(name, *about) for name, about in FIELDS.items())
+    wrong = ", ".join(f"{FIELDS[name][0]} “{e(ask[name])}”" for name in unread)
+    return (f'<form class="search">{fields}<button>Search</button></form>'
+            + (notice(f"Not understood, and left out of the search: {wrong}") if wrong else ""))
+
+
+def hit_line(mirror, hit, date):
+    price = from_price(mirror, hit, hit["price"]) or ("see dates" if hit["sellable"] else "closed now")
+    where = e(hit["city_name"]) + ("" if hit["km"] is None else f', {hit["km"]:.1f} km')
+    return (f'<li><span><a href="/product/{hit["product_id"]}{f"?date={date}" if date else ""}">{e(hit["title"])}</a><br>'
+            f'<span class="quiet">{where}</span></span><b>{price}</b></li>')
 
 
 def gallery(images):
@@ -89,59 +122,67 @@ def calendar_table(mirror, month, today, chosen, days):
 def slots_table(product, date, slots):
     def row(slot):
         fields = {"product": product, "date": date, "time": slot["time"], "variant": slot["variant_id"], "price": slot["retail_price"]}
-        counts = "".join(f"<option>{count}</option>" for count in range(1, 1 + (slot["most"] or 1)))
-        return (f'<tr><td>{spoken(slot["time"])}<td>{e(slot["label"])}<td>{money(slot["retail_price"])}<td><form method="post" action="/checkout">'
-                f'{hidden(fields)}<select name="count">{counts}</select> <button>Book</button></form></tr>')
+        counts = "".join(f"<option>{count}</option>" for count in range(1, 1 + slot["most"]))
+        return (f'<tr><td>{e(spoken(slot["time"]))}<td>{e(slot["label"] or "Ticket")}<td>{money(slot["retail_price"])}'
+                f'<td>{form("/checkout", fields, f"""<select name="count">{counts}</select> <button>Book</button>""")}</tr>')
 
     table = f'<table><tr><th>Time<th>Ticket<th>Price<th></tr>{"".join(map(row, slots))}</table>'
-    return f'<h2 id="slots">{date}</h2>{table if slots else "<p>No tickets are known for this date.</p>"}'
+    return f'<h2 id="slots">{day(date)}</h2>{table if slots else "<p>No tickets are known for this date.</p>"}'
 
 
 def instead_list(others):
-    """Products, dates or times, each as (product, date or None, words, price or None)."""
-    lines = (f'<li><a href="/product/{product}{e(f"?date={date}#slots") if date else ""}">{e(words)}</a><b>{money(price)}</b></li>'
-             for product, date, words, price in others)
+    """Products, dates or times, each as (address, words, price or None)."""
+    lines = (f'<li><a href="{e(address)}">{e(words)}</a><b>{money(price)}</b></li>' for address, words, price in others)
     return f'<h2>Instead</h2><ul class="hits instead">{"".join(lines)}</ul>' if others else ""
+
+
+def closed(product, recommended):
+    """Why a product is off sale, until when, and what there is instead."""
+    reason = f': {spoken(product["disabled_reason"])}' if product["disabled_reason"] else ""
+    back = f', expected back {spoken(product["expected_reopening"])}' if product["expected_reopening"] else ""
+    others = [(f'/product/{other["product_id"]}', other["title"], None) for other in recommended]
+    return notice(f'This is not on sale now{e(f"{reason}{back}.")}') + instead_list(others)
 
 
 def product_page(mirror, product, today, month, date):
     number = product["product_id"]
-    instead = [(each["product_id"], None, each["title"], None) for each in mirror.recommended(number)]
-    reason = f': {spoken(product["disabled_reason"])}' if product["disabled_reason"] else ""
-    back = f', expected back {spoken(product["expected_reopening"])}' if product["expected_reopening"] else ""
-    closed = f'<p class="notice closed">This is not on sale now{reason}{back}.</p>{instead_list(instead)}'
-    priced = product["sellable"] and product["from_price"] is not None and mirror.policy("product_prices", product["freshness"]) != "hide"
+    price = from_price(mirror, product, product["from_price"])
     must_know = mirror.must_know(number)
     days = mirror.calendar(number, f"{month:%Y-%m}-01", f"{month:%Y-%m}-31")
     return page(product["title"], f'<h1>{e(product["title"])}</h1><p class="quiet">{e(product["city_name"])}</p>{gallery(mirror.images(number))}'
-                f'<p>{e(product["tagline"])}</p>' + ("" if product["sellable"] else closed)
-                + (f'<p class="price">from {money(product["from_price"])}</p>' if priced else "")
-                + (f'<p class="notice">{e(must_know)}</p>' if must_know else "") + calendar_table(mirror, month, today, date, days)
+                f'<p>{e(product["tagline"])}</p>' + ("" if product["sellable"] else closed(product, mirror.recommended(number)))
+                + (f'<p class="price">{price}</p>' if price else "")
+                + (notice(e(must_know)) if must_know else "") + calendar_table(mirror, month, today, date, days)
                 + (slots_table(number, date, mirror.slots(number, date)) if date and product["sellable"] else ""))
 
 
-def verdict_page(wish, answer, instead):
-    """What the check says, in words and with what can be done: confirm, accept the new price, choose again, ask again."""
-    def form(action, button, fields):
-        return f'<form method="post" action="{action}">{hidden(fields)}<button>{button}</button></form>'
+def purchase(wish, names, price):
+    """What is bought, as the shopper knows it."""
+    tickets = f'{names["ticket"] or "Ticket"} × {wish["count"]}'
+    lines = {"Date": day(wish["date"]), "Time": spoken(wish["time"]), "Tickets": tickets, "Price": money(price)}
+    return f'<h2>{e(names["title"])}</h2><dl>{"".join(f"<dt>{term}<dd>{e(words)}" for term, words in lines.items())}</dl>'
 
-    def notice(text, kind=""):
-        return f'<p class="notice{kind}">{text}</p>'
+
+def checkout_page(wish, names, answer, instead):
+    """What the check says, in words and with what can be done: confirm, accept the new price, choose again, ask again."""
+    def again(words, fields):
+        return form("/checkout", fields, f"<button>{words}</button>")
 
     shown, now = wish["count"] * wish["price"], ((answer["now"] or {}).get("price") or {}).get("amount")
     match answer["verdict"]:
+        case "ordered":
+            body = notice("Thank you: your order is confirmed.", "notice good")
         case "holds":
-            body = notice("Still available at this price.", " good") + f'<p class="price">{money(shown)}</p>' + form("/order", "Confirm the order", wish)
+            body = notice("Still available at this price.", "notice good") + form("/order", wish, "<button>Confirm the order</button>")
         case "changed" if now is not None:
             body = (notice(f"The price has changed: it is {money(now)} now, not {money(shown)}.")
-                    + form("/checkout", f"Take it for {money(now)}", {**wish, "price": now // wish["count"]}))
+                    + again(f"Take it for {money(now)}", {**wish, "price": now // wish["count"]}))
         case "changed":
-            body = notice("There are not as many tickets left as you want.") + instead
+            body = notice("This can be had no more as you want it: perhaps there are fewer tickets left.") + instead_list(instead)
         case "gone":
-            body = notice("This is not to be had any more.") + instead
+            body = notice("This is not to be had any more.") + instead_list(instead)
         case _:
-            body = (notice("We cannot tell at the moment whether this is still available. Nothing was ordered.")
-                    + form("/checkout", "Ask again", wish))
-    what = f'{wish["count"]} × {e(wish["date"])}, {spoken(wish["time"])}'
-    return page("Checkout", f'<h1>Checkout</h1><p data-verdict="{e(answer["verdict"])}">{what}</p>{body}'
-                f'<p><a href="/product/{wish["product"]}?date={e(wish["date"])}">Back to the dates</a></p>')
+            body = notice("We cannot tell at the moment whether this is still available. Nothing was ordered.") + again("Ask again", wish)
+    return page("Checkout", f'<h1>Checkout</h1><section class="purchase" data-verdict="{e(answer["verdict"])}">'
+                f'{purchase(wish, names, shown if now is None else now)}</section>{body}'
+                f'<p><a href="/product/{wish["product"]}?date={wish["date"]}">Back to the dates</a></p>')
