@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { systemClock } from '../clock.ts';
 import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
@@ -136,7 +135,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
     signing: join(state_dir, 'signing_key.pem'),
     receiving: join(state_dir, 'receiver_secret'),
   };
-  const text = stringify({
+  const written = {
     service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
     mirror: { path: resolve(directory, 'mirror.db'), state_dir, inbox_path: join(state_dir, 'inbox.db') },
     admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
@@ -149,7 +148,9 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       secret_file: secrets.receiving,
     },
     subscriptions: [{ id: 'demo', type: 'product_ids', entities: 'mirrored' }],
-  });
+  };
+  // YAML too.
+  const text = JSON.stringify(written, null, 2);
   const file = configFile(directory);
   return {
     config: {
@@ -163,7 +164,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       },
     },
     files: {
-      [file]: `# Written by each start of the demo, for the other commands.\n${text}`,
+      [file]: `# Written by each start of the demo, for the other commands.\n${text}\n`,
       [secrets.key]: key,
       [secrets.signing]: signing,
       [secrets.receiving]: receiving,
