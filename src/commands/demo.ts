@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -9,6 +9,7 @@ import { systemClock } from '../clock.ts';
 import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
 import { type Daemon, startDaemon } from '../daemon.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { startImageHost } from '../sandbox/image-host.ts';
@@ -33,6 +34,7 @@ export function demoCommand(io: Io): Command {
     .option('--directory <path>', 'where the mirror goes', './data/demo')
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
+      refuseForeign(configFile(directory));
       const key = randomUUID();
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using images = await startImageHost({ clock: systemClock, seed: 7 });
@@ -163,12 +165,23 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       },
     },
     files: {
-      [file]: `# Written by each start of the demo, for the other commands.\n${text}`,
+      [file]: `${mark}\n${text}`,
       [secrets.key]: key,
       [secrets.signing]: signing,
       [secrets.receiving]: receiving,
     },
   };
+}
+
+const mark = '# Written by each start of the demo, for the other commands.';
+
+/** Where somebody's own configuration is, there are keys too: neither is to be written over. */
+function refuseForeign(file: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(mark)) return;
+  throw new CataloguedError('foreign-file', `${file} is not the demo's: it is not written over`, {
+    exitCode: exitCodes.usage,
+    hint: 'name another --directory',
+  });
 }
 
 function configFile(directory: string): string {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli, startCli } from '../fakes/run-cli.ts';
@@ -36,3 +36,14 @@ it('the demo shows how the file follows what the service announces', async () =>
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
 }, 60_000);
+
+it('the demo writes over no configuration but its own', async () => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, 'service: {}\n');
+  expect(await runCli(['demo', '--directory', '.'], { cwd: directory.path })).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('name another --directory'),
+  });
+  expect(readFileSync(file, 'utf8')).toBe('service: {}\n');
+});
