@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import { systemClock } from '../clock.ts';
+import { documentText } from '../config/document.ts';
 import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
 import { type Daemon, startDaemon } from '../daemon.ts';
@@ -138,7 +138,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
     signing: join(state_dir, 'signing_key.pem'),
     receiving: join(state_dir, 'receiver_secret'),
   };
-  const text = stringify({
+  const text = documentText({
     service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
     mirror: { path: resolve(directory, 'mirror.db'), state_dir, inbox_path: join(state_dir, 'inbox.db') },
     admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
