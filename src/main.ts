@@ -125,7 +125,7 @@ function quiet(command: Command, io: Io): void {
 function report(error: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
-    const of = named !== undefined && named in commands ? ` ${named}` : '';
+    const of = named !== undefined && Object.hasOwn(commands, named) ? ` ${named}` : '';
     if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }

@@ -1,13 +1,15 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
+import { documentText } from '../config/document.ts';
 import { createSecret } from '../config/secrets.ts';
 import { type LoadedConfig, parseConfig } from '../config.ts';
 import { type Daemon, startDaemon } from '../daemon.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { startImageHost } from '../sandbox/image-host.ts';
@@ -32,6 +34,7 @@ export function demoCommand(io: Io): Command {
     .option('--directory <path>', 'where the mirror goes', './data/demo')
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
+      refuseForeign(directory);
       const key = randomUUID();
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using images = await startImageHost({ clock: systemClock, seed: 7 });
@@ -128,19 +131,19 @@ interface DemoConfig {
 
 /** The embedded defaults, pointed at the sandbox: it is ours, so it may be asked as fast as it can. */
 function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): DemoConfig {
-  const state_dir = resolve(directory, 'state');
+  const state_dir = join(directory, 'state');
   const receiving = randomBytes(32).toString('hex');
   const secrets = {
     key: join(state_dir, 'api_key'),
     signing: join(state_dir, 'signing_key.pem'),
     receiving: join(state_dir, 'receiver_secret'),
   };
-  const written = {
+  const text = documentText({
     service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
-    mirror: { path: resolve(directory, 'mirror.db'), state_dir, inbox_path: join(state_dir, 'inbox.db') },
+    mirror: { path: mirrorFile(directory), state_dir, inbox_path: join(state_dir, 'inbox.db') },
     admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
     signing: { key_file: secrets.signing },
-    backup: { directory: resolve(directory, 'backup') },
+    backup: { directory: join(directory, 'backup') },
     budget: { requests_per_second: 2000, concurrency: 4 },
     receiver: {
       listen: `127.0.0.1:${port}`,
@@ -148,9 +151,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       secret_file: secrets.receiving,
     },
     subscriptions: [{ id: 'demo', type: 'product_ids', entities: 'mirrored' }],
-  };
-  // YAML too.
-  const text = JSON.stringify(written, null, 2);
+  });
   const file = configFile(directory);
   return {
     config: {
@@ -164,12 +165,30 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       },
     },
     files: {
-      [file]: `# Written by each start of the demo, for the other commands.\n${text}\n`,
+      [file]: `${mark}\n${text}`,
       [secrets.key]: key,
       [secrets.signing]: signing,
       [secrets.receiving]: receiving,
     },
   };
+}
+
+const mark = '# Written by each start of the demo, for the other commands.';
+
+/** Somebody's own configuration, keys and mirror are not to be written over. */
+function refuseForeign(directory: string): void {
+  const config = configFile(directory);
+  if (existsSync(config) && readFileSync(config, 'utf8').startsWith(mark)) return;
+  const foreign = [config, mirrorFile(directory)].find((file) => existsSync(file));
+  if (foreign === undefined) return;
+  throw new CataloguedError('foreign-file', `${foreign} is not the demo's: it is not written over`, {
+    exitCode: exitCodes.usage,
+    hint: 'name another --directory',
+  });
+}
+
+function mirrorFile(directory: string): string {
+  return join(directory, 'mirror.db');
 }
 
 function configFile(directory: string): string {
@@ -192,9 +211,9 @@ function introduction(
   { wiring, admin: [, page = ''], receiver }: Daemon,
   { directory, token }: { directory: string; token: string },
 ): string {
-  const { products } = wiring.mirror;
-  const [product_id] = products.ids();
-  const path = join(directory, 'mirror.db');
+  const { path, products } = wiring.mirror;
+  const ids = products.ids();
+  const [product_id] = ids;
   const socket = join(directory, 'state', 'admin.sock');
   const soon = new Date(wiring.ports.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   return `
@@ -213,10 +232,9 @@ Queries to try, in another terminal
   sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_price LIMIT 5"
 
 Commands to try there
-  export CATALOGUED_CONFIG=${configFile(directory)}
-  npx catalogued status
-  npx catalogued explain ${product_id}
-  npx catalogued check ${product_id} --date ${soon}
+  npx catalogued --config ${configFile(directory)} status
+  npx catalogued --config ${configFile(directory)} explain ${product_id}
+  npx catalogued --config ${configFile(directory)} check ${ids.at(-1)} --date ${soon}
 
 Stop with Ctrl-C.
 `;

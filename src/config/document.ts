@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, stringify } from 'yaml';
 
 /** Something wrong with a configuration, and where: `line` is null for what stands in no file. */
 export interface Problem {
@@ -84,4 +84,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | nu
     if (isNode(node)) return node.range?.[0] ?? null;
   }
   return null;
+}
+
+/** A configuration as a person would write it. */
+export function documentText(values: object): string {
+  return stringify(values);
 }

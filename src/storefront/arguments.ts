@@ -13,8 +13,8 @@ export function members<Asked extends object>(
 ): Asked {
   if (typeof asked !== 'object' || asked === null || Array.isArray(asked))
     throw badArgument(`${name}: found ${printed(asked)}`, `give an object with ${known.join(', ')}`);
-  for (const member in asked)
-    if (!(known as readonly string[]).includes(member))
+  for (const [member, value] of Object.entries(asked))
+    if (value !== undefined && !(known as readonly string[]).includes(member))
       throw badArgument(`${name}: "${member.slice(0, 60)}" is not known`, `known are ${known.join(', ')}`);
   return asked;
 }

@@ -1,4 +1,4 @@
-import { inRange, members } from './arguments.ts';
+import { inRange } from './arguments.ts';
 
 /** A place and how far around it, in kilometres. */
 export interface Near {
@@ -29,8 +29,7 @@ const radians = Math.PI / 180;
 /** Half the circumference, and a little: everywhere. */
 const everywhereKm = 20_038;
 
-export function around(near: Near): Around {
-  const { latitude, longitude, km } = members('near', near, ['latitude', 'longitude', 'km']);
+export function around({ latitude, longitude, km }: Near): Around {
   inRange('near.latitude', latitude, -90, 90);
   inRange('near.longitude', longitude, -180, 180);
   inRange('near.km', km, 0, everywhereKm);

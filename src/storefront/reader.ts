@@ -28,20 +28,18 @@ export type Change = ViewRow<'changes'>;
 export type Freshness = ViewRow<'freshness'>;
 export type Policy = ViewRow<'policies'>;
 
-export interface InLanguage {
+/** What a read is in; each takes of it what concerns it. */
+export interface Edition {
   readonly language?: string | undefined;
-}
-
-export interface InCurrency {
   readonly currency?: string | undefined;
 }
 
-export interface ReaderOptions extends InLanguage, InCurrency {
+export interface ReaderOptions extends Edition {
   /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
   readonly now?: () => number;
 }
 
-export interface ProductsQuestion extends InLanguage {
+export interface ProductsQuestion extends Edition {
   readonly city_id?: number | undefined;
   readonly experience_id?: number | undefined;
   readonly tag_id?: number | undefined;
@@ -58,7 +56,7 @@ export interface ProductsQuestion extends InLanguage {
 export interface Reader extends Disposable {
   info(): MirrorInfo;
   /** Null: no such product is visible. */
-  product(product_id: number, options?: InLanguage): Product | null;
+  product(product_id: number, options?: Edition): Product | null;
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): Product[];
   /** What the list says it costs from, one row a mirrored currency; `Product.from_price` is that of the primary one. */
@@ -66,17 +64,17 @@ export interface Reader extends Disposable {
   /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): Image[];
   /** Null: not read yet. */
-  checkoutInformation(product_id: number, options?: InLanguage): CheckoutInformation | null;
-  variants(product_id: number, options?: InLanguage): Variant[];
+  checkoutInformation(product_id: number, options?: Edition): CheckoutInformation | null;
+  variants(product_id: number, options?: Edition): Variant[];
   /** Every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out. */
-  calendar(product_id: number, options?: Span & InCurrency): Day[];
+  calendar(product_id: number, options?: Span & Edition): Day[];
   /** The variants of each timeslot of a date, by time. */
-  slots(product_id: number, date: string, options?: InCurrency): Slot[];
+  slots(product_id: number, date: string, options?: Edition): Slot[];
   /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
-  cheapest(product_id: number, options?: Span & InCurrency): ViewRow<'availability_days'> | null;
+  cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
   search(question: SearchQuestion): SearchHit[];
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
-  alternatives(product_id: number, options?: InLanguage): Product[];
+  alternatives(product_id: number, options?: Edition): Product[];
   /** What changed after a change, in order; `next` is what to ask with next. Throws `CursorTooOld`, `CursorFromTheFuture`. */
   changes(after: number, options?: { readonly limit?: number | undefined }): { changes: Change[]; next: number };
   freshness(): Freshness[];
@@ -95,7 +93,8 @@ export interface Reader extends Disposable {
  * currency are those of the reads that name none; absent: the mirror's primary ones. Throws `no-mirror`, `foreign-file`,
  * `damaged`, `unreadable`, `bad-argument`.
  */
-export function openReader(path: string, { language, currency, now = systemClock.now }: ReaderOptions = {}): Reader {
+export function openReader(path: string, options: ReaderOptions = {}): Reader {
+  const { language, currency, now = systemClock.now } = members('options', options, ['language', 'currency', 'now']);
   const connection = connect(path, now);
   try {
     const editions = editionsOf(connection, { language, currency });

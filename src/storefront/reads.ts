@@ -2,8 +2,10 @@ import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
-import type { Image, InCurrency, InLanguage, Product, Reader, Slot } from './reader.ts';
+import type { Edition, Image, Product, Reader, Slot } from './reader.ts';
 import type { ViewRow } from './views.ts';
+
+const edition = ['language', 'currency'] as const;
 
 type KnownDay = ViewRow<'availability_days'>;
 
@@ -50,9 +52,9 @@ export function catalogueReads(
     return known;
   }
 
-  const of = (product_id: number, options: InLanguage): [number, string] => [
+  const of = (product_id: number, options: Edition): [number, string] => [
     identifier('product_id', product_id),
-    editions.language(members('options', options, ['language']).language),
+    editions.language(members('options', options, edition).language),
   ];
 
   return {
@@ -65,7 +67,7 @@ export function catalogueReads(
         language,
         after = -1,
         limit,
-      } = members('question', question, ['city_id', 'experience_id', 'tag_id', 'language', 'after', 'limit']);
+      } = members('question', question, ['city_id', 'experience_id', 'tag_id', ...edition, 'after', 'limit']);
       for (const [name, value] of Object.entries({ city_id, experience_id, tag_id }))
         if (value !== undefined) identifier(name, value);
       const form = { city: city_id !== undefined, experience: experience_id !== undefined, tag: tag_id !== undefined };
@@ -141,15 +143,15 @@ export function availabilityReads(
       return cheapest.get([identifier('product_id', product_id), editions.currency(currency), ...span]) ?? null;
     },
     slots: (product_id, date, options = {}) => {
-      const { currency } = members('options', options, ['currency']);
+      const { currency } = members('options', options, edition);
       dayNumber('date', date);
       return slots.all([identifier('product_id', product_id), editions.currency(currency), date]);
     },
   };
 }
 
-function spanOf(options: Span & InCurrency): Span & InCurrency {
-  const asked = members('options', options, ['from', 'to', 'currency']);
+function spanOf(options: Span & Edition): Span & Edition {
+  const asked = members('options', options, ['from', 'to', ...edition]);
   checkSpan(asked);
   return asked;
 }

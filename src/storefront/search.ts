@@ -120,6 +120,7 @@ function checkQuestion({ text, near, city_id, date, max_price, order = 'relevanc
     throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
   if (order === 'distance' && near === undefined)
     throw badArgument('order: "distance" from where?', 'give near as well');
+  if (near === null) throw badArgument('near: found null', 'give latitude, longitude and km');
   if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
   if (date !== undefined) dayNumber('date', date);
   if (city_id !== undefined) identifier('city_id', city_id);

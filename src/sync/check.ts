@@ -95,12 +95,17 @@ interface Asked {
   readonly expected: number | null;
 }
 
-/** A question that the service has to answer: whoever asks the same meanwhile needs not be looked up again. */
+/** A question that the service has to answer: whoever asks the same just then needs not be looked up again. */
 interface Waiting extends Asked {
   readonly id: string;
+  /** When it was looked up, on the clock that never jumps. */
+  readonly prepared_at: number;
   readonly key: RecordKey;
   readonly tier: Tier;
 }
+
+/** A service may take half a minute to answer: meanwhile it gets midnight at the venue, and products are withdrawn. */
+const sharedMs = 100;
 
 /**
  * The live check before an order (specification §1 rule 5): what the service says now beside what the mirror showed; the
@@ -114,7 +119,9 @@ export async function checkBeforeOrder(
 ): Promise<CheckAnswer> {
   const { deadline_ms = deadline.usual, ...same } = question;
   const id = JSON.stringify(same);
-  const waiting = ports.waiting.get(id) ?? prepare(ports, question, id);
+  const known = ports.waiting.get(id);
+  const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
+  const waiting = isFresh ? known : prepare(ports, question, id);
   if ('verdict' in waiting) return waiting;
   ports.waiting.set(id, waiting);
   try {
@@ -123,7 +130,7 @@ export async function checkBeforeOrder(
     if (!flight.shown.has(date)) flight.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
     return conclude(ports, waiting, flight, await landing);
   } finally {
-    ports.waiting.delete(id);
+    if (ports.waiting.get(id) === waiting) ports.waiting.delete(id);
   }
 }
 
@@ -151,7 +158,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
   if (where.kind === 'beyond') return withoutAsking(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
   if (mirror.records.find(key) === null) return withoutAsking(ports, asked, sale, 'outside-horizon');
-  return { ...asked, id, key, tier: tierOfDay(own.cadence.availability, where.day) };
+  return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
 /** All who asked the same of one read get the same answer: it is worked out once. */

@@ -238,3 +238,8 @@ it('output that cannot be written is no answer: neither yes nor no', () => {
   expect(ran.stderr.toString()).toMatch(/^Error: cannot write the output: ENOSPC.*\n$/);
   expect(ran.status).toBe(74);
 });
+
+it('the help that is named is that of a command that there is', async () => {
+  expect((await runHere(['toString'])).stderr).toMatch(/\nTry: catalogued --help\n$/);
+  expect((await runHere(['config', '--nope'])).stderr).toMatch(/\nTry: catalogued config --help\n$/);
+});

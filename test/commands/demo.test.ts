@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli, startCli } from '../fakes/run-cli.ts';
@@ -22,7 +22,7 @@ it('the demo shows how the file follows what the service announces', async () =>
   expect(at.toSorted((a, b) => a - b)).toEqual(at);
 
   // The commands that it names: a newcomer's next step.
-  const [, config = '', product_id = ''] = /CATALOGUED_CONFIG=(\S+)[\s\S]*catalogued explain (\d+)/.exec(said) ?? [];
+  const [, config = '', product_id = ''] = /catalogued --config (\S+) explain (\d+)/.exec(said) ?? [];
   const asked = { cwd: directory.path, env: { CATALOGUED_CONFIG: config } };
   const [status, doctor, explained] = await Promise.all([
     runCli(['status'], asked),
@@ -36,3 +36,17 @@ it('the demo shows how the file follows what the service announces', async () =>
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
 }, 60_000);
+
+it('the demo writes over no configuration and no mirror but its own', async () => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, 'service: {}\n');
+  expect(await runCli(['demo', '--directory', '.'], { cwd: directory.path })).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('name another --directory'),
+  });
+  expect(readFileSync(file, 'utf8')).toBe('service: {}\n');
+  rmSync(file);
+  writeFileSync(join(directory.path, 'mirror.db'), '');
+  expect((await runCli(['demo', '--directory', '.'], { cwd: directory.path })).stderr).toContain("is not the demo's");
+});

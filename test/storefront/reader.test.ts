@@ -158,7 +158,6 @@ describe('a reader of a filled mirror', () => {
       () => reader.search({ near: { latitude: Number.NaN, longitude: 0, km: 1 } }),
       () => reader.search({ date: '2026-02-30' }),
       () => reader.search({ near: null as unknown as { latitude: number; longitude: number; km: number } }),
-      () => reader.search({ near: { latitude: 0, longitude: 0, km: 1, radius: 5 } as never }),
       () => reader.search({ text: 'zoo', maxPrice: 3000 } as never),
       () => (reader.search as () => unknown)(),
       () => reader.search(null as never),
@@ -166,7 +165,8 @@ describe('a reader of a filled mirror', () => {
       () => reader.product(product_id, 'en' as never),
       () => reader.product(product_id, null as never),
       () => reader.calendar(product_id, { until: day(9) } as never),
-      () => reader.slots(product_id, day(1), { language: 'en' } as never),
+      () => reader.slots(product_id, day(1), { lang: 'en' } as never),
+      () => openReader(house.wiring.mirror.path, { lang: 'en' } as never),
       () => reader.prices('7' as unknown as number),
       () => reader.changes(0, { most: 5 } as never),
       () => reader.changes(-1),
@@ -177,6 +177,16 @@ describe('a reader of a filled mirror', () => {
     expect(() => reader.product(1, { language: 'xx' })).toThrow('language: "xx" is not mirrored');
     expect(reader.product(1)).toBeNull();
     expect(reader.sellable(1)).toBe(false);
+  });
+
+  it('takes one edition for all reads, and members that say nothing', () => {
+    const edition = { language: 'en', currency: 'EUR' };
+    expect(reader.product(product_id, edition)).toEqual(reader.product(product_id));
+    expect(reader.products(edition)).toEqual(reader.products());
+    expect(reader.calendar(product_id, edition)).toEqual(reader.calendar(product_id));
+    expect(reader.search({ text: 'a', ...edition, page: undefined } as { text: string })).toEqual(
+      reader.search({ text: 'a' }),
+    );
   });
 
   it('tells changes from a cursor on, and says where a cursor cannot be right', () => {

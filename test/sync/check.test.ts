@@ -46,6 +46,10 @@ async function filled(products = 6): Promise<
   };
 }
 
+function localDate(timeZone: string, at: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at);
+}
+
 function soldOn({ sandbox }: VirtualHouse, product: SandboxProduct, on: string) {
   return sandbox.world.days(product, on, on, 'EUR')[0]?.slots ?? [];
 }
@@ -177,6 +181,27 @@ describe('a check', () => {
       now: null,
     });
     expect(test.calls()).toBe(0);
+  });
+
+  it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
+    await using test = await filled();
+    const { house, ports, product } = test;
+    const { mirror } = house.wiring;
+    const timezone = mirror.products.find(product.id)?.timezone ?? 'UTC';
+    const today = localDate(timezone, house.clock.now());
+    let midnight = Math.ceil(house.clock.now() / 900_000) * 900_000;
+    while (localDate(timezone, midnight) === today) midnight += 900_000;
+    await house.drive(house.clock.sleep(midnight - 500 - house.clock.now()));
+    house.sandbox.faults.add({ kind: 'delay', ms: 8000, path: `/${product.id}/availability` });
+    const wait = { product_id: product.id, deadline_ms: 30_000 };
+    const others = [date, today].map((each) => checkBeforeOrder(ports, { ...wait, date: each }, never));
+    await house.drive(house.clock.sleep(1000));
+    const by = { sent_at: house.clock.now(), reason: 'missing-from-list' } as const;
+    expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
+    mirror.transaction(() => mirror.removals.withdraw(product.id, 'test', house.clock.now(), by));
+    expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
+    await house.drive(Promise.all(others));
+    expect(ports.waiting.size).toBe(0);
   });
 
   it('of what cannot be asked is refused without a call', async () => {
