@@ -1,6 +1,6 @@
-/** 38,000 */
+/** 38,000, of a whole number. The language's own formatter takes longer to load than `status` may take. */
 export function number(value: number): string {
-  return value.toLocaleString('en-US');
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** A span of time as a person says it: `45 s`, `12 min`, `3 h 20 min`, `6 d`. */
