@@ -20,6 +20,8 @@ import { play } from './demo-play.ts';
 import type { Io } from './io.ts';
 import { progressPrinter } from './progress.ts';
 
+const ownDirectory = './data/demo';
+
 interface Options {
   readonly products: string;
   readonly directory: string;
@@ -31,7 +33,7 @@ export function demoCommand(io: Io): Command {
       'Starts a simulated service and a daemon that mirrors it. Needs no account, no configuration and no network.',
     )
     .option('--products <count>', 'how large the simulated catalogue is', '400')
-    .option('--directory <path>', 'where the mirror goes', './data/demo')
+    .option('--directory <path>', 'where the mirror goes', ownDirectory)
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       refuseForeign(directory);
@@ -175,8 +177,9 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
 
 const mark = '# Written by each start of the demo, for the other commands.';
 
-/** Somebody's own configuration, keys and mirror are not to be written over. */
+/** Somebody's own configuration, keys and mirror are not to be written over; in the demo's own directory there are none. */
 function refuseForeign(directory: string): void {
+  if (directory === ownDirectory) return;
   const config = configFile(directory);
   if (existsSync(config) && readFileSync(config, 'utf8').startsWith(mark)) return;
   const foreign = [config, mirrorFile(directory)].find((file) => existsSync(file));

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli, startCli } from '../fakes/run-cli.ts';
@@ -6,6 +6,9 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('the demo shows how the file follows what the service announces', async () => {
   using directory = temporaryDirectory();
+  // Left by a demo that was killed before it had written its configuration.
+  mkdirSync(join(directory.path, 'data/demo'), { recursive: true });
+  writeFileSync(join(directory.path, 'data/demo/mirror.db'), '');
   const demo = startCli(['demo', '--products', '40'], { cwd: directory.path });
   const said = await demo.said('Change something yourself');
   const steps = [
