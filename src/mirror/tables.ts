@@ -52,6 +52,7 @@ export interface Tables {
     sold: number;
     sold_at: number | null;
     covered: Bit;
+    dates_off_at: number | null;
     sellable: Bit;
   };
   product_text: {
@@ -201,6 +202,7 @@ export interface Tables {
     exposure: number | null;
     notified_at: number | null;
     told_at: number | null;
+    off_sale_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -267,6 +269,7 @@ export interface Tables {
       | 'images-vanished'
       | 'images-disk'
       | 'images-unverified'
+      | 'sale-contradicted'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'

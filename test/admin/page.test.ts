@@ -47,6 +47,7 @@ const known: DaemonStatus = {
     },
   ],
   removals: null,
+  contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
     {
