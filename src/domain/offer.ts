@@ -37,7 +37,7 @@ export interface OfferFacts {
 }
 
 /** How often a path that is not offered is asked again. */
-export const askAgainMs = 7 * 86_400_000;
+const askAgainMs = 7 * 86_400_000;
 /** A path that answered within this exists: a 404 speaks of the product. */
 const believedMs = 3_600_000;
 
