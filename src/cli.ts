@@ -43,6 +43,7 @@ async function run(): Promise<void> {
   // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
   module.enableCompileCache?.();
   const { main, commandNamed } = await import('./main.ts');
+  const args = process.argv.slice(2);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -50,7 +51,14 @@ async function run(): Promise<void> {
       stopping.abort(new Error(`stopped by ${signal}`));
     });
   }
-  const args = process.argv.slice(2);
+  // Asks a daemon to reload. Every other command loses its terminal: it ends in order, and a second one does not hurry it.
+  process.on('SIGHUP', () => {
+    if (commandNamed(args) !== 'run') stopping.abort(new Error('stopped by SIGHUP'));
+  });
+  const onHangup = (listener: () => void): Disposable => {
+    process.on('SIGHUP', listener);
+    return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
+  };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The daemon outlives whoever reads its log: its work is worth more than the lines that tell of it.
     if (commandNamed(args) === 'run') return;
@@ -61,5 +69,5 @@ async function run(): Promise<void> {
     process.exit(74);
   });
   const { stdout, stderr, env } = process;
-  process.exitCode = await main(args, { stdout, stderr, env, signal: stopping.signal });
+  process.exitCode = await main(args, { stdout, stderr, env, signal: stopping.signal, onHangup });
 }

@@ -3,6 +3,8 @@ export interface Io {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted by SIGINT and SIGTERM. */
+  /** Aborted by SIGINT and SIGTERM; by SIGHUP too, except in the daemon. */
   readonly signal: AbortSignal;
+  /** Calls the listener at each SIGHUP that the daemon gets. */
+  onHangup?(listener: () => void): Disposable;
 }

@@ -22,6 +22,9 @@ export function runCommand(io: Io): Command {
       });
       const log = createLog(loaded.config.log.level, io.stdout);
       for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
+      using _ = io.onHangup?.(() => {
+        log.warn({ signal: 'SIGHUP' }, 'SIGHUP ignored: restart to read the configuration again');
+      });
       await using daemon = await startDaemon(loaded, log, { allowList: force ? 'force' : 'check' });
       const { admin, receiver } = daemon;
       log.info({ mirror: loaded.config.mirror.path, admin, receiver }, 'daemon started');
