@@ -12,7 +12,9 @@ import { prepareDirectory } from './sqlite/directory.ts';
 import { acquireLock } from './sqlite/lock.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
+import { noteAbsence } from './sync/coverage.ts';
 import type { Ports } from './sync/ports.ts';
+
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
@@ -68,7 +70,13 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
-    const inbox = stack.use(openInbox(inbox_path, path, { master: secrets.receiver_secret, now: clock.now() }));
+    const inbox = stack.use(
+      openInbox(inbox_path, path, {
+        master: secrets.receiver_secret,
+        now: clock.now(),
+        deliveries_bytes: config.retention.deliveries_bytes,
+      }),
+    );
     stack.defer(() => inbox.stopped(path, clock.now()));
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
@@ -86,8 +94,9 @@ export function wire(
     );
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
-    const again = mirror.filledAt() === null ? 0 : inbox.deliveries.waitAgain(mirror.lastDelivery());
-    if (again > 0) log.warn({ deliveries: again }, 'the mirror is older than the inbox: deliveries are applied again');
+    const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
+    if (again !== null && again.deliveries > 0)
+      log.warn({ deliveries: again.deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
     const { budget, service } = config;
     const profile = service.profile;
     const limiter = stack.use(
@@ -125,6 +134,8 @@ export function wire(
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
     forgetUnasked(mirror, profile);
     prepareRecords(ports);
+    // What cannot be applied again is as good as never received.
+    if (again != null && again.gone_since !== null) noteAbsence(ports, again.gone_since);
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,

@@ -81,6 +81,9 @@ const known: DaemonStatus = {
     superseded: 0,
     quarantined: 0,
     last_delivery_at: now - 1000,
+    stored_bytes: 0,
+    budget_bytes: 1024 ** 3,
+    bodies_gone: 0,
     receiver: null,
   },
   error_rate: {
