@@ -93,6 +93,23 @@ describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s f
   });
 });
 
+it('a service that answers from its caches for six seconds is true again within two minutes of a reopening', async () => {
+  const { house, product, date } = await closed();
+  await using _ = house;
+  house.sandbox.setHabits({ cached_ms: 6 * second });
+  product.sold_out.add(date);
+  Object.assign(product, { status: 'available', reason: null });
+  // The product's own read is cached half as long as its dates.
+  await house.drive(house.clock.sleep(4 * second));
+  requestResync(house.wiring.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
+  await readNow(house);
+  expect(rows(house, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
+  expect(bookable(house, product.id)).toEqual([]);
+  await house.liveUntil(house.clock.now() + 2 * minute);
+  expect(bookable(house, product.id).length).toBeGreaterThan(40);
+  expect((await house.compare()).first).toEqual([]);
+});
+
 describe('dates that are answered as not on sale while the product is on sale', () => {
   it('are asked for after a minute, then growing to their cadence, and never as often as they are doubted', async () => {
     await using house = await virtualHouse({ products: 3 });
