@@ -17,6 +17,7 @@ import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
 import { pruneCounts } from './sync/check-counts.ts';
+import { watchChecks } from './sync/check-flood.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
@@ -131,6 +132,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   };
   const figures = stack.use(processFigures(ports.clock.now));
   const checks = checkPorts(wiring);
+  const floods = watchChecks(ports, limiter.state);
   const answers: Omit<AdminOptions, 'listen' | 'token'> = {
     hosts: config.admin.hosts,
     log,
@@ -188,6 +190,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     every('minute', () =>
       guarded(async () => {
         await receiving?.mind();
+        floods();
         await runChores(ports, stopping.signal);
       }),
     ),

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
+import { retryBudget } from './domain/retry-budget.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
@@ -131,7 +132,15 @@ export function wire(
       select: queryOf(service.select),
       commission: config.mirror.commission,
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const ports = {
+      upstream,
+      mirror,
+      clock,
+      chance,
+      log,
+      policy: policyOf(config, mirror.offers.offers),
+      retries: retryBudget(),
+    };
     forgetUnasked(mirror, profile);
     prepareRecords(ports);
     // What cannot be applied again is as good as never received.

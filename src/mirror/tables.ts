@@ -276,6 +276,7 @@ export interface Tables {
     kind:
       | 'images-vanished'
       | 'images-disk'
+      | 'checks-flood'
       | 'images-unverified'
       | 'sale-contradicted'
       | 'closures-held'
