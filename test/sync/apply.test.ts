@@ -375,7 +375,8 @@ describe('a flood of forged deliveries', () => {
       await test.live(minute);
       const seconds = (test.house.clock.now() - at) / 1000;
       const allowed = 0.3 * test.house.wiring.limiter.state().rate * seconds;
-      expect(started() - calls).toBeLessThan(allowed + 8);
+      // And one look at each of fifty products whose dates contradict what was said of it.
+      expect(started() - calls).toBeLessThan(allowed + 8 + 50);
     }
     expect(started() - calls).toBeGreaterThan(150);
     await test.live(10 * minute);
