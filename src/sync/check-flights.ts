@@ -4,15 +4,16 @@ import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 import { commitTogether } from './commit-together.ts';
+import { doubtSaleStatus } from './off-sale-answer.ts';
 import type { Ports, SyncPorts } from './ports.ts';
-import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
+import { type AvailabilityRead, readAvailability } from './refresh-availability.ts';
 
 /** Whether dates were spoken of: see `AvailabilityRead`. */
-type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
+type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
 
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
-  | { readonly kind: 'answered'; readonly sale: Sale; readonly sent_at: number }
+  | ({ readonly kind: 'answered' } & Said)
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 /** One live read of a window, and what all who wait for it have in common. */
@@ -231,13 +232,13 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', unanswered: [], sent_at }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { ...read, kind: 'answered' };
       const reason = reasonOf(read);
       log.warn({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
@@ -286,6 +287,8 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
       return 'service-unreachable';
     case 'refused':
       return read.status === 401 ? 'key-refused' : 'service-refused';
+    case 'failed':
+      return read.code === 'other-dates' ? 'other-dates' : 'service-failed';
     default:
       return 'service-failed' satisfies CheckReason;
   }

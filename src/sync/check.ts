@@ -179,7 +179,7 @@ function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { sale: said, sent_at }: Extract<Landing, { kind: 'answered' }>,
+  { sale: said, sent_at, unanswered: left }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
@@ -189,6 +189,8 @@ function compare(
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
   const now = standingOf(wanted, sale, day);
+  if (left.some(({ from, to }) => from <= date && date <= to))
+    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
   if (now === null)
     return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'service-failed'), rating: null };
