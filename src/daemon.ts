@@ -8,6 +8,7 @@ import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
+import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
 import { keepSnapshots, snapshotStatus } from './snapshot.ts';
@@ -153,6 +154,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         },
         signal,
       ),
+    probe: (signal) =>
+      probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
     subscriptions: () => listSubscriptions(facts, settingsOf(config)),
     manage: () => {
       if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;

@@ -18,6 +18,7 @@ import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
+import { createRawReads, type RawReads } from './upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from './upstream/service-clock.ts';
 import { version } from './version.ts';
 
@@ -39,6 +40,8 @@ export interface Wiring extends AsyncDisposable {
   readonly limiter: Limiter;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
+  /** Any GET, undecoded: for what asks how the service behaves. */
+  readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
   /** How far our clock is from the service's. */
@@ -140,6 +143,12 @@ export function wire(
       limiter,
       ports,
       subscriptions,
+      raw: createRawReads({
+        http,
+        limiter,
+        clock,
+        limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
+      }),
       probe: async (signal) => {
         const { parameters, paths, timeouts, max_bytes } = profile;
         const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };

@@ -13,8 +13,9 @@ import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { type PageOptions, pageRoute } from './page.ts';
+import { type ProbeRouteOptions, probeRoute } from './probe.ts';
 
-export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions {
+export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions, ProbeRouteOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -154,6 +155,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
   checkRoutes(app, { ...options, log });
+  probeRoute(app, options);
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(

@@ -240,6 +240,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'error_rate', 'alarms', 'daemon', 'inbox', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
+  probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at',
