@@ -46,7 +46,9 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  not_offered: [],
   removals: null,
+  contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
     {
@@ -80,6 +82,9 @@ const known: DaemonStatus = {
     superseded: 0,
     quarantined: 0,
     last_delivery_at: now - 1000,
+    stored_bytes: 0,
+    budget_bytes: 1024 ** 3,
+    bodies_gone: 0,
     receiver: null,
   },
   error_rate: {
