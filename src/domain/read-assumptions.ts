@@ -141,6 +141,11 @@ function dates(evidence: Evidence): Judgement {
   );
 }
 
+function isRounded(evidence: Evidence): boolean {
+  const asked = dated(evidence, 'dates');
+  return asked?.dates.some((date) => date < asked.from || date > asked.to) ?? false;
+}
+
 function dateOrder(evidence: Evidence): Judgement {
   const answers = ['dates', 'near dates', 'many dates']
     .map((name) => dated(evidence, name)?.dates ?? [])
@@ -173,6 +178,8 @@ function days(evidence: Evidence): Judgement {
     const covered = daysBetween(from, capped_at) + 1;
     const seen = `capped at ${capped_at}: ${covered} days`;
     if (covered === 31) return asBelieved(seen);
+    // Rounded to weeks, up to six of the days lie before what was asked for, sold out perhaps.
+    if (covered >= 25 && isRounded(evidence)) return asBelieved(`${seen} and what was rounded`);
     const fewer = covered >= 1 && covered < evidence.days_per_request;
     return otherwise(seen, 'what lies behind is asked for again', fewer ? { days_per_request: covered } : undefined);
   }

@@ -64,6 +64,9 @@ function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
   if (!/^[a-z]{2}$/.test(language)) return refuse('lang', 'Not a language.');
   if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
   if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
+  const recorded =
+    options.recording?.answer({ resource, id: id === undefined ? null : Number(id), part, query }) ?? null;
+  if (recorded !== null) return recorded;
   if (resource === 'experiences' && part === undefined)
     return experiences(world, query, id, { language, currency }, options);
   if (resource === 'cities' || resource === 'countries' || resource === 'tags')

@@ -24,7 +24,7 @@ import type { RawAnswer, RawReads } from '../upstream/raw-reads.ts';
 export const mostCalls = 40;
 
 /** What is believed, in the order in which a person reads it. */
-export const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumptions];
+const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumptions];
 
 export interface ProbePorts {
   readonly raw: RawReads;
@@ -205,7 +205,7 @@ export async function probeService(
       }
       await ask('near dates again', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
       await ask('dates', 'availability', { ...inBoth, ...midweek(row) }, id);
-      await ask('many dates', 'availability', { ...inBoth, ...windowAt(row, 1, 75) }, id);
+      await ask('many dates', 'availability', { ...inBoth, ...windowAt(row, 14, 89) }, id);
       return;
     }
   }

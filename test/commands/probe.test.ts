@@ -113,6 +113,12 @@ describe('the table', () => {
 });
 
 describe('the profile that follows', () => {
+  it('takes no number of days from an answer that was rounded', async () => {
+    const { profile, findings } = await probed({ habits: { dates: 'weeks' } });
+    expect(findings.find(({ name }) => name === 'days in one answer')?.verdict).toBe('as believed');
+    expect(profile).toEqual({});
+  });
+
   it('switches off what is not offered, and asks for pages as long as they come', async () => {
     const { profile } = await probed({ habits: { endpoints: 'specification', page_size: 'ignored' } });
     expect(profile).toEqual({ page_size: 10, paths: { product: null, experiences: null } });
