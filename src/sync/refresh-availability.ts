@@ -33,6 +33,16 @@ interface LiveRead {
   readonly sent?: () => void;
   /** Told before the disk is waited for that everything is as it stands in the mirror. */
   readonly confirmed?: (sent_at: number) => void;
+  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  readonly late?: (said: SaidNow) => void;
+}
+
+/** What the service has said and the mirror does not have yet. */
+export interface SaidNow {
+  readonly sent_at: number;
+  readonly on_sale: boolean;
+  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
 /** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
@@ -55,7 +65,7 @@ export async function refreshAvailability(
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent, confirmed }: LiveRead,
+  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -79,12 +89,13 @@ export async function readAvailability(
     const [language] = policy.extent.languages;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return notOnSale(ports, record, product, clock.now());
+      return notOnSale(ports, record, product, { sent_at: clock.now(), commit, late });
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') return reading;
     if (reading.kind === 'read' && !reading.value.sales_enabled)
-      return notOnSale(ports, record, product, reading.sent_at);
+      return notOnSale(ports, record, product, { sent_at: reading.sent_at, commit, late });
     if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(reading.value.covered_to);
 
+    const start = from;
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     const last = covered_to >= window.to;
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
@@ -104,6 +115,12 @@ export async function readAvailability(
         return 'stored';
       },
       same ? 'soon' : 'now',
+      () =>
+        late({
+          sent_at: reading.sent_at,
+          on_sale: true,
+          dates: reading.kind === 'read' ? { from: start, answer: reading.value } : null,
+        }),
     );
     if (stored === 'superseded') known = null;
     else from = addDays(covered_to, 1);
@@ -149,9 +166,14 @@ function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { catego
 }
 
 /** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
-function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): AvailabilityRead {
+async function notOnSale(
+  ports: SyncPorts,
+  record: RecordFacts,
+  product: KnownProduct,
+  { sent_at, commit, late }: { sent_at: number } & Required<Pick<LiveRead, 'commit' | 'late'>>,
+): Promise<AvailabilityRead> {
   const { mirror, policy, clock } = ports;
-  mirror.transaction(() => {
+  const store = () => {
     if (product.sale_status === 'enabled') doubtSaleStatus(ports, product.product_id);
     mirror.availability.prune(
       { product_id: product.product_id, currency: record.edition },
@@ -168,7 +190,8 @@ function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct,
       teaches: 'nothing',
       sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
     });
-  });
+  };
+  await commit(store, 'now', () => late({ sent_at, on_sale: false, dates: null }));
   return { kind: 'stored', changed: false, on_sale: false, sent_at };
 }
 
