@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
@@ -20,6 +21,7 @@ import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { askNotOffered } from './sync/offers.ts';
 import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
@@ -115,6 +117,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const snapshots = keepSnapshots(ports, config.snapshot);
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
+    ...inbox.deliveries.bytes(),
+    budget_bytes: config.retention.deliveries_bytes,
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
@@ -154,6 +158,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
           probe: wiring.probe,
           offset: wiring.serviceClock.offset,
           subscriptions: wiring.subscriptions,
+          notOffered: wiring.notOffered,
           peers: receiving?.peers ?? null,
         },
         signal,
@@ -198,6 +203,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   );
   // Apart from the chores: what must go does not wait for them.
   stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
+  stack.use(every('minute', () => guarded(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;
@@ -218,6 +224,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
           mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
+        // What a flood has left behind is given back to the disk.
+        while (!stopping.signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         await sortIntoCategories(ports, stopping.signal);
         await images.sweep();
       }),

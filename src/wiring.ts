@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
+import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { writeTroubleOf } from './domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
@@ -13,7 +14,9 @@ import { acquireLock } from './sqlite/lock.ts';
 import { createStorage, type Storage } from './storage.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
+import { noteAbsence } from './sync/coverage.ts';
 import type { Ports } from './sync/ports.ts';
+
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
@@ -45,6 +48,8 @@ export interface Wiring extends AsyncDisposable {
   readonly subscriptions: ManagedSubscriptions;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** Paths that the service is known not to have. */
+  notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
   readonly serviceClock: ServiceClock;
   /** How many records are worked on at a time. */
@@ -69,7 +74,13 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
-    const inbox = stack.use(openInbox(inbox_path, path, { master: secrets.receiver_secret, now: clock.now() }));
+    const inbox = stack.use(
+      openInbox(inbox_path, path, {
+        master: secrets.receiver_secret,
+        now: clock.now(),
+        deliveries_bytes: config.retention.deliveries_bytes,
+      }),
+    );
     stack.defer(() => {
       try {
         inbox.stopped(path, clock.now());
@@ -95,8 +106,9 @@ export function wire(
     const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
-    const again = mirror.filledAt() === null ? 0 : inbox.deliveries.waitAgain(mirror.lastDelivery());
-    if (again > 0) log.warn({ deliveries: again }, 'the mirror is older than the inbox: deliveries are applied again');
+    const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
+    if (again !== null && again.deliveries > 0)
+      log.warn({ deliveries: again.deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
     const { budget, service } = config;
     const profile = service.profile;
     const limiter = stack.use(
@@ -131,8 +143,11 @@ export function wire(
       select: queryOf(service.select),
       commission: config.mirror.commission,
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config) };
+    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    forgetUnasked(mirror, profile);
     prepareRecords(ports);
+    // What cannot be applied again is as good as never received.
+    if (again != null && again.gone_since !== null) noteAbsence(ports, again.gone_since);
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,
@@ -166,6 +181,7 @@ export function wire(
           return failed('deadline', 'no answer in time, or it asked for a longer pause');
         }
       },
+      notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,
       [Symbol.asyncDispose]: () => closing.disposeAsync(),
@@ -175,6 +191,14 @@ export function wire(
     stack.disposeAsync().catch(() => undefined);
     throw error;
   }
+}
+
+/** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
+function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
+  const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
+  mirror.transaction(() => {
+    for (const path of optionalPaths) if (asked[path] === null) mirror.offers.forget(path);
+  });
 }
 
 /** Verified copies that exist, oldest first. */

@@ -4,6 +4,7 @@ import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
+import { nameOf } from '../domain/offer.ts';
 import { AnswerIsNo } from '../main.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
@@ -87,6 +88,10 @@ function render(status: Status, now: number): string {
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
+    ...status.not_offered.map(
+      ({ path, since, set }) =>
+        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week, or set ${set}`,
+    ),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -160,6 +165,7 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
       ? []
       : [
           `Inbox     ${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
+          `          ${room(inbox)}`,
         ];
   const open = closures.unconfirmed + closures.held;
   const lasting = gaps.map(
@@ -174,6 +180,12 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
     ),
     ...lasting,
   ];
+}
+
+/** What the deliveries take of what they may. */
+function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
+  const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies went before their time`;
+  return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
 /** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */

@@ -14,6 +14,8 @@ export const inboxFile: FileKind = {
   migrations: new URL('../../schema/inbox/', import.meta.url),
   mode: 0o600,
   wal_autocheckpoint: 1000,
+  // After a flood the file gives back what it no longer needs.
+  auto_vacuum: 'incremental',
 };
 
 /** The daemon's own durable file: what was received, and at which addresses. */
@@ -37,6 +39,8 @@ export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
   readonly master: MasterSecret;
   readonly now: number;
+  /** `retention.deliveries_bytes`: what bodies and rows may take. */
+  readonly deliveries_bytes?: number;
   /** An argument, so that tests can know it. */
   readonly newPairId?: () => string;
 }
@@ -45,10 +49,12 @@ export interface InboxOptions {
 export function openInbox(
   path: string,
   mirror_path: string,
-  { master, now, newPairId = randomUUID }: InboxOptions,
+  { master, now, deliveries_bytes, newPairId = randomUUID }: InboxOptions,
 ): Inbox {
   const db = openForWriting(path, inboxFile);
   try {
+    // What is written here is hardly ever read again: the usual cache would hold 16 MB of a flood.
+    db.pragma('cache_size = -2000');
     db.prepare('INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, ?)').run(newPairId());
     const row = db
       .prepare<
@@ -60,7 +66,7 @@ export function openInbox(
     const found = sizeAndTime(mirror_path);
     const untouched = row.mirror_size === found.size && row.mirror_modified_at === found.modified_at;
     const addresses = addressesIn(db, master, now);
-    const deliveries = deliveriesIn(db);
+    const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes });
     db.exec('UPDATE inbox SET stopped_at = NULL');
     return {
       path,

@@ -8,9 +8,9 @@ import { renderPage } from '../../src/admin/page.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { DaemonStatus } from '../../src/status.ts';
 import { canary } from '../fakes/canary.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -53,6 +53,7 @@ const known: DaemonStatus = {
       { of: 'inbox', path: '/var/lib/catalogued/state', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
     ],
   },
+  not_offered: [],
   removals: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
@@ -87,6 +88,9 @@ const known: DaemonStatus = {
     superseded: 0,
     quarantined: 0,
     last_delivery_at: now - 1000,
+    stored_bytes: 0,
+    budget_bytes: 1024 ** 3,
+    bodies_gone: 0,
     receiver: null,
   },
   error_rate: {

@@ -237,7 +237,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps',
-    'error_rate', 'alarms', 'daemon', 'inbox', 'snapshot',
+    'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
@@ -260,7 +260,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'notifications list': ['counts', 'deliveries'],
   'notifications show': [
     'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',
-    'reason', 'settled_at', 'replay_of', 'text', 'base64',
+    'reason', 'settled_at', 'replay_of', 'body_gone', 'text', 'base64',
   ],
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
