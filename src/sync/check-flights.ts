@@ -7,11 +7,14 @@ import { commitTogether } from './commit-together.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { type AvailabilityRead, doubtSaleStatus, readAvailability, type SaidNow } from './refresh-availability.ts';
 
+/** Whether dates were spoken of: see `AvailabilityRead`. */
+type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
+
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
   | {
       readonly kind: 'answered';
-      readonly on_sale: boolean;
+      readonly sale: Sale;
       readonly sent_at: number;
       /** What was answered, where the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
@@ -234,14 +237,14 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', on_sale: true, sent_at }),
-          late: (said) => land(flight, { kind: 'answered', on_sale: said.on_sale, sent_at: said.sent_at, said }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
+          late: (said) => land(flight, { kind: 'answered', sale: said.sale, sent_at: said.sent_at, said }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', on_sale: read.on_sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
       const reason = reasonOf(read);
       log.warn({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))

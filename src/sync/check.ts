@@ -186,12 +186,12 @@ function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { on_sale, sent_at, said }: Extract<Landing, { kind: 'answered' }>,
+  { sale: spoken, sent_at, said }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const sale = on_sale ? known : known === 'on-sale' ? 'not-on-sale' : known;
+  const sale = saleNow(known, spoken);
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = flight.shown.get(date) ?? null;
@@ -207,7 +207,9 @@ function compare(
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
     mirror: shownBy(ports, asked, { day: before, sale: flight.sale }, shown),
     alternatives:
-      verdict === 'holds' ? [] : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
+      verdict === 'holds' || verdict === 'unknown'
+        ? []
+        : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
 }
@@ -217,6 +219,12 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
   if (date < from || date > answer.covered_to) return null;
   const { days, max_tickets_per_order } = answer;
   return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };
+}
+
+/** Another window of its dates may still be answered as not on sale: this one was not. */
+function saleNow(known: SaleState, said: Extract<Landing, { kind: 'answered' }>['sale']): SaleState {
+  if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
+  return known === 'on-sale' ? 'sale-contradicted' : known;
 }
 
 interface Seen {
