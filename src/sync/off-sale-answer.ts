@@ -5,22 +5,38 @@ import { productKinds } from '../domain/record-kinds.ts';
 import { venueToday } from '../domain/venue.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import { lookAround } from './apply.ts';
+import type { Commit } from './commit-together.ts';
 import type { SyncPorts } from './ports.ts';
 import { settleStored } from './settle.ts';
+
+/** What such an answer comes to: `contradicted` where the product's own read says that it is on sale. */
+export interface OffSaleSaid {
+  readonly sale: 'off' | 'contradicted';
+  readonly sent_at: number;
+}
+
+interface Answered {
+  readonly sent_at: number;
+  /** The cadence of the dates. */
+  readonly every: number;
+  readonly commit: Commit;
+  /** Told what was said where the mirror cannot be written: it is stored later. */
+  readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
+}
 
 /**
  * The answer says "not on sale", or does not say that it is: no day row is touched. Where the product's own read says so
  * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
  * they agree no date of it counts as fresh or bookable.
  */
-export function notOnSale(
+export async function notOnSale(
   ports: SyncPorts,
   record: RecordFacts,
-  { sent_at, every }: { sent_at: number; every: number },
-): { readonly sale: 'off' | 'contradicted'; readonly sent_at: number } {
+  { sent_at, every, commit, late }: Answered,
+): Promise<OffSaleSaid> {
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
-  return mirror.transaction(() => {
+  const store = (): OffSaleSaid => {
     // Its own read may have come while this one was under way.
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
@@ -57,6 +73,11 @@ export function notOnSale(
       });
     }
     return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
+  };
+  return commit(store, 'now', () => {
+    const product = mirror.products.find(product_id);
+    const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
+    late({ sent_at, sale, dates: null });
   });
 }
 

@@ -48,6 +48,16 @@ interface LiveRead {
   readonly sent?: () => void;
   /** Told before the disk is waited for that everything is as it stands in the mirror. */
   readonly confirmed?: (sent_at: number) => void;
+  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  readonly late?: (said: SaidNow) => void;
+}
+
+/** What the service has said and the mirror does not have yet. */
+export interface SaidNow {
+  readonly sent_at: number;
+  readonly sale: 'on' | 'off' | 'contradicted';
+  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
 /** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
@@ -60,6 +70,8 @@ export async function refreshAvailability(
     signal,
     commit: async (work) => ports.mirror.transaction(work),
   });
+  if (read.kind === 'failed' && read.code === 'other-dates')
+    ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
   if (read.kind !== 'stored') return settleFailure(ports, record, read);
   if (read.sale === 'contradicted') {
     const message = 'answered as not on sale, and the product itself is on sale by its own read';
@@ -83,7 +95,7 @@ interface Ask extends Dates {
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent, confirmed }: LiveRead,
+  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -130,9 +142,9 @@ export async function readAvailability(
     const known_hash = whole && ask.why === 'due' ? known : null;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return offSale(notOnSale(ports, record, { sent_at: clock.now(), every: window.every }));
+      return offSale(await notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late }));
     if (reading.kind === 'read' && reading.value.sales_enabled !== true)
-      return offSale(notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every }));
+      return offSale(await notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late }));
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
       if (ask.why === 'due') return reading;
@@ -160,6 +172,7 @@ export async function readAvailability(
       const goesOn = ask.why === 'due' && trust === 'as-asked';
       return { ...dates, why: goesOn ? 'due' : 'left-out' };
     });
+    const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
     if (same) confirmed?.(reading.sent_at);
     const stored = await commit(
@@ -169,8 +182,6 @@ export async function readAvailability(
           return 'superseded';
         body_hash = whole && rest.length === 0 && trust === 'as-asked' ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
-        const cut =
-          reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
         const where = { from: answered.from, today: window.today, product, first } as const;
         changed = storeAnswer(ports, record, where, cut) || changed;
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
@@ -178,11 +189,17 @@ export async function readAvailability(
         return 'stored';
       },
       same ? 'soon' : 'now',
+      () =>
+        late({
+          sent_at: reading.sent_at,
+          sale: 'on',
+          dates: cut.kind === 'read' ? { from: answered.from, answer: cut.value } : null,
+        }),
     );
     if (stored === 'superseded') known = null;
     else asks.splice(0, 1, ...rest);
   }
-  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(ports, record, window, astray);
+  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, astray);
   if (unanswered.length > 0)
     await commit(() => {
       if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
@@ -192,13 +209,12 @@ export async function readAvailability(
   return { kind: 'stored', changed, sale: 'on', sent_at, unanswered };
 }
 
-function offSale(said: ReturnType<typeof notOnSale>): AvailabilityRead {
+function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
   return { kind: 'stored', changed: false, unanswered: [], ...said };
 }
 
 /** The service has answered for other dates than were asked for: a failed read, and the old copy stays. */
-function otherDates({ mirror, clock }: SyncPorts, record: RecordFacts, asked: Dates, astray: Dates | null): NoAnswer {
-  mirror.transaction(() => mirror.records.astray(record, record.unanswered_at ?? clock.now()));
+function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
   const said = astray === null ? 'for none, as it does of other products' : `for ${astray.from} to ${astray.to}`;
   return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
 }
