@@ -48,6 +48,7 @@ const known: DaemonStatus = {
   ],
   not_offered: [],
   removals: null,
+  contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
     {
