@@ -18,6 +18,7 @@ import type { Ports } from './sync/ports.ts';
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
+import { counted } from './upstream/counted.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
@@ -44,6 +45,8 @@ export interface Wiring extends AsyncDisposable {
   readonly subscriptions: ManagedSubscriptions;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** How many calls the service has answered since the start. */
+  answers(): number;
   /** Paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
@@ -111,7 +114,7 @@ export function wire(
     );
     stack.defer(() => mirror.budget.saveLearned(limiter.learned()));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
-    const http = stack.use(
+    const transport = stack.use(
       createHttp({
         heard: service_clock.heard,
         base_url: service.base_url,
@@ -124,6 +127,7 @@ export function wire(
         clock,
       }),
     );
+    const http = counted(transport);
     const upstream = createUpstream({
       http,
       limiter,
@@ -168,6 +172,7 @@ export function wire(
           return failed('deadline', 'no answer in time, or it asked for a longer pause');
         }
       },
+      answers: http.answers,
       notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,

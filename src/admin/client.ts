@@ -16,9 +16,12 @@ export interface AdminClient {
 export class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
   readonly hint: string | undefined;
-  constructor({ message, hint }: { message: string; hint?: string }) {
+  /** The daemon's word for it. */
+  readonly code: string | undefined;
+  constructor({ message, hint, error }: { message: string; hint?: string; error?: string }) {
     super(message);
     this.hint = hint;
+    this.code = error;
   }
 }
 

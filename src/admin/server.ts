@@ -23,7 +23,7 @@ export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions 
   status(): Promise<DaemonStatus>;
   ready(): boolean;
   price(request: ResyncRequest): ResyncPrice;
-  resync(request: ResyncRequest): JobState & { resumed: boolean };
+  resync(request: ResyncRequest): Promise<JobState & { resumed: boolean }>;
   job(job_id: number): JobState | null;
   plan(): unknown;
   removals(): unknown;
@@ -193,9 +193,9 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
     { schema: { body: resyncBody } },
     async (request) => {
       const { dry_run, ...wanted } = request.body;
+      if (dry_run) return { job_id: null, resumed: false, ...options.price(wanted) };
+      const job = await options.resync(wanted);
       const price = options.price(wanted);
-      if (dry_run) return { job_id: null, resumed: false, ...price };
-      const job = options.resync(wanted);
       log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },

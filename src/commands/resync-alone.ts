@@ -3,8 +3,9 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { LiveStatus } from '../status.ts';
-import { liveStatus, throttledTooLong } from '../status.ts';
+import { keyRefused, liveStatus, throttledTooLong } from '../status.ts';
 import { pass } from '../sync/engine.ts';
+import { findProducts } from '../sync/find-products.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
 import { megabytes, number } from '../words.ts';
@@ -36,6 +37,7 @@ export async function resyncAlone(
   );
   const { clock } = wiring.ports;
   const began = clock.now();
+  await findProducts(wiring.ports, request.product_ids, io.signal);
   const opened = requestResync(wiring.ports, request);
   if (opened.resumed)
     io.stderr.write(`An interrupted resync of the same scope goes on: ${number(opened.left)} records left.\n`);
@@ -76,7 +78,8 @@ async function untilDone(
 ): Promise<JobState> {
   for (;;) {
     const { key_refused } = await pass(ports, workers, { job_id, signal });
-    if (key_refused !== null) throw keyRefused(key_refused);
+    const refusal = keyRefused({ key_refused });
+    if (refusal !== null) throw refusal;
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
     signal.throwIfAborted();
@@ -121,13 +124,6 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
   return new CataloguedError('unreachable', 'the service cannot be reached', {
     exitCode: exitCodes.unavailable,
     hint: 'check service.base_url and the network; the same command goes on where this one ended',
-  });
-}
-
-function keyRefused(message: string): CataloguedError {
-  return new CataloguedError('key-refused', `the service refuses the key: ${message}`, {
-    exitCode: exitCodes.unavailable,
-    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
   });
 }
 
