@@ -15,13 +15,13 @@ export interface AdminClient {
 /** The daemon answered, and its answer is no. */
 export class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
-  readonly hint: string | undefined;
-  /** The daemon's word for it. */
+  /** Stable, kebab-case; the daemon's own. */
   readonly code: string | undefined;
-  constructor({ message, hint, error }: { message: string; hint?: string; error?: string }) {
+  readonly hint: string | undefined;
+  constructor({ error, message, hint }: { error?: string; message: string; hint?: string }) {
     super(message);
-    this.hint = hint;
     this.code = error;
+    this.hint = hint;
   }
 }
 
