@@ -5,11 +5,13 @@ import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
 import { forgetOld } from './forget.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
+import { keyPause } from './key-pause.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
+import { outageWatch } from './outage-watch.ts';
 import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
@@ -22,6 +24,7 @@ import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { findProducts } from './sync/find-products.ts';
 import { askNotOffered } from './sync/offers.ts';
 import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
@@ -49,9 +52,6 @@ export interface DaemonOverrides extends Overrides {
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
 }
 
-/** After the service refused the key, the next try: a minute, doubling up to an hour. */
-const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
-
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
 
@@ -64,10 +64,11 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   storage.broken.catch(broken.reject);
-  let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
+  const key = keyPause(wiring.answers);
+  const outage = outageWatch(limiter.pause, ports);
 
   async function tick(): Promise<void> {
-    if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
+    if (stopping.signal.aborted || !key.mayTry(ports.clock.now())) return;
     await guarded(async () => {
       if (!watch.observe()) return;
       const result = await pass(ports, workers, {
@@ -75,13 +76,9 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         signal: stopping.signal,
         mayBulk: () => !storage.isLow,
       });
-      if (result.key_refused === null) {
-        key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
-      } else {
-        log.error({ message: result.key_refused, next_try_in_ms: key.pause }, 'the service refuses the key');
-        const not_before = ports.clock.now() + key.pause;
-        key = { refused: result.key_refused, pause: Math.min(2 * key.pause, keyRefusedPauseMs.longest), not_before };
-      }
+      const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
+      if (result.key_refused !== null)
+        log.error({ message: result.key_refused, next_try_in_ms }, 'the service refuses the key');
       if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
       mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
     });
@@ -138,7 +135,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ...status,
       alarms: [...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
-      daemon: liveStatus(limiter, key.refused),
+      daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
@@ -154,7 +151,11 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     processFigures: figures.look,
     ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-    resync: (request) => storage.promptly(() => requestResync(ports, request)),
+    resync: async (request) => {
+      await findProducts(ports, request.product_ids, stopping.signal);
+      key.tryNow();
+      return storage.promptly(() => requestResync(ports, request));
+    },
     check: (question, signal) => checkBeforeOrder(checks, question, signal),
     order: (report) => storage.promptly(() => orderAndRecheck(checks, report, stopping.signal)),
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
@@ -202,6 +203,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(every('second', async () => storage.look()));
   stack.use(every('second', () => guarded(async () => void (await watch.look(stopping.signal)))));
   stack.use(every('second', tick));
+  stack.use(every('second', async () => outage.look()));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => whenKnown(() => images.fetch(stopping.signal))));

@@ -21,6 +21,7 @@ import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { trustedClock } from './trusted-clock.ts';
 import { createUpstream } from './upstream/client.ts';
+import { counted } from './upstream/counted.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
@@ -52,6 +53,8 @@ export interface Wiring extends AsyncDisposable {
   readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** How many calls the service has answered since the start. */
+  answers(): number;
   /** What is done about a machine's clock that is wrong. */
   readonly watch: ClockWatch;
   /** Paths that the service is known not to have. */
@@ -134,7 +137,7 @@ export function wire(
     );
     stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
-    const http = stack.use(
+    const transport = stack.use(
       createHttp({
         heard: (offset) => {
           const date = offset === null ? null : clock.now() + offset;
@@ -151,6 +154,7 @@ export function wire(
         clock,
       }),
     );
+    const http = counted(transport);
     const upstream = createUpstream({
       http,
       limiter,
@@ -208,6 +212,7 @@ export function wire(
         clock,
         limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
       }),
+      answers: http.answers,
       notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,

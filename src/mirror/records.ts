@@ -77,8 +77,8 @@ export interface RecordTable {
   ): void;
   /** A failed order said that it has changed since its last read, and what that taught. */
   told(key: RecordKey, at: number, volatility: Volatility): void;
-  /** A request came to nothing. It stays in its job unless `final`. */
-  failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
+  /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
+  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
   /** The service answered for other dates than it was asked for, since `at`. */
@@ -255,7 +255,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
-    `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
+    `UPDATE record SET failures = max(failures, @failures) + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   // Again a minute after the last read that a notification asked for, else at once; what is due anyway and as urgent stays.
@@ -390,7 +390,7 @@ export function recordTable(db: Database): RecordTable {
       markTold.run({ ...only(key), at, shape, exposure });
     },
     failed: (key, { at, text, due }) => {
-      markFailed.run({ ...only(key), at, text, ...planned(key, due) });
+      markFailed.run({ ...only(key), failures: key.failures, at, text, ...planned(key, due) });
     },
     bringForward: ({ kinds, product_ids }, at, reason) => {
       generation += 1;
