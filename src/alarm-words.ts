@@ -1,5 +1,6 @@
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
+import type { LiveAlarm } from './storage.ts';
 import { ago, number } from './words.ts';
 
 /** A heading of one word, and what stands behind it. */
@@ -8,9 +9,10 @@ export interface AlarmWords {
   readonly says: string;
 }
 
+type Kind = Alarm['kind'] | LiveAlarm['kind'];
 type Says = (products: string, since: string) => string;
 
-const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]>> = {
+const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -24,6 +26,16 @@ const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]
   'images-disk': [
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
+  ],
+  'other-dates': [
+    'Dates',
+    (products, since) =>
+      `${products} products are answered for other dates than were asked for, noticed ${since}: what stood of the rest is kept and ages; does something between here and the service cache without looking at the dates, or are service.profile.parameters others?`,
+  ],
+  'clock-doubted': [
+    'Clock',
+    (_, since) =>
+      `the machine's clock is wrong or has jumped, noticed ${since}: work goes by the time since boot and the service's, nothing is pruned, and readers hide what their clock calls old; set it right (timedatectl)`,
   ],
   'sale-contradicted': [
     'Dates',
@@ -68,6 +80,16 @@ const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]
     'Failing',
     (_, since) => `a subscription cannot be applied, since ${since}: catalogued subscription list`,
   ],
+  'disk-full': ['Disk', (_, since) => `full since ${since}: nothing is stored until there is room; reading goes on`],
+  'disk-low': ['Disk', (_, since) => `space is low since ${since}: reads in bulk pause; free some`],
+  'file-locked': [
+    'Locked',
+    (_, since) => `another program has been writing our file since ${since}: end it; nothing is stored meanwhile`,
+  ],
+  'snapshot-failing': [
+    'Snapshot',
+    (_, since) => `none can be published since ${since}: readers elsewhere have an old one`,
+  ],
 };
 
 /** Every kind of alarm that there are words for. */
@@ -77,6 +99,6 @@ export const alarmKinds: readonly string[] = Object.keys(words);
 export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = words[kind as Alarm['kind']];
+  const [about, says] = words[kind as Kind];
   return { about, says: says(number(products), since) };
 }

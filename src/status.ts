@@ -2,6 +2,7 @@ import { CataloguedError, exitCodes } from './errors.ts';
 import type { ReceiverCounts } from './inbox/receiver.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import type { SnapshotStatus } from './snapshot.ts';
+import type { StorageStatus } from './storage.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -43,6 +44,7 @@ export interface InboxStatus {
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
+  readonly storage: StorageStatus;
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
 };
@@ -57,6 +59,15 @@ export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, 
   return new CataloguedError('throttled', `the service asks to wait for ${minutes} minutes`, {
     exitCode: exitCodes.retryLater,
     hint: 'run the same command later: it goes on where this one ended',
+  });
+}
+
+/** The refusal of a command that waits, where the service refuses the key; else null. */
+export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
+  if (key_refused === null) return null;
+  return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
   });
 }
 

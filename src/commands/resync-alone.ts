@@ -3,11 +3,14 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { LiveStatus } from '../status.ts';
-import { liveStatus, throttledTooLong } from '../status.ts';
+import { keyRefused, liveStatus, throttledTooLong } from '../status.ts';
+import { storageWords } from '../storage-words.ts';
 import { pass } from '../sync/engine.ts';
+import { findProducts } from '../sync/find-products.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
 import { megabytes, number } from '../words.ts';
+import { writeRefusalOf } from '../write-refusal.ts';
 import type { Io } from './io.ts';
 import { progressPrinter } from './progress.ts';
 import { conclude } from './resync.ts';
@@ -36,7 +39,9 @@ export async function resyncAlone(
   );
   const { clock } = wiring.ports;
   const began = clock.now();
+  await findProducts(wiring.ports, request.product_ids, io.signal);
   const opened = requestResync(wiring.ports, request);
+  wiring.storage.serve();
   if (opened.resumed)
     io.stderr.write(`An interrupted resync of the same scope goes on: ${number(opened.left)} records left.\n`);
   const stop = new AbortController();
@@ -70,13 +75,24 @@ export async function resyncAlone(
 }
 
 async function untilDone(
-  { ports, workers, mirror, limiter }: Wiring,
+  { ports, workers, mirror, limiter, storage, watch }: Wiring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
   for (;;) {
-    const { key_refused } = await pass(ports, workers, { job_id, signal });
-    if (key_refused !== null) throw keyRefused(key_refused);
+    const known = await storage.keepTrying(() => watch.look(signal), signal);
+    signal.throwIfAborted();
+    if (known !== true) {
+      const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
+      if (unreachable !== null) throw unreachable;
+      await ports.clock.sleep(1000, signal);
+      continue;
+    }
+    const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
+    signal.throwIfAborted();
+    if (result === null) continue;
+    const refusal = keyRefused(result);
+    if (refusal !== null) throw refusal;
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
     signal.throwIfAborted();
@@ -89,7 +105,12 @@ async function untilDone(
 }
 
 /** Shows progress once a second, and ends the work when the service cannot be reached. */
-async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number, stop: AbortController): Promise<void> {
+async function watch(
+  io: Io,
+  { ports, mirror, limiter, storage }: Wiring,
+  job_id: number,
+  stop: AbortController,
+): Promise<void> {
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
@@ -97,10 +118,16 @@ async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number,
     if (job === null || stop.signal.aborted) break;
     const { visible, phase } = phaseOf(mirror.products.count(), job);
     printer.show(
-      { phase, done: job.records - job.left, total: job.records, calls: live.calls, note: noteOf(live, now, visible) },
+      {
+        phase,
+        done: job.records - job.left,
+        total: job.records,
+        calls: live.calls,
+        note: storageWords(storage.status(), now)[0] ?? noteOf(live, now, visible),
+      },
       now,
     );
-    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now);
+    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now) ?? unwritableTooLong(storage, now);
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
@@ -124,11 +151,10 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
   });
 }
 
-function keyRefused(message: string): CataloguedError {
-  return new CataloguedError('key-refused', `the service refuses the key: ${message}`, {
-    exitCode: exitCodes.unavailable,
-    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
-  });
+function unwritableTooLong(storage: Wiring['storage'], now: number): CataloguedError | null {
+  const { trouble } = storage.status();
+  if (trouble === null || now - trouble.since < giveUpAfterMs) return null;
+  return writeRefusalOf(trouble.kind);
 }
 
 function peakMemory(): number {

@@ -35,6 +35,8 @@ const verdictOf = {
   'caller-limit': 'unknown',
   /** An answer came that cannot be used. */
   'service-failed': 'unknown',
+  /** The service answered for other dates than it was asked for. */
+  'other-dates': 'unknown',
   'service-refused': 'unknown',
   'key-refused': 'unknown',
   deadline: 'unknown',

@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
-import { openForReading, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
+import { orSyncFailed } from '../sqlite/failed-sync.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
+import { inboxInstants } from './instants.ts';
+import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
 
 /** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
 export const inboxFile: FileKind = {
@@ -19,12 +23,22 @@ export const inboxFile: FileKind = {
 
 /** The daemon's own durable file: what was received, and at which addresses. */
 export interface Inbox extends Disposable {
+  readonly path: string;
   /** Shared with the mirror, so that the wrong two are never used together. */
   readonly pair_id: string;
   /** Whether the last process ended cleanly and the mirror's file is still as it left it. */
   readonly clean: boolean;
   readonly deliveries: Deliveries;
   readonly addresses: CallbackAddresses;
+  readonly machineClock: MachineClockTable;
+  /** When the last process was surely alive; null: there was none. */
+  readonly last_alive_at: number | null;
+  /** Heals what a wrong clock has written. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void;
+  /** How long a write waits, and blocks the event loop, while another program writes. */
+  waitForLocks(ms: number): void;
   /** Notes a clean end, after the mirror was closed. */
   stopped(mirror_path: string, now: number): void;
 }
@@ -53,8 +67,14 @@ export function openInbox(
     const row = db
       .prepare<
         [],
-        { pair_id: string; stopped_at: number | null; mirror_size: number | null; mirror_modified_at: number | null }
-      >('SELECT pair_id, stopped_at, mirror_size, mirror_modified_at FROM inbox')
+        {
+          pair_id: string;
+          stopped_at: number | null;
+          heartbeat_at: number | null;
+          mirror_size: number | null;
+          mirror_modified_at: number | null;
+        }
+      >('SELECT pair_id, stopped_at, heartbeat_at, mirror_size, mirror_modified_at FROM inbox')
       .get();
     if (row === undefined) throw new Error('the inbox has no row');
     const found = sizeAndTime(mirror_path);
@@ -63,10 +83,26 @@ export function openInbox(
     const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes });
     db.exec('UPDATE inbox SET stopped_at = NULL');
     return {
+      path,
       pair_id: row.pair_id,
       clean: row.stopped_at !== null && untouched,
       deliveries,
       addresses,
+      machineClock: machineClockTable(db),
+      last_alive_at: Math.max(row.stopped_at ?? 0, row.heartbeat_at ?? 0) || null,
+      healInstants: (at) => {
+        const healed = db.transaction(() => healInstants(db, inboxInstants, at)).immediate();
+        if (healed.callback_epoch !== undefined) addresses.reload();
+        return healed;
+      },
+      touch: () => {
+        try {
+          db.exec('UPDATE inbox SET pair_id = pair_id');
+        } catch (error) {
+          throw orSyncFailed(path, error);
+        }
+      },
+      waitForLocks: (ms) => waitForLocks(db, ms),
       stopped: (stopped_path, at) => {
         const { size, modified_at } = sizeAndTime(stopped_path);
         db.prepare('UPDATE inbox SET stopped_at = ?, mirror_size = ?, mirror_modified_at = ?').run(

@@ -1,8 +1,17 @@
 import { dirname } from 'node:path';
 import type { Resource } from '../domain/record.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
+import {
+  type Database,
+  damaged,
+  openForWriting,
+  quickCheck,
+  waitForLocks,
+  walSizeOf,
+} from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
@@ -17,6 +26,7 @@ import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
+import { mirrorInstants } from './instants.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type OfferTable, offerTable } from './offers.ts';
 import { type ProductTables, productTables } from './products.ts';
@@ -81,14 +91,25 @@ export interface Mirror extends Disposable {
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
+  /** Heals what a wrong clock has written, inside the caller's transaction. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
+  /** When the newest stored read was sent; null: there is none. */
+  lastReadAt(): number | null;
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
-  /** Copies the write-ahead log into the file where there is much of it; returns its size in bytes afterwards. */
-  checkpoint(): number;
+  /**
+   * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
+   * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
+   */
+  checkpoint(space?: 'plenty' | 'tight'): number;
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void;
+  /** How long a write waits, and blocks the event loop, while another program writes. */
+  waitForLocks(ms: number): void;
 }
 
 const megabyte = 1024 * 1024;
@@ -149,12 +170,30 @@ function mirrorOver(db: Database, path: string): Mirror {
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const changes = changeTable(db);
   const closures = closureTable(db);
+  const touch = db.prepare('UPDATE mirror SET pair_id = pair_id');
   const listeners = new Set<() => void>();
+  let lockWaitMs = 5000;
+
+  function copyLog(space: 'plenty' | 'tight'): void {
+    const least = space === 'tight' ? 0 : 8 * megabyte;
+    if (walSizeOf(path) <= least) return;
+    const { log = 0, checkpointed = 0 } = passive.get() ?? {};
+    // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
+    if (log !== checkpointed || walSizeOf(path) <= (space === 'tight' ? 0 : 64 * megabyte)) return;
+    waitForLocks(db, 0);
+    try {
+      db.pragma('wal_checkpoint(TRUNCATE)');
+    } finally {
+      waitForLocks(db, lockWaitMs);
+    }
+  }
+
   return {
     path,
     products: productTables(db, changes, closures),
@@ -194,6 +233,8 @@ function mirrorOver(db: Database, path: string): Mirror {
     },
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
+    healInstants: (now) => healInstants(db, mirrorInstants, now),
+    lastReadAt: () => lastReadAt.get() ?? null,
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
     },
@@ -202,20 +243,29 @@ function mirrorOver(db: Database, path: string): Mirror {
     noteDelivery: (delivery_id) => {
       noteDelivery.run(delivery_id);
     },
-    checkpoint: () => {
-      if (walSizeOf(path) < 8 * megabyte) return walSizeOf(path);
-      const { log = 0, checkpointed = 0 } = passive.get() ?? {};
-      // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
-      if (log === checkpointed && walSizeOf(path) > 64 * megabyte) {
-        db.pragma('busy_timeout = 0');
-        db.pragma('wal_checkpoint(TRUNCATE)');
-        db.pragma('busy_timeout = 250');
+    checkpoint: (space = 'plenty') => {
+      try {
+        copyLog(space);
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
       }
       return walSizeOf(path);
     },
+    touch: () => {
+      touch.run();
+    },
+    waitForLocks: (ms) => {
+      lockWaitMs = ms;
+      waitForLocks(db, ms);
+    },
     [Symbol.dispose]: () => {
-      passive.get();
-      db.close();
+      try {
+        passive.get();
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
+      } finally {
+        db.close();
+      }
     },
   };
 }

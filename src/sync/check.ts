@@ -13,6 +13,7 @@ import { type CheckQuestion, deadline, wantedOf } from '../domain/check-question
 import { rateCheck } from '../domain/error-rate.ts';
 import type { RecordKey } from '../domain/record.ts';
 import { windowOfDate } from '../domain/window-of-date.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
@@ -21,6 +22,7 @@ import { type Alternative, alternativesTo } from './check-alternatives.ts';
 import { type CheckCounter, checkCounter } from './check-counts.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './check-flights.ts';
 import type { Ports } from './ports.ts';
+import type { SaidNow } from './refresh-availability.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
@@ -83,7 +85,12 @@ export function checkPorts({
     callers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
       await flights[Symbol.asyncDispose]();
-      counter.flush();
+      // A second of counts is no reason not to end.
+      try {
+        counter.flush();
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
+      }
     },
   };
 }
@@ -182,6 +189,11 @@ function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Lan
     ports.counter.add({ product_id, tier }, 'unanswered');
     return unanswered(ports, asked, { day: flight.shown.get(date) ?? null, sale: flight.sale }, landed.reason);
   }
+  if (landed.kind === 'gone') {
+    const shown = standingOf(asked.wanted, flight.sale, flight.shown.get(date) ?? null);
+    ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
+    return withoutAsking(ports, asked, flight.sale, 'withdrawn', flight.shown.get(date) ?? null);
+  }
   const known = flight.found.get(id) as ReturnType<typeof compare> | undefined;
   const found = known ?? compare(ports, asked, flight, landed);
   flight.found.set(id, found);
@@ -189,20 +201,25 @@ function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Lan
   return found.answer;
 }
 
+const goneNow: Standing = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
+
 function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { sale: said, sent_at }: Extract<Landing, { kind: 'answered' }>,
+  { sale: spoken, sent_at, unanswered: left, said }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const sale = saleNow(known, said);
-  const day = mirror.checks.date(product_id, currency, date);
+  const sale = saleNow(known, spoken);
+  const stored = mirror.checks.date(product_id, currency, date);
+  const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
   const now = standingOf(wanted, sale, day);
+  if (left.some(({ from, to }) => from <= date && date <= to))
+    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
   if (now === null)
     return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'service-failed'), rating: null };
@@ -218,6 +235,13 @@ function compare(
         : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
+}
+
+/** A date as the service has just said it; null: it said nothing of it. One that is covered and absent is sold out. */
+function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: number): ReadDate | null {
+  if (date < from || date > answer.covered_to) return null;
+  const { days, max_tickets_per_order } = answer;
+  return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };
 }
 
 /** Another window of its dates may still be answered as not on sale: this one was not. */
@@ -248,9 +272,9 @@ function withoutAsking(
   asked: Asked,
   sale: SaleState,
   reason: 'withdrawn' | 'date-past' | 'outside-horizon',
+  day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
-  const { product_id, date, currency, wanted } = asked;
-  const day = ports.mirror.checks.date(product_id, currency, date);
+  const { wanted } = asked;
   if (reason === 'outside-horizon') return unanswered(ports, asked, { day, sale }, reason);
   const on_sale = sale === 'on-sale';
   return {

@@ -56,6 +56,8 @@ export function fastClock(start: number): FastClock {
   return {
     now: () => Math.round(start + elapsed),
     monotonic: () => elapsed,
+    boot: () => elapsed,
+    bootId: () => 'rates',
     sleep: (ms, signal) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       if (signal?.aborted) return Promise.reject(signal.reason);
