@@ -29,7 +29,7 @@ export interface Endured {
   /** Of the event loop, by its own monitor, meanwhile: milliseconds. */
   readonly loop_p99_ms: number;
   readonly loop_max_ms: number;
-  /** The same for two seconds before, when nothing was wrong. */
+  /** The same for five seconds before, when nothing was wrong. */
   readonly calm_p99_ms: number;
   /** Whether everything was read and nothing waited, within a minute afterwards. */
   readonly recovered: boolean;
@@ -113,39 +113,37 @@ export async function endure({
     if (when === 'filled') await until(async () => calm(await status()));
     await ask('/v1/subscriptions/apply', { dry_run: false });
     const [{ callback_url = '' } = {}] = sandbox.subscriptions();
-    const before = (await status()).inbox.received;
-    await loop();
-    // As it is when nothing is wrong: other programs run on this machine too.
-    for (let looks = 0; looks < 20; looks += 1) {
-      await status();
-      await setTimeout(100);
-    }
-    const calm_loop = await loop();
-    await begin(place);
-    await loop();
-    const counts = { acknowledged: 0, refused: 0, checks: 0, decided: 0 };
-    let named: DaemonStatus | null = null;
-    let ready = true;
     const [product_id] = sandbox.world.visible().map(({ id }) => id);
     const date = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
-    const until_at = performance.now() + lasts_ms;
-    for (let n = 0; performance.now() < until_at && daemon.exitCode === null; n += 1) {
-      const answer = await fetch(callback_url, {
-        method: 'POST',
-        body: JSON.stringify({ n, padding: 'x'.repeat(2000) }),
-      });
-      counts[answer.status === 200 ? 'acknowledged' : 'refused'] += 1;
-      const { verdict } = (await ask('/v1/check', { product_id, date })).body as { verdict?: string };
-      if (verdict !== undefined) counts.checks += 1;
-      if (verdict !== undefined && verdict !== 'unknown') counts.decided += 1;
-      // Something that has to be stored: it is refused, or done later.
-      if (n % 10 === 0) void ask('/v1/resync', { resources: ['products'] }).catch(() => undefined);
-      const now = await status();
-      ready &&= (await ask('/readyz')).status === 200 || now.filled_at === null;
-      if (now.storage.trouble !== null || now.alarms.some(({ kind }) => kind === 'disk-low')) named = now;
-      await setTimeout(100);
-    }
-    const { p99, max } = await loop();
+    let posted = 0;
+    /** Deliveries, checks, and now and then something that has to be stored: it is refused, or done later. */
+    const visit = async (ms: number) => {
+      const counts = { acknowledged: 0, refused: 0, checks: 0, decided: 0 };
+      let named: DaemonStatus | null = null;
+      let ready = true;
+      const end_at = performance.now() + ms;
+      await loop();
+      for (let n = 0; performance.now() < end_at && daemon.exitCode === null; n += 1) {
+        posted += 1;
+        const body = JSON.stringify({ posted, padding: 'x'.repeat(2000) });
+        const answer = await fetch(callback_url, { method: 'POST', body });
+        counts[answer.status === 200 ? 'acknowledged' : 'refused'] += 1;
+        const { verdict } = (await ask('/v1/check', { product_id, date })).body as { verdict?: string };
+        if (verdict !== undefined) counts.checks += 1;
+        if (verdict !== undefined && verdict !== 'unknown') counts.decided += 1;
+        if (n % 10 === 0) void ask('/v1/resync', { resources: ['checkout_information'] }).catch(() => undefined);
+        const now = await status();
+        ready &&= (await ask('/readyz')).status === 200 || now.filled_at === null;
+        if (now.storage.trouble !== null) named = now;
+        await setTimeout(100);
+      }
+      return { ...counts, named, ready, ...(await loop()) };
+    };
+    // As it is when nothing is wrong: other programs run on this machine too.
+    const before = await visit(5000);
+    const known = (await status()).inbox.received;
+    await begin(place);
+    const { named, ready, p99, max, ...counts } = await visit(lasts_ms);
     await end(place);
     const recovered = await until(async () => calm(await status()), 60_000);
     const { received } = (await status()).inbox;
@@ -157,10 +155,10 @@ export async function endure({
       alarms: (named?.alarms ?? []).map(({ kind }) => kind),
       ready,
       ...counts,
-      lost: Math.max(0, counts.acknowledged - (received - before)),
+      lost: Math.max(0, counts.acknowledged - (received - known)),
       loop_p99_ms: p99,
       loop_max_ms: max,
-      calm_p99_ms: calm_loop.p99,
+      calm_p99_ms: before.p99,
       recovered,
     };
   } finally {
