@@ -34,6 +34,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'what the call budget buys, and what more would cost',
     load: async (io) => (await import('./commands/plan.ts')).planCommand(io),
   },
+  probe: {
+    summary: 'ask the live service whether it is as we believe, in at most 40 calls',
+    load: async (io) => (await import('./commands/probe.ts')).probeCommand(io),
+  },
   check: {
     summary: 'before an order: what the service says now, and whether what was shown still holds',
     load: async (io) => (await import('./commands/check.ts')).checkCommand(io),

@@ -14,8 +14,9 @@ import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { type PageOptions, pageRoute } from './page.ts';
+import { type ProbeRouteOptions, probeRoute } from './probe.ts';
 
-export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions {
+export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions, ProbeRouteOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -155,6 +156,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
   checkRoutes(app, { ...options, log });
+  probeRoute(app, options);
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(
@@ -194,9 +196,9 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
     { schema: { body: resyncBody } },
     async (request) => {
       const { dry_run, ...wanted } = request.body;
-      const price = options.price(wanted);
-      if (dry_run) return { job_id: null, resumed: false, ...price };
+      if (dry_run) return { job_id: null, resumed: false, ...options.price(wanted) };
       const job = await options.resync(wanted);
+      const price = options.price(wanted);
       log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },

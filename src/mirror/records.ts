@@ -10,6 +10,7 @@ import {
 } from '../domain/record.ts';
 import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import { earliestMs, longestAheadMs } from '../sqlite/instants.ts';
 import { param, prepare, query, raw } from './sql.ts';
 
 /** A kind of record that every product has, with the instant in 1970 that puts it in its place in a first fill. */
@@ -70,19 +71,29 @@ export interface RecordTable {
       volatility: Volatility | null;
       /** Since when its answers say "not on sale"; null: this one does not. */
       off_sale_at: number | null;
+      /** Since when some of its dates are left out; null: none is. */
+      unanswered_at: number | null;
     },
   ): void;
   /** A failed order said that it has changed since its last read, and what that taught. */
   told(key: RecordKey, at: number, volatility: Volatility): void;
-  /** A request came to nothing. It stays in its job unless `final`. */
-  failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
+  /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
+  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  /** The service answered for other dates than it was asked for, since `at`. */
+  astray(key: RecordKey, at: number): void;
+  /** How many products had their last read answered for other dates altogether. */
+  answeredAstray(): number;
+  /** How many products have dates that the service left out, or answered others for. */
+  unanswered(): number;
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
   askOffSale(product_id: number, at: number, since_at: number | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: number, now: number): number;
   setDue(key: RecordKey, due: Due): void;
+  /** The next answer is decoded and stored, also where it is the one that was stored last. */
+  forgetBody(key: RecordKey): void;
   /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
   waiting(product_id: number | null): WaitingRecord[];
   reschedule(key: RecordKey, due: Due, stale_at: number): void;
@@ -93,8 +104,8 @@ export interface RecordTable {
   /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
-  /** Records that were read, or are due, after an instant that cannot be: the clock was wrong then. */
-  beyond(fetched_after: number, due_after: number): RecordKey[];
+  /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
+  beyond(now: number): RecordKey[];
 }
 
 type RecordRow = RecordFacts;
@@ -150,6 +161,7 @@ export function recordTable(db: Database): RecordTable {
       'exposure',
       'told_at',
       'off_sale_at',
+      'unanswered_at',
     ]);
   const ofLane = facts.where('lane', '=', param<number>('lane')).where('due_at', '<=', param<number>('now'));
   const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
@@ -230,7 +242,7 @@ export function recordTable(db: Database): RecordTable {
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
        stale_at = @stale_at, fetched_reason = @reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL,
-       off_sale_at = @off_sale_at, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
+       off_sale_at = @off_sale_at, unanswered_at = @unanswered_at, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
        -- A notification that came after the request was sent has not been answered.
        notified_at = CASE WHEN ${unanswered} THEN notified_at END,
        due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} WHEN ${untold} THEN due_at ELSE @due_at END,
@@ -243,7 +255,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
-    `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
+    `UPDATE record SET failures = max(failures, @failures) + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   // Again a minute after the last read that a notification asked for, else at once; what is due anyway and as urgent stays.
@@ -273,6 +285,14 @@ export function recordTable(db: Database): RecordTable {
        lane = min(lane, @lane), off_sale_at = COALESCE(@since_at, off_sale_at)
      WHERE resource = 'availability' AND product_id = @product_id AND off_sale_at IS NOT NULL`,
   );
+  const markAstray = db.prepare(
+    `UPDATE record SET unanswered_at = @at WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
+  );
+  const countUnanswered = (where: string) =>
+    db
+      .prepare<[], number>(`SELECT count(DISTINCT product_id) FROM record WHERE unanswered_at IS NOT NULL AND ${where}`)
+      .pluck();
+  const [answeredAstray, allUnanswered] = [countUnanswered('failures > 0'), countUnanswered('1')];
   const putDue = db.prepare(
     `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
@@ -293,15 +313,20 @@ export function recordTable(db: Database): RecordTable {
     `SELECT count(*) AS records, COALESCE(sum(fetched_at IS NULL), 0) AS never_fetched, COALESCE(sum(failures > 0), 0) AS failing,
        COALESCE(sum(fetched_at IS NULL AND failures < ${quarantineAfter}), 0) AS waiting FROM record`,
   );
-  const beyond = db.prepare<[number, number], RecordKey>(
-    'SELECT resource, product_id, edition, part FROM record WHERE fetched_at > ? OR due_at > ?',
+  const beyond = db.prepare<{ fetched_after: number; fetched_before: number; due_after: number }, RecordKey>(
+    `SELECT resource, product_id, edition, part FROM record
+     WHERE fetched_at > @fetched_after OR fetched_at < @fetched_before OR due_at > @due_after`,
+  );
+  const forgetBody = db.prepare<RecordKey>(
+    `UPDATE record SET body_hash = NULL
+     WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const forgetFailures = db.prepare<RecordKey>(
     `UPDATE record SET failures = 0, failed_at = NULL, failure = NULL
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
-    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at, off_sale_at,
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at, off_sale_at, unanswered_at,
        lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
   );
   const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
@@ -365,7 +390,7 @@ export function recordTable(db: Database): RecordTable {
       markTold.run({ ...only(key), at, shape, exposure });
     },
     failed: (key, { at, text, due }) => {
-      markFailed.run({ ...only(key), at, text, ...planned(key, due) });
+      markFailed.run({ ...only(key), failures: key.failures, at, text, ...planned(key, due) });
     },
     bringForward: ({ kinds, product_ids }, at, reason) => {
       generation += 1;
@@ -380,6 +405,11 @@ export function recordTable(db: Database): RecordTable {
       }
       return brought;
     },
+    astray: (key, at) => {
+      markAstray.run({ ...only(key), at });
+    },
+    answeredAstray: () => answeredAstray.get() ?? 0,
+    unanswered: () => allUnanswered.get() ?? 0,
     askOffSale: (product_id, at, since_at) => {
       const asked = askOffSale.run({ product_id, at, since_at, lane: laneIndex('notification') }).changes;
       if (asked > 0) generation += 1;
@@ -406,7 +436,15 @@ export function recordTable(db: Database): RecordTable {
       const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
       return adaptive.all({ product_id, edition, part, limit });
     },
-    beyond: (fetched_after, due_after) => beyond.all(fetched_after, due_after),
+    beyond: (now) =>
+      beyond.all({
+        fetched_after: now + futureToleranceMs,
+        fetched_before: earliestMs,
+        due_after: now + longestAheadMs,
+      }),
+    forgetBody: (key) => {
+      forgetBody.run(only(key));
+    },
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
   };
 }

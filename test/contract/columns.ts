@@ -241,6 +241,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'storage', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
+  probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',

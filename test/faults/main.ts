@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { wrongClock } from '../rough/cases/03-wrong-clock.ts';
 import { type Endured, endure, foreignLock, type Place, startLocked } from './daemon-disk.ts';
 import { flood } from './flood.ts';
 import { fullDisk } from './full-disk.ts';
@@ -41,6 +43,7 @@ const tools = {
   strace: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
   unshare: ['unshare', '-Urm', 'true'],
   nsenter: ['nsenter', '--version'],
+  faketime: ['faketime', '+0', 'true'],
 } as const;
 
 const faults: readonly Fault[] = [
@@ -221,6 +224,24 @@ const faults: readonly Fault[] = [
       return { passed: loop_p99_ms > 20, numbers: `event loop p99 ${loop_p99_ms.toFixed(0)} ms: the harness sees it` };
     },
   },
+  {
+    id: 'T2',
+    what: 'wall clock 4,100 days ahead for 15 s',
+    needs: ['faketime'],
+    run: async () => {
+      const { green, said } = await wallClock('set right');
+      return { passed: green, numbers: said };
+    },
+  },
+  {
+    id: 'T2',
+    what: 'control: it is never set right',
+    needs: ['faketime'],
+    run: async () => {
+      const { green, said } = await wallClock('left wrong');
+      return { passed: !green, numbers: `${said}: the harness sees it` };
+    },
+  },
 ];
 
 /** A disk that is too small, until it grows. */
@@ -253,6 +274,15 @@ function enduredWell(endured: Endured, lasts_ms = 0): Outcome {
     passed: ended === null && named && told && ready && lost === 0 && recovered && (brief || quick),
     numbers: `${ended === null ? 'goes on' : `ended with ${ended}`}, said ${said ?? 'nothing'} (alarms: ${alarms.join(', ') || 'none'}), ready ${ready}; ${acknowledged} deliveries stored, ${refused} answered 503, ${lost} lost; ${decided} of ${checks} checks decided; event loop p99 ${endured.loop_p99_ms.toFixed(1)} ms (${endured.calm_p99_ms.toFixed(1)} before), at most ${endured.loop_max_ms.toFixed(0)} ms; ${recovered ? 'recovered' : 'NOT recovered'}`,
   };
+}
+
+async function wallClock(course: 'set right' | 'left wrong') {
+  const root = join(import.meta.dirname, '../..');
+  // The program as it is built: a clock is faked for a whole process.
+  if (!existsSync(join(root, 'dist/cli.js'))) spawnSync('npm', ['run', 'build'], { cwd: root });
+  using directory = temporaryDirectory();
+  await using stack = new AsyncDisposableStack();
+  return await wrongClock({ root, directory: directory.path, stack }, course);
 }
 
 /** Runs a fault at each position, two at a time, and says at which ones it was not survived as it should be. */
