@@ -1,3 +1,4 @@
+import type { FileAlarmKind } from './file-watch.ts';
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import { ago, number } from './words.ts';
@@ -10,7 +11,29 @@ export interface AlarmWords {
 
 type Says = (products: string, since: string) => string;
 
-const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]>> = {
+const repair = 'put it back, or stop the daemon and: catalogued repair';
+
+const words: Readonly<Record<Alarm['kind'] | FileAlarmKind, readonly [about: string, says: Says]>> = {
+  'mirror-lost': [
+    'Mirror',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: nothing is read, deliveries wait; ${repair}`,
+  ],
+  'mirror-damaged': [
+    'Mirror',
+    (_, since) =>
+      `its file is damaged, found ${since}: nothing is read, deliveries wait; stop the daemon and: catalogued repair`,
+  ],
+  'inbox-lost': [
+    'Inbox',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: deliveries are answered 503; ${repair}`,
+  ],
+  'inbox-damaged': [
+    'Inbox',
+    (_, since) =>
+      `its file is damaged, found ${since}: deliveries are answered 503; stop the daemon and: catalogued repair`,
+  ],
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -67,6 +90,6 @@ export const alarmKinds: readonly string[] = Object.keys(words);
 export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = words[kind as Alarm['kind']];
+  const [about, says] = words[kind as Alarm['kind'] | FileAlarmKind];
   return { about, says: says(number(products), since) };
 }

@@ -2,11 +2,14 @@ import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
+import { quarantineAfter } from './domain/backoff.ts';
+import type { CataloguedError } from './errors.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
+import { type MirrorStatus, readStatus } from './mirror/status.ts';
 import { statusReader } from './mirror/status-reader.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
@@ -24,7 +27,7 @@ import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { listSubscriptions } from './sync/subscription-list.ts';
-import { type Overrides, type Wiring, wire } from './wiring.ts';
+import { type Overrides, type Wiring, wire, witnessFeed } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
 export interface Daemon extends AsyncDisposable {
@@ -37,6 +40,8 @@ export interface Daemon extends AsyncDisposable {
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
+  /** What is to be said when it ends: a file that was lost or found damaged while it ran; null: nothing. */
+  trouble(): CataloguedError | null;
 }
 
 export interface DaemonOverrides extends Overrides {
@@ -56,14 +61,15 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, limiter, ports, workers, config } = wiring;
+  const { mirror, inbox, files, limiter, ports, workers, config } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
 
   async function tick(): Promise<void> {
-    if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
+    files.look();
+    if (stopping.signal.aborted || !files.isWell('mirror') || ports.clock.now() < key.not_before) return;
     try {
       const result = await pass(ports, workers, { job_id: null, signal: stopping.signal });
       if (result.key_refused === null) {
@@ -76,16 +82,24 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
       mirror.checkpoint();
     } catch (error) {
-      broken.reject(error);
+      end('mirror')(error);
     }
   }
 
-  /** The disk fails under it: the daemon cannot go on. */
+  /** Damage is told and lived with, because deliveries can still be taken; what else the disk does ends the daemon. */
+  function end(file: 'mirror' | 'inbox'): (error: unknown) => void {
+    return (error) => {
+      if (!files.noteDamage(file, error)) broken.reject(error);
+    };
+  }
+
+  /** Nothing is done for a mirror that no reader finds, or whose pages are damaged. */
   async function guarded(work: () => Promise<void>): Promise<void> {
+    if (!files.isWell('mirror')) return;
     try {
       await work();
     } catch (error) {
-      broken.reject(error);
+      end('mirror')(error);
     }
   }
 
@@ -97,7 +111,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     applied: (counts) => {
       if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
     },
-    broken: broken.reject,
+    broken: end('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
 
@@ -116,10 +130,15 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
+    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
-    const status = await statuses.read(max_age_ms);
+    files.look();
+    const status = await mirrorStatus(max_age_ms);
     return {
       ...status,
+      alarms: [...files.alarms(), ...status.alarms],
       daemon: liveStatus(limiter, key.refused),
       inbox: inboxStatus(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
@@ -134,7 +153,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     status: () => statusWithin(0),
     recentStatus: () => statusWithin(recentMs),
     processFigures: figures.look,
-    ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
+    ready: () => {
+      files.look();
+      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.signal.aborted;
+    },
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
     resync: (request) => requestResync(ports, request),
     check: (question, signal) => checkBeforeOrder(checks, question, signal),
@@ -142,17 +164,17 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
     decideRemovals: (decision, product_ids) =>
       decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
-    doctor: (signal) =>
-      serviceChecks(
-        {
-          config,
-          probe: wiring.probe,
-          offset: wiring.serviceClock.offset,
-          subscriptions: wiring.subscriptions,
-          peers: receiving?.peers ?? null,
-        },
-        signal,
-      ),
+    doctor: async (signal) => {
+      files.look();
+      const probes = {
+        config,
+        probe: wiring.probe,
+        offset: wiring.serviceClock.offset,
+        subscriptions: wiring.subscriptions,
+        peers: receiving?.peers ?? null,
+      };
+      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
+    },
     subscriptions: () => listSubscriptions(facts, settingsOf(config)),
     manage: () => {
       if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
@@ -180,13 +202,15 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
   stack.use(
-    every('minute', () =>
-      guarded(async () => {
+    every('minute', async () => {
+      if (files.isWell('inbox')) witnessFeed(mirror, inbox, log);
+      await guarded(async () => {
         await receiving?.mind();
         await runChores(ports, stopping.signal);
-      }),
-    ),
+      });
+    }),
   );
+  stack.use(every('minute', () => files.checkDue(stopping.signal)));
   // Apart from the chores: what must go does not wait for them.
   stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
   // By now the receiver listens: what is put may be called at once.
@@ -222,6 +246,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving?.receiver.address ?? null,
     tick,
     broken: broken.promise,
+    trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -40,7 +40,7 @@ export interface ReceivingOptions {
 
 /** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
 export async function startReceiving(
-  { config, mirror, inbox, ports }: Wiring,
+  { config, mirror, inbox, files, ports }: Wiring,
   secret: unknown,
   { clock, log, signal, rule, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
@@ -72,7 +72,9 @@ export async function startReceiving(
     };
   }
 
-  function apply(): Promise<void> {
+  /** What comes for a mirror that is lost waits in the inbox: the next start applies it. */
+  async function apply(): Promise<void> {
+    if (!files.isWell('mirror')) return;
     again = true;
     running ??= work()
       // They wait in the inbox until there is room.
@@ -89,7 +91,13 @@ export async function startReceiving(
     allow,
     trusted_proxies,
     addresses: inbox.addresses,
-    deliveries: inbox.deliveries,
+    deliveries: {
+      store: (group) => {
+        const trouble = files.isWell('inbox') ? null : files.trouble();
+        if (trouble !== null) throw trouble;
+        inbox.deliveries.store(group);
+      },
+    },
     clock,
     log,
     received: () => void apply(),

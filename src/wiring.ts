@@ -1,14 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
+import { type FileWatch, watchFiles } from './file-watch.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
 import { type Mirror, openMirror } from './mirror/mirror.ts';
+import { backupsIn, findFiles, lastStopPath, refuseFiles } from './pair-files.ts';
 import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
-import { acquireLock } from './sqlite/lock.ts';
+import { forgetLastStop } from './sqlite/last-stop.ts';
+import { acquireLock, acquireMirrorLock } from './sqlite/lock.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
 import type { Ports } from './sync/ports.ts';
@@ -36,6 +38,8 @@ export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly inbox: Inbox;
+  /** Whether both files are still where they were opened, and sound. */
+  readonly files: FileWatch;
   readonly limiter: Limiter;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
@@ -65,8 +69,13 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
-    const inbox = stack.use(openInbox(inbox_path, path, { master: secrets.receiver_secret, now: clock.now() }));
-    stack.defer(() => inbox.stopped(path, clock.now()));
+    stack.use(acquireMirrorLock(path));
+    const found = findFiles(config, 'touched');
+    refuseFiles(config, found);
+    forgetLastStop(lastStopPath(config.mirror));
+    const files = stack.use(watchFiles(config.mirror, { clock, log, unchecked: found.unchecked }));
+    const inbox = stack.use(openInbox(inbox_path, { master: secrets.receiver_secret, now: clock.now() }));
+    const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
     const mirror = stack.use(
@@ -78,9 +87,17 @@ export function wire(
         currency,
         image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
         backups: backupsIn(config.backup.directory),
-        clean: inbox.clean,
+        feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
       }),
     );
+    inbox.feed.witness(mirror.changes.newest());
+    inbox.feed.opened(path);
+    files.opened(mirror, inbox);
+    stack.defer(() => {
+      files.look();
+      witnessFeed(mirror, inbox, log);
+    });
+    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
     const again = mirror.filledAt() === null ? 0 : inbox.deliveries.waitAgain(mirror.lastDelivery());
@@ -137,6 +154,7 @@ export function wire(
       config,
       mirror,
       inbox,
+      files,
       limiter,
       ports,
       subscriptions,
@@ -164,14 +182,13 @@ export function wire(
   }
 }
 
-/** Verified copies that exist, oldest first. */
-function backupsIn(directory: string): string[] {
-  return existsSync(directory)
-    ? readdirSync(directory)
-        .filter((name) => name.endsWith('.db'))
-        .sort()
-        .map((name) => join(directory, name))
-    : [];
+/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
+  try {
+    inbox.feed.witness(mirror.changes.newest());
+  } catch (error) {
+    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+  }
 }
 
 /** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */

@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
+import { FeedChanged } from '../mirror/change-feed.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { DaemonStatus } from '../status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
@@ -208,9 +209,12 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   );
   app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     if (error instanceof CataloguedError)
-      return reply
-        .code(error.code === 'cursor-too-old' ? 410 : 400)
-        .send({ error: error.code, message: error.message, hint: error.hint });
+      return reply.code(error.code === 'cursor-too-old' || error.code === 'feed-changed' ? 410 : 400).send({
+        error: error.code,
+        message: error.message,
+        hint: error.hint,
+        ...(error instanceof FeedChanged ? { feed: error.feed, next: error.next } : {}),
+      });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
     return reply.code(status).send({
@@ -266,7 +270,7 @@ function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void 
     if (!accept.includes('text/event-stream')) {
       return reply.type('application/json; charset=utf-8').send(stream.page(request.query));
     }
-    stream.follow({ after: seen ?? request.query.after }, reply.raw);
+    stream.follow({ after: seen ?? request.query.after, feed: request.query.feed }, reply.raw);
     return reply.hijack();
   });
 }

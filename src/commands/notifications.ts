@@ -98,15 +98,13 @@ async function replay(
       throw asRefusal(error);
     });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
-  const { state_dir, inbox_path, path } = config.mirror;
+  const { state_dir, inbox_path } = config.mirror;
   // Refuses where there is none, before one is made.
   openInboxForReading(inbox_path)[Symbol.dispose]();
   using _ = acquireLock(state_dir);
   const now = systemClock.now();
-  using inbox = openInbox(inbox_path, path, { master: secrets.receiver_secret, now });
+  using inbox = openInbox(inbox_path, { master: secrets.receiver_secret, now });
   const deliveries = inbox.deliveries.replay(since, now);
-  // The mirror was not touched: its end stays as clean as it was.
-  if (inbox.clean) inbox.stopped(path, now);
   return { deliveries, running: false };
 }
 

@@ -32,23 +32,39 @@ export function statusCommand(io: Io): Command {
         file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
         env: io.env,
       });
-      const db = openMirrorForReading(config.mirror.path);
-      let mirror: MirrorStatus;
-      try {
-        mirror = readStatus(db, quarantineAfter);
-      } finally {
-        db.close();
-      }
       const live = await askDaemon(config.admin.listen, secrets.admin_token);
+      const mirror = mirrorStatus(config.mirror.path, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
-      const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null, snapshot };
+      const status: Status = {
+        ...mirror,
+        alarms: live?.alarms ?? mirror.alarms,
+        daemon: live?.daemon ?? null,
+        inbox: live?.inbox ?? null,
+        snapshot,
+      };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
     });
 }
 
-type Live = Readonly<{ daemon: LiveStatus; inbox: InboxStatus; snapshot: SnapshotStatus | null }>;
+type Live = MirrorStatus & Readonly<{ daemon: LiveStatus; inbox: InboxStatus; snapshot: SnapshotStatus | null }>;
+
+/** As the file says; where it cannot be opened, as the daemon does that still has it open. */
+function mirrorStatus(path: string, live: Live | null): MirrorStatus {
+  try {
+    const db = openMirrorForReading(path);
+    try {
+      return readStatus(db, quarantineAfter);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (live === null) throw error;
+    const { daemon: _, inbox: __, snapshot: ___, ...mirror } = live;
+    return mirror;
+  }
+}
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
   try {

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
+import type { Standing } from '../sqlite/identity.ts';
+import { lostFile } from '../sqlite/refusals.ts';
 
 /** What came to a callback address. Instants are epoch milliseconds. */
 export interface Received {
@@ -132,8 +134,17 @@ export function deliveryReader(db: Database): DeliveryReader {
   };
 }
 
+export interface DeliveryOptions {
+  readonly limits?: QuarantineLimits;
+  /** Whether the file still has its name: what is stored in one that has not is lost, and so refused. */
+  readonly standing?: () => Standing;
+}
+
 /** The deliveries in a file that this process writes. */
-export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantineLimits): Deliveries {
+export function deliveriesIn(
+  db: Database,
+  { limits = quarantineLimits, standing = () => 'stands' }: DeliveryOptions = {},
+): Deliveries {
   const insert = db.prepare(
     `INSERT INTO delivery (received_at, subscription_id, epoch, peer, content_type, length, truncated, sha256, body)
      VALUES (@received_at, @subscription_id, @epoch, @peer, @content_type, @length, @truncated, @sha256, @body)`,
@@ -196,6 +207,13 @@ export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantine
     }
   }
 
+  /** A commit into a file that nobody can find any more is none. */
+  function kept(work: () => void): void {
+    commit(work);
+    const found = standing();
+    if (found !== 'stands') throw lostFile(db.name, 'inbox', found);
+  }
+
   function countQuarantined(): void {
     const ever = count.quarantined.get() ?? 0;
     if (ever % Math.min(limits.rows, trimEvery) === 0) trim.run(limits);
@@ -204,7 +222,7 @@ export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantine
   return {
     ...deliveryReader(db),
     store: (received) =>
-      commit(() => {
+      kept(() => {
         const last = new Map<string, number>();
         for (const each of received) {
           insert.run({ ...each, truncated: each.truncated ? 1 : 0, sha256: hash('sha256', each.body) });
@@ -236,7 +254,7 @@ export function deliveriesIn(db: Database, limits: QuarantineLimits = quarantine
         return unsettle.run({ delivery_id }).changes;
       }),
     heartbeat: (now) =>
-      commit(() => {
+      kept(() => {
         heartbeat.run(now);
       }),
     heartbeats: () => ({ last: lastHeartbeat }),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { FileKind } from '../sqlite/database-file.ts';
+import type { Database, FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { noteOf, type Standing, watchNames } from '../sqlite/identity.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
 
@@ -19,13 +19,33 @@ export const inboxFile: FileKind = {
 export interface Inbox extends Disposable {
   /** Shared with the mirror, so that the wrong two are never used together. */
   readonly pair_id: string;
-  /** Whether the last process ended cleanly and the mirror's file is still as it left it. */
-  readonly clean: boolean;
+  /** What the mirror beside it has to be, and what is known of the numbers that its feed gave out. */
+  readonly feed: FeedLedger;
   readonly deliveries: Deliveries;
   readonly addresses: CallbackAddresses;
-  /** Notes a clean end, after the mirror was closed. */
-  stopped(mirror_path: string, now: number): void;
+  /** Whether the open files still have their names: what is written to others is lost. */
+  standing(): Standing;
 }
+
+/** What outlives a mirror: with which it is paired, and which numbers its change feed may have given out. */
+export interface FeedLedger {
+  /** `none` was opened yet, `any` is paired anew, or there is a `known` one. */
+  readonly mirror: MirrorState;
+  /** Whether this is the mirror that was opened last, by its inode. */
+  isSame(mirror_path: string): boolean;
+  /** At least those up to this number were given out. */
+  readonly witnessed: number;
+  /** None above it ever was. Kept in memory; raised by `reserve`. */
+  ceiling(): number;
+  /** Makes durable that numbers up to `ceiling` may be given out. */
+  reserve(ceiling: number): void;
+  /** Notes that numbers up to `newest` were given out. */
+  witness(newest: number): void;
+  /** Notes that the mirror at this path is the one that belongs here. */
+  opened(mirror_path: string): void;
+}
+
+export type MirrorState = 'none' | 'any' | 'known';
 
 export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
@@ -36,39 +56,21 @@ export interface InboxOptions {
 }
 
 /** Opens or makes the inbox, and marks it as in use. */
-export function openInbox(
-  path: string,
-  mirror_path: string,
-  { master, now, newPairId = randomUUID }: InboxOptions,
-): Inbox {
+export function openInbox(path: string, { master, now, newPairId = randomUUID }: InboxOptions): Inbox {
   const db = openForWriting(path, inboxFile);
   try {
-    db.prepare('INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, ?)').run(newPairId());
-    const row = db
-      .prepare<
-        [],
-        { pair_id: string; stopped_at: number | null; mirror_size: number | null; mirror_modified_at: number | null }
-      >('SELECT pair_id, stopped_at, mirror_size, mirror_modified_at FROM inbox')
-      .get();
-    if (row === undefined) throw new Error('the inbox has no row');
-    const found = sizeAndTime(mirror_path);
-    const untouched = row.mirror_size === found.size && row.mirror_modified_at === found.modified_at;
+    db.prepare("INSERT OR IGNORE INTO inbox (inbox_id, pair_id, mirror_state) VALUES (1, ?, 'none')").run(newPairId());
+    const pair_id = db.prepare<[], string>('SELECT pair_id FROM inbox').pluck().get();
+    if (pair_id === undefined) throw new Error('the inbox has no row');
     const addresses = addressesIn(db, master, now);
-    const deliveries = deliveriesIn(db);
-    db.exec('UPDATE inbox SET stopped_at = NULL');
+    const standing = watchNames(path);
+    const deliveries = deliveriesIn(db, { standing });
     return {
-      pair_id: row.pair_id,
-      clean: row.stopped_at !== null && untouched,
+      pair_id,
+      feed: feedLedger(db),
       deliveries,
       addresses,
-      stopped: (stopped_path, at) => {
-        const { size, modified_at } = sizeAndTime(stopped_path);
-        db.prepare('UPDATE inbox SET stopped_at = ?, mirror_size = ?, mirror_modified_at = ?').run(
-          at,
-          size,
-          modified_at,
-        );
-      },
+      standing,
       [Symbol.dispose]: () => db.close(),
     };
   } catch (error) {
@@ -90,7 +92,36 @@ export function openInboxForReading(path: string): DeliveryReader & Disposable {
   return { ...deliveryReader(db), [Symbol.dispose]: () => db.close() };
 }
 
-function sizeAndTime(path: string): { size: number | null; modified_at: number | null } {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return { size: stats?.size ?? null, modified_at: stats === undefined ? null : Math.trunc(stats.mtimeMs) };
+interface FeedRow {
+  readonly mirror_state: MirrorState;
+  readonly mirror_inode: string | null;
+  readonly feed_ceiling: number;
+  readonly feed_newest: number;
+}
+
+function feedLedger(db: Database): FeedLedger {
+  const row = db.prepare<[], FeedRow>('SELECT mirror_state, mirror_inode, feed_ceiling, feed_newest FROM inbox').get();
+  if (row === undefined) throw new Error('the inbox has no row');
+  const reserve = db.prepare<[number]>('UPDATE inbox SET feed_ceiling = max(feed_ceiling, ?)');
+  const witness = db.prepare<{ newest: number }>(
+    'UPDATE inbox SET feed_newest = @newest, feed_ceiling = max(feed_ceiling, @newest) WHERE feed_newest < @newest',
+  );
+  const opened = db.prepare<[string | null]>(`UPDATE inbox SET mirror_state = 'known', mirror_inode = ?`);
+  let ceiling = row.feed_ceiling;
+  return {
+    mirror: row.mirror_state,
+    isSame: (path) => row.mirror_inode === null || row.mirror_inode === (noteOf(path)?.inode ?? null),
+    witnessed: row.feed_newest,
+    ceiling: () => ceiling,
+    reserve: (above) => {
+      reserve.run(above);
+      ceiling = Math.max(ceiling, above);
+    },
+    witness: (newest) => {
+      witness.run({ newest });
+    },
+    opened: (path) => {
+      opened.run(noteOf(path)?.inode ?? null);
+    },
+  };
 }

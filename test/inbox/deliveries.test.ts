@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -89,7 +90,7 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
     const last = (): number => {
-      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      using inbox = openInbox(path, { master, now: 0 });
       const { deliveries } = inbox;
       deliveries.store([received('x')]);
       const [stored] = deliveries.after(0, 1);
@@ -100,7 +101,7 @@ describe('deliveries', () => {
     };
     expect([last(), last()]).toEqual([1, 2]);
     {
-      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      using inbox = openInbox(path, { master, now: 0 });
       inbox.deliveries.goOnAbove(41);
       inbox.deliveries.goOnAbove(7);
     }
@@ -128,7 +129,7 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const db = openForWriting(join(directory.path, 'inbox.db'), inboxFile);
     db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
-    const deliveries = deliveriesIn(db, { rows: 10, bytes: 300 });
+    const deliveries = deliveriesIn(db, { limits: { rows: 10, bytes: 300 } });
     const quarantined = () => deliveries.list({ since: null, state: 'quarantined', limit: 1000 });
     const quarantine = (size: number, count: number) => {
       for (let n = 0; n < count; n += 1) {
@@ -197,7 +198,7 @@ describe('deliveries', () => {
   it('could be received until the last heartbeat before this start', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const open = () => openInbox(path, 'no-mirror', { master, now: 0 });
+    const open = () => openInbox(path, { master, now: 0 });
     {
       using inbox = open();
       expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
@@ -221,20 +222,14 @@ describe('deliveries', () => {
   });
 });
 
-it('an inbox of the first version keeps its pair and its clean end', () => {
+it('an inbox of the first version keeps its pair, and knows its mirror', () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'inbox.db');
-  using first = temporaryDirectory();
-  const older = join(first.path, 'inbox.db');
-  openInbox(older, 'no-mirror', { master: null, now: 0, newPairId: () => 'kept' })[Symbol.dispose]();
-  const made = new Database(older, { readonly: true });
-  const sql = made.prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'inbox'`).pluck().get() ?? '';
-  made.close();
   const db = new Database(path);
-  db.exec(`${sql.split(', applied')[0]}) STRICT; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
+  db.exec(`${readFileSync(new URL('0001-base.sql', inboxFile.migrations), 'utf8')}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
     INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
   db.close();
-  using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
-  expect(inbox).toMatchObject({ pair_id: 'kept', clean: true });
+  using inbox = openInbox(path, { master, now: 0 });
+  expect(inbox).toMatchObject({ pair_id: 'kept', feed: { mirror: 'known', witnessed: 0 } });
   expect(inbox.deliveries.counts()).toEqual({ received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 });
 });
