@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
@@ -126,6 +127,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const snapshots = keepSnapshots(ports, config.snapshot);
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
+    ...inbox.deliveries.bytes(),
+    budget_bytes: config.retention.deliveries_bytes,
     last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
@@ -233,6 +236,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
           mirror.closures.prune(before);
         });
         inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
+        // What a flood has left behind is given back to the disk.
+        while (!stopping.signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         await sortIntoCategories(ports, stopping.signal);
         await images.sweep();
       }),

@@ -27,6 +27,12 @@ export interface InboxStatus {
   readonly superseded: number;
   readonly quarantined: number;
   readonly last_delivery_at: number | null;
+  /** What the deliveries take: bodies as they are stored, and 512 bytes a row. */
+  readonly stored_bytes: number;
+  /** `retention.deliveries_bytes`. */
+  readonly budget_bytes: number;
+  /** Bodies that had to go, ever, to stay within it. */
+  readonly bodies_gone: number;
   /** Null: no master secret is configured, and nothing is received. */
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }

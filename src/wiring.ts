@@ -13,7 +13,9 @@ import { forgetLastStop } from './sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from './sqlite/lock.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
+import { noteAbsence } from './sync/coverage.ts';
 import type { Ports } from './sync/ports.ts';
+
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { createUpstream } from './upstream/client.ts';
@@ -74,7 +76,13 @@ export function wire(
     refuseFiles(config, found);
     forgetLastStop(lastStopPath(config.mirror));
     const files = stack.use(watchFiles(config.mirror, { clock, log, unchecked: found.unchecked }));
-    const inbox = stack.use(openInbox(inbox_path, { master: secrets.receiver_secret, now: clock.now() }));
+    const inbox = stack.use(
+      openInbox(inbox_path, {
+        master: secrets.receiver_secret,
+        now: clock.now(),
+        deliveries_bytes: config.retention.deliveries_bytes,
+      }),
+    );
     const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
@@ -100,8 +108,9 @@ export function wire(
     if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
-    const again = mirror.filledAt() === null ? 0 : inbox.deliveries.waitAgain(mirror.lastDelivery());
-    if (again > 0) log.warn({ deliveries: again }, 'the mirror is older than the inbox: deliveries are applied again');
+    const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
+    if (again !== null && again.deliveries > 0)
+      log.warn({ deliveries: again.deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
     const { budget, service } = config;
     const profile = service.profile;
     const limiter = stack.use(
@@ -138,6 +147,8 @@ export function wire(
     });
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config) };
     prepareRecords(ports);
+    // What cannot be applied again is as good as never received.
+    if (again != null && again.gone_since !== null) noteAbsence(ports, again.gone_since);
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,

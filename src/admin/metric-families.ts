@@ -111,6 +111,15 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_deliveries_waiting', 'Deliveries stored and not applied yet.', ({ status }) =>
     one(status.inbox.waiting),
   ),
+  gauge('catalogued_deliveries_bytes', 'What deliveries take in the inbox.', ({ status }) =>
+    one(status.inbox.stored_bytes),
+  ),
+  gauge('catalogued_deliveries_bytes_limit', 'What they may take: retention.deliveries_bytes.', ({ status }) =>
+    one(status.inbox.budget_bytes),
+  ),
+  counter('catalogued_delivery_bodies_gone_total', 'Bodies that had to go to stay within that, ever.', ({ status }) =>
+    one(status.inbox.bodies_gone),
+  ),
   gauge('catalogued_last_delivery_timestamp_seconds', 'When the last delivery came; none: none yet.', ({ status }) =>
     one(seconds(status.inbox.last_delivery_at)),
   ),
@@ -126,6 +135,11 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
   counter('catalogued_receiver_unfinished_total', 'Deliveries since the start whose sender left.', ({ status }) =>
     one(status.inbox.receiver?.unfinished ?? null),
+  ),
+  counter(
+    'catalogued_receiver_crowded_total',
+    'Deliveries since the start answered 503 because too much came at once.',
+    ({ status }) => one(status.inbox.receiver?.crowded ?? null),
   ),
   counter('catalogued_receiver_truncated_total', 'Deliveries since the start that were cut.', ({ status }) =>
     one(status.inbox.receiver?.truncated ?? null),

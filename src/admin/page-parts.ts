@@ -201,7 +201,7 @@ export function notificationsPart({ inbox, subscriptions }: DaemonStatus, now: n
   const received =
     inbox.receiver === null && inbox.received === 0
       ? html`<p class="none">No receiver runs: every change is found by reading.</p>`
-      : html`<p>${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${counted(inbox.quarantined, 'some')} in quarantine, ${number(inbox.waiting)} waiting. The last: ${inbox.last_delivery_at === null ? 'none yet' : ago(inbox.last_delivery_at, now)}.</p>`;
+      : html`<p>${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${counted(inbox.quarantined, 'some')} in quarantine, ${number(inbox.waiting)} waiting. The last: ${inbox.last_delivery_at === null ? 'none yet' : ago(inbox.last_delivery_at, now)}. They take ${megabytes(inbox.stored_bytes)} of ${megabytes(inbox.budget_bytes)}${inbox.bodies_gone === 0 ? null : html`; ${counted(inbox.bodies_gone, 'some')} bodies went before their time`}.</p>`;
   const declared =
     subscriptions.length === 0
       ? html`<p class="none">No subscription is declared.</p>`

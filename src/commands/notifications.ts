@@ -76,7 +76,9 @@ export function notificationsCommand(io: Io): Command {
       const loaded = load(io, own);
       if (dryRun) {
         using inbox = openInboxForReading(loaded.config.mirror.inbox_path);
-        io.stdout.write(`${number(inbox.replayable(since))} deliveries would be applied again.\n`);
+        const { deliveries, gone } = inbox.replayable(since);
+        const cannot = gone === 0 ? '' : ` ${number(gone)} cannot: their bodies are gone (retention.deliveries_bytes).`;
+        io.stdout.write(`${number(deliveries)} deliveries would be applied again.${cannot}\n`);
         return;
       }
       const { deliveries, running } = await replay(loaded, since);
@@ -103,7 +105,11 @@ async function replay(
   openInboxForReading(inbox_path)[Symbol.dispose]();
   using _ = acquireLock(state_dir);
   const now = systemClock.now();
-  using inbox = openInbox(inbox_path, { master: secrets.receiver_secret, now });
+  using inbox = openInbox(inbox_path, {
+    master: secrets.receiver_secret,
+    now,
+    deliveries_bytes: config.retention.deliveries_bytes,
+  });
   const deliveries = inbox.deliveries.replay(since, now);
   return { deliveries, running: false };
 }
@@ -151,7 +157,10 @@ function render(found: Delivery): string {
     ['Bytes', `${number(found.length)}${found.truncated ? `, cut to ${number(found.body.length)}` : ''}`],
     ['SHA-256', found.sha256],
   ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);
-  return `${[...facts, '', renderBody(found.body)].join('\n')}\n`;
+  const body = found.body_gone
+    ? 'Its body is gone, to stay within retention.deliveries_bytes.'
+    : renderBody(found.body);
+  return `${[...facts, '', body].join('\n')}\n`;
 }
 
 /** The body as text where it is UTF-8, and always as base64. */

@@ -5,11 +5,13 @@ import { parseDuration } from '../config/units.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { readCatalogue } from '../sandbox/catalogue-file.ts';
 import { editableFields } from '../sandbox/edits.ts';
+import { habitValues } from '../sandbox/habits.ts';
 import { startImageHost } from '../sandbox/image-host.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { number } from '../words.ts';
 import { aborted } from './aborted.ts';
 import type { Io } from './io.ts';
+import { readHabits } from './sandbox-habits.ts';
 
 interface Options {
   readonly products: number;
@@ -21,6 +23,7 @@ interface Options {
   readonly throttle?: number;
   readonly drift: number;
   readonly faults: number;
+  readonly habits?: string;
   readonly live?: boolean;
   readonly hold?: number;
   readonly signingKey?: string;
@@ -28,10 +31,14 @@ interface Options {
   readonly imagesPort?: number;
 }
 
+const habitsHelp = habitValues.map(([name, says]) => `  ${name.padEnd(14)} ${says}`).join('\n');
+
 const notes = `
 Examples:
   catalogued sandbox --products 500
   catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
+  catalogued sandbox --habits all                                 # as rough as the world
+  catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, stray_503: 0.01 …
   catalogued sandbox --hold 10s --signing-key partner.pub.pem     # notifications soon, subscriptions signed
 
 Its own endpoints, no part of the service:
@@ -41,6 +48,9 @@ Its own endpoints, no part of the service:
   POST /sandbox/products/ID/enable
   POST /sandbox/products/ID/edit           {"field": "description", "value": "…"}
   POST /sandbox/subscriptions/ID/sending   {"sending": "none"}: says active and sends nothing; "all": sends again
+
+Habits (shares are from 0 to 1, every one is off unless it is named; all: every one on):
+${habitsHelp}
 
 What can be edited: ${editableFields.join(', ')}.
 Subscriptions: PUT and GET /v2/product-change-notification/ID, POST …/ID/reactivate. Deliveries that are not answered
@@ -64,6 +74,7 @@ export function sandboxCommand(io: Io): Command {
     .option('--throttle <per-second>', 'answer 429 above this many calls a second (default: never)', whole)
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
+    .option('--habits <all|file>', 'how rough it is: every habit, or those that a YAML or JSON file names')
     .option('--live', 'days sell out as they near (default: a date stays as it is)')
     .option('--hold <duration>', 'how long changes of a product are held before they are announced (default: 5m)', held)
     .option(
@@ -74,7 +85,8 @@ export function sandboxCommand(io: Io): Command {
     .option('--images-port <port>', 'serve the images too, on a host of their own (default: they are nowhere)', port)
     .addHelpText('after', notes)
     .action(async (given: Options) => {
-      const { catalogue, throttle, faults, key, live, hold, signingKey, legacy, imagesPort, ...options } = given;
+      const { catalogue, throttle, faults, habits, key, live, hold, signingKey, legacy, imagesPort, ...options } =
+        given;
       const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
       const { host, seed } = options;
       await using images =
@@ -87,6 +99,7 @@ export function sandboxCommand(io: Io): Command {
         key: key ?? null,
         throttle: throttle === undefined ? null : { per_second: throttle },
         fault_share: faults,
+        habits: habits === undefined ? {} : readHabits(habits),
         live: live ?? false,
         ...(hold === undefined ? {} : { hold_ms: hold }),
         signing_public_key: signingKey === undefined ? null : readKey(signingKey),

@@ -158,6 +158,7 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
       ? []
       : [
           `Inbox     ${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
+          `          ${room(inbox)}`,
         ];
   const open = closures.unconfirmed + closures.held;
   const lasting = gaps.map(
@@ -172,6 +173,12 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
     ),
     ...lasting,
   ];
+}
+
+/** What the deliveries take of what they may. */
+function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
+  const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies went before their time`;
+  return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
 /** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */

@@ -193,6 +193,9 @@ export const configSchema = z
       retention: section({
         changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
         deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
+        deliveries_bytes: size('1GiB').describe(
+          'What they may take; beyond it bodies go, applied ones first and never one that waits.',
+        ),
       }).describe('Withdrawn products are kept.'),
       backup: section({
         every: duration('24h', { min: '1h', max: '28d' }),

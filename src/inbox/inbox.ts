@@ -13,6 +13,8 @@ export const inboxFile: FileKind = {
   migrations: new URL('../../schema/inbox/', import.meta.url),
   mode: 0o600,
   wal_autocheckpoint: 1000,
+  // After a flood the file gives back what it no longer needs.
+  auto_vacuum: 'incremental',
 };
 
 /** The daemon's own durable file: what was received, and at which addresses. */
@@ -51,20 +53,27 @@ export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
   readonly master: MasterSecret;
   readonly now: number;
+  /** `retention.deliveries_bytes`: what bodies and rows may take. */
+  readonly deliveries_bytes?: number;
   /** An argument, so that tests can know it. */
   readonly newPairId?: () => string;
 }
 
 /** Opens or makes the inbox, and marks it as in use. */
-export function openInbox(path: string, { master, now, newPairId = randomUUID }: InboxOptions): Inbox {
+export function openInbox(
+  path: string,
+  { master, now, deliveries_bytes, newPairId = randomUUID }: InboxOptions,
+): Inbox {
   const db = openForWriting(path, inboxFile);
   try {
+    // What is written here is hardly ever read again: the usual cache would hold 16 MB of a flood.
+    db.pragma('cache_size = -2000');
     db.prepare("INSERT OR IGNORE INTO inbox (inbox_id, pair_id, mirror_state) VALUES (1, ?, 'none')").run(newPairId());
     const pair_id = db.prepare<[], string>('SELECT pair_id FROM inbox').pluck().get();
     if (pair_id === undefined) throw new Error('the inbox has no row');
     const addresses = addressesIn(db, master, now);
     const standing = watchNames(path);
-    const deliveries = deliveriesIn(db, { standing });
+    const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
     return {
       pair_id,
       feed: feedLedger(db),

@@ -1,12 +1,12 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** How much of one caller is endured (reliability 2.2). Milliseconds and bytes. */
 export interface ListenerLimits {
-  readonly connections: number;
   readonly headers_timeout: number;
   readonly request_timeout: number;
   /** How often those two are checked. */
@@ -33,7 +33,11 @@ type Handle = (request: IncomingMessage, response: ServerResponse, target: strin
  * Listens on HOST:PORT or unix:PATH, and hands every well-formed request to `handle` before anything of its body is
  * read. What is not well-formed gets 400, 408 or 431 and the end of its connection.
  */
-export async function startListener(listen: string, limits: ListenerLimits, handle: Handle): Promise<Listener> {
+export async function startListener(
+  listen: string,
+  limits: ListenerLimits,
+  { handle, opened }: { readonly handle: Handle; readonly opened: (socket: Socket) => void },
+): Promise<Listener> {
   // One, or two where a name has an address of either kind.
   const servers: Server[] = [];
   const app = fastify({
@@ -44,7 +48,7 @@ export async function startListener(listen: string, limits: ListenerLimits, hand
     forceCloseConnections: 'idle',
     serverFactory: (handler) => {
       const server = serverWith(limits, handler);
-      servers.push(server);
+      servers.push(server.on('connection', opened));
       return server;
     },
   });
@@ -95,7 +99,6 @@ function serverWith(limits: ListenerLimits, handler: RequestListener): Server {
     },
     handler,
   );
-  server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.headers;
   server.maxRequestsPerSocket = limits.requests_per_socket;
   // Otherwise Node would answer these by itself, before anything is known of the caller.

@@ -14,24 +14,32 @@ export interface ReadBody {
   readonly truncated: boolean;
 }
 
+/** Why there is no body: its sender left before the end, or there is no room for it. */
+export type NoBody = 'left' | 'no-room';
+
 /**
- * A request's body as it comes, no encoding undone. Null: its sender left before the end, or `giveUp` was called. One
- * that is or says it is too long is cut as soon as there is enough of it to keep.
+ * Reads a request's body as it comes, no encoding undone. One that is or says it is too long is cut as soon as there is
+ * enough of it to keep. `takes` is asked before each part is kept. `giveUp` ends it with its reason.
  */
 export function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
-): { readonly read: Promise<ReadBody | null>; giveUp(): void } {
-  const { promise, resolve } = Promise.withResolvers<ReadBody | null>();
+  takes: (bytes: number) => boolean = () => true,
+): { readonly read: Promise<ReadBody | NoBody>; giveUp(why: NoBody): void } {
+  const { promise, resolve } = Promise.withResolvers<ReadBody | NoBody>();
   const announced = Number(request.headers['content-length'] ?? 0);
   const enough = announced > limits.bytes ? limits.kept_bytes : limits.bytes + 1;
   const chunks: Buffer[] = [];
   let length = 0;
-  const end = (result: ReadBody | null) => {
+  const end = (result: ReadBody | NoBody) => {
     request.off('data', add).off('end', complete).off('close', left).pause();
     resolve(result);
   };
   const add = (chunk: Buffer) => {
+    if (!takes(chunk.length)) {
+      end('no-room');
+      return;
+    }
     chunks.push(chunk);
     length += chunk.length;
     if (length < enough) return;
@@ -39,9 +47,9 @@ export function readBody(
     end({ body: Buffer.from(Buffer.concat(chunks).subarray(0, limits.kept_bytes)), length, truncated: true });
   };
   const complete = () => end({ body: Buffer.concat(chunks), length, truncated: false });
-  const left = () => end(null);
+  const left = () => end('left');
   request.on('data', add).on('end', complete).on('close', left);
   // What ends it is told by 'close'.
   request.on('error', () => undefined);
-  return { read: promise, giveUp: left };
+  return { read: promise, giveUp: end };
 }

@@ -5,13 +5,15 @@ import { SyncFailed } from '../sqlite/failed-sync.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
+import { InboxFull } from './byte-budget.ts';
+import { type Crowd, type CrowdLimits, crowd } from './crowd.ts';
 import type { Deliveries, Received } from './deliveries.ts';
 import { groupCommit } from './group-commit.ts';
 import { answer, type ListenerLimits, startListener, valuesOf } from './listener.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { refusalLog } from './refusal-log.ts';
 
-export interface ReceiverLimits extends ListenerLimits {
+export interface ReceiverLimits extends ListenerLimits, CrowdLimits {
   readonly body: BodyLimits;
   /** How long accepted deliveries may take once it stops: milliseconds. */
   readonly drain: number;
@@ -19,6 +21,8 @@ export interface ReceiverLimits extends ListenerLimits {
 
 const receiverLimits: ReceiverLimits = {
   connections: 200,
+  deliveries_per_caller: 100,
+  body_bytes: 16 * 1024 * 1024,
   headers_timeout: 5000,
   request_timeout: 10_000,
   check_every: 1000,
@@ -58,6 +62,8 @@ export interface ReceiverCounts {
   readonly failed: number;
   /** Their sender left before the end. */
   readonly unfinished: number;
+  /** Answered 503: too many came at once, or too much. */
+  readonly crowded: number;
   readonly refused: Readonly<Record<Refused['reason'], number>>;
 }
 
@@ -83,13 +89,14 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     trusted: networksOf(options.trusted_proxies),
     addresses: options.addresses,
   };
-  const counts = { stored: 0, truncated: 0, failed: 0, unfinished: 0 };
+  const counts = { stored: 0, truncated: 0, failed: 0, unfinished: 0, crowded: 0 };
   const refused = { path: 0, method: 0, address: 0, token: 0, dropped: 0 };
   const sayRefused = refusalLog(log, () => clock.monotonic());
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const commits = groupCommit(durably(options, broken.reject));
   const accepted = acceptedDeliveries();
+  const callers: Crowd = crowd(limits);
   let draining = false;
 
   function handle(request: IncomingMessage, response: ServerResponse, target: string): void {
@@ -122,11 +129,12 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     };
     if (request.headers.expect?.toLowerCase() === '100-continue' && request.httpVersion === '1.1')
       response.writeContinue();
-    const { read, giveUp } = readBody(request, limits.body);
-    accepted.add(response, giveUp);
+    using underWay = callers.admitted(request.socket, peer, () => giveUp('no-room'));
+    const { read, giveUp } = readBody(request, limits.body, underWay.takes);
+    accepted.add(response, () => giveUp('left'));
     const body = await read;
-    if (body === null) {
-      end('unfinished', 503);
+    if (body === 'left' || body === 'no-room') {
+      end(body === 'left' ? 'unfinished' : 'crowded', 503);
       return;
     }
     const content_type = request.headers['content-type']?.slice(0, 200) ?? null;
@@ -139,7 +147,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     end(body.truncated ? 'truncated' : 'stored', 200);
   }
 
-  const listener = await startListener(options.listen, limits, handle);
+  const listener = await startListener(options.listen, limits, { handle, opened: callers.opened });
   return {
     address: listener.address,
     counts: () => ({ ...counts, stored: counts.stored + counts.truncated, refused: { ...refused } }),
@@ -166,7 +174,8 @@ function durably(
     try {
       deliveries.store(group);
     } catch (error) {
-      if (!failing) log.error({ err: error }, 'the inbox cannot be written: deliveries are answered 503');
+      const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
+      if (!failing) log.error({ err: error }, `${words}: deliveries are answered 503`);
       failing = true;
       if (error instanceof SyncFailed) broken(error);
       throw error;

@@ -24,7 +24,7 @@ export function productDetail(product: SandboxProduct, language: string, currenc
 
 function printProduct(product: SandboxProduct, language: string, currency: string, description: string | null): string {
   if (product.recorded !== null) return JSON.stringify(product.recorded);
-  const { id, place, status, rating, price } = product;
+  const { id, place, status, rating, price, from_price = price, images_null = false, views_today } = product;
   const entry = {
     id: String(id),
     language,
@@ -56,7 +56,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
       lng: place.lng,
     },
     ...(place.zone === null ? {} : { timezone: place.zone }),
-    images: product.images.map((image) => printImage(image, product.image_origin)),
+    images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
     ratings: rating ?? { average: null, total: 0 },
     prediscount_price: null,
     discount_percentage: null,
@@ -83,14 +83,16 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     skip_line: null,
     // What nobody documents: a mirror has to keep it all the same.
     ...(id % 7 === 0 ? { sandbox_note: { nobody: 'documents this', id } } : {}),
+    ...(views_today === undefined ? {} : { views_today }),
     ...editedMembers(product, 'product', language),
   };
-  const amount = printAmount(convert(price, currency), currency);
-  return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(price, 'EUR')}}`;
+  const amount = printAmount(convert(from_price, currency), currency);
+  return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(from_price, 'EUR')}}`;
 }
 
-function printImage({ name, credit, alt_text }: SandboxProduct['images'][number], origin: string) {
-  const url = (width: number) => `${origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
+function printImage({ name, credit, alt_text, origin: own }: SandboxProduct['images'][number], origin: string) {
+  const url = (width: number) =>
+    `${own ?? origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
   return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
 }
 

@@ -5,6 +5,8 @@ export interface SandboxImage {
   name: string;
   credit: string | null;
   alt_text: string | null;
+  /** Where it is, if not where the product's images are. */
+  readonly origin?: string;
 }
 
 export interface SandboxVariant {
@@ -30,6 +32,12 @@ export interface SandboxProduct {
   /** Where they are: scheme, host and port. */
   image_origin: string;
   price: number;
+  /** What its reads say it costs, where that is not `price`. */
+  readonly from_price?: number;
+  /** Whether its reads say `null` for its images. */
+  readonly images_null?: boolean;
+  /** How often it was seen today, where its reads say so. */
+  readonly views_today?: number;
   readonly dynamic: boolean;
   /** Slots a day; 0: the whole day. */
   readonly slots: number;

@@ -4,7 +4,10 @@
  * or JSON; shares are from 0 to 1.
  */
 export interface Habits {
-  /** Reads of a product and of its dates come from the service's own cache: for so long after a change, as before it. */
+  /**
+   * Reads come from the service's own caches: availability shows for so long after a change what was before it, the
+   * reads of a product for half as long, and a page of the list is answered again as it was. Notifications are not late.
+   */
   readonly cached_ms: number;
   /** What happens to `start_date` and `end_date`: ignored (answered from today), moved by 400 days, or rounded to whole weeks. */
   readonly dates: 'honoured' | 'ignored' | 'shifted' | 'weeks';
@@ -20,7 +23,7 @@ export interface Habits {
   readonly endpoints: 'all' | 'specification';
   /** A product that nobody has rated: an average of null, or of 0, over a total of 0. */
   readonly unrated: 'null' | 'zero';
-  /** The share of list rows and single reads whose `images` is null instead of an array. */
+  /** The share of products whose list row, and the share whose single read, has `images: null` instead of an array. */
   readonly images_null: number;
   /** Whether `page_size` is honoured, or every page has ten rows. */
   readonly page_size: 'honoured' | 'ignored';
@@ -32,7 +35,7 @@ export interface Habits {
   readonly clock_skew_ms: number;
   /** How long an answer takes at least. */
   readonly slow_ms: number;
-  /** The share of products whose texts carry terminal escapes, bells, overrides of direction and markup. */
+  /** The share of products whose texts carry terminal escapes, bells, overrides of direction and markup; one title is very long. */
   readonly escapes: number;
   /** The share of products with negative prices and image addresses of other schemes and private hosts. */
   readonly hostile_values: number;
@@ -61,3 +64,83 @@ export const kind: Habits = {
   hostile_values: 0,
   list_end: 'ends',
 };
+
+/** Every habit at once, each as a partner could meet it. */
+export const all: Habits = {
+  cached_ms: 6_000,
+  dates: 'weeks',
+  date_order: 'shuffled',
+  stray_503: 0.01,
+  stray_429: 0.005,
+  stray_reset: 0.005,
+  limit: 30,
+  endpoints: 'specification',
+  unrated: 'zero',
+  images_null: 0.1,
+  page_size: 'ignored',
+  list_order: 'shifting',
+  counters: 'differing',
+  clock_skew_ms: 45_000,
+  slow_ms: 20,
+  escapes: 0.1,
+  hostile_values: 0.05,
+  list_end: 'never',
+};
+
+const share = { says: 'a share from 0 to 1', fits: (value: unknown) => isBetween(value, 0, 1) };
+const milliseconds = {
+  says: 'milliseconds from 0 to 3600000',
+  fits: (value: unknown) => isBetween(value, 0, 3_600_000),
+};
+const words = (...of: readonly string[]) => ({
+  says: of.join(' or '),
+  fits: (value: unknown) => of.includes(value as string),
+});
+
+/** What each habit may be. */
+const values: Record<keyof Habits, { readonly says: string; fits(value: unknown): boolean }> = {
+  cached_ms: milliseconds,
+  dates: words('honoured', 'ignored', 'shifted', 'weeks'),
+  date_order: words('ascending', 'shuffled', 'repeated'),
+  stray_503: share,
+  stray_429: share,
+  stray_reset: share,
+  limit: {
+    says: 'whole calls a second, or null',
+    fits: (value) => value === null || (Number.isInteger(value) && isBetween(value, 1, 100_000)),
+  },
+  endpoints: words('all', 'specification'),
+  unrated: words('null', 'zero'),
+  images_null: share,
+  page_size: words('honoured', 'ignored'),
+  list_order: words('stable', 'shifting'),
+  counters: words('none', 'differing'),
+  clock_skew_ms: {
+    says: 'milliseconds, ahead or (negative) behind',
+    fits: (value) => isBetween(value, -1e13, 1e13),
+  },
+  slow_ms: milliseconds,
+  escapes: share,
+  hostile_values: share,
+  list_end: words('ends', 'never'),
+};
+
+/** Each habit with what it may be, in words. */
+export const habitValues: readonly (readonly [name: string, says: string])[] = Object.entries(values).map(
+  ([name, { says }]) => [name, says],
+);
+
+/** Why something from outside is no set of habits; null: it is one, and every name that is missing is kind. */
+export function refuseHabits(given: unknown): string | null {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'expected names and values';
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(values, name)) return `there is no habit ${name}; there are ${Object.keys(values).join(', ')}`;
+    const { says, fits } = values[name as keyof Habits];
+    if (!fits(value)) return `${name} is ${JSON.stringify(value)}; expected ${says}`;
+  }
+  return null;
+}
+
+function isBetween(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && value >= least && value <= most;
+}

@@ -25,6 +25,7 @@ export function convert(cents: number, code: string): number {
 export function printAmount(amount: number, code: string): string {
   const decimals = currencies[code]?.decimals ?? 2;
   if (decimals === 0) return String(amount);
+  if (amount < 0) return `-${printAmount(-amount, code)}`;
   const digits = String(amount).padStart(decimals + 1, '0');
   const whole = digits.slice(0, -decimals);
   const fraction = digits.slice(-decimals).replace(/0+$/, '');

@@ -1,6 +1,7 @@
 import { checkoutInformation, productDetail } from './answers.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { applyEdit, type Edit, record, refuseEdit } from './edits.ts';
+import type { Past } from './past.ts';
 
 /** A change as it is announced, with the members that each type has (specification §2). */
 export type ProductChange =
@@ -44,10 +45,15 @@ export interface Mutations {
   edit(product_id: number, edit: Edit): void;
 }
 
-export function mutations(find: (product_id: number) => SandboxProduct | null, announce: Announce): Mutations {
-  function known(product_id: number): SandboxProduct {
+export function mutations(
+  find: (product_id: number) => SandboxProduct | null,
+  past: Past,
+  announce: Announce,
+): Mutations {
+  function changing(product_id: number): SandboxProduct {
     const product = find(product_id);
     if (product === null) throw new Error(`the sandbox has no product ${product_id}`);
+    past.keep(product);
     return product;
   }
 
@@ -67,18 +73,18 @@ export function mutations(find: (product_id: number) => SandboxProduct | null, a
 
   return {
     disable: (product_id, { reason = 'temporary_closure', expected_reopening = null, alternative = null } = {}) => {
-      const product = known(product_id);
+      const product = changing(product_id);
       const closure = { reason, expected_reopening, alternative };
       if (setStatus(product, 'unavailable', closure))
         announce(product, { change_type: 'checkout_disabled', ...closure });
     },
     enable: (product_id) => {
-      const product = known(product_id);
+      const product = changing(product_id);
       if (setStatus(product, 'available', { reason: null, expected_reopening: null, alternative: null }))
         announce(product, { change_type: 'checkout_enabled' });
     },
     edit: (product_id, edit) => {
-      const product = known(product_id);
+      const product = changing(product_id);
       const refused = refuseEdit(edit);
       if (refused !== null) throw new Error(refused);
       const changed = applyEdit(product, edit, shownOf(product));

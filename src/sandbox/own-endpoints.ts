@@ -1,6 +1,7 @@
 import type { Edit } from './edits.ts';
 import { refuseEdit } from './edits.ts';
 import type { Closure, Mutations } from './mutations.ts';
+import type { Roughness } from './roughness.ts';
 import type { Answer } from './routes.ts';
 import { productState } from './state.ts';
 import type { SubscriptionSnapshot } from './subscription-snapshot.ts';
@@ -9,6 +10,7 @@ import type { World } from './world.ts';
 /** What the endpoints under /sandbox/ show and do: for people and tests, no part of the service. */
 export interface Owned {
   readonly world: World;
+  readonly rough: Roughness;
   calls(): object;
   subscriptions(): SubscriptionSnapshot[];
   setSending(subscription_id: string, sending: 'all' | 'none'): void;
@@ -21,7 +23,7 @@ export function ownAnswer(owned: Owned, url: URL, body: string | null): Answer {
   return body === null ? look(owned, url) : change(owned, url.pathname, body);
 }
 
-function look({ world, calls, subscriptions }: Owned, { pathname, searchParams: query }: URL): Answer {
+function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchParams: query }: URL): Answer {
   switch (pathname) {
     case '/sandbox/calls':
       return json(calls());
@@ -42,7 +44,7 @@ function look({ world, calls, subscriptions }: Owned, { pathname, searchParams: 
         currency: query.get('currency') ?? 'EUR',
         horizon: Number(query.get('horizon') ?? 92),
       };
-      return json(productState(world, product, question));
+      return json(productState(world, product, question, rough));
     }
     default:
       return refuse(404, 'there is nothing here');

@@ -9,6 +9,8 @@ import {
 import { dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { isCurrency } from './money.ts';
+import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from './rough-reads.ts';
+import type { Roughness } from './roughness.ts';
 import { translate } from './translate.ts';
 import type { World } from './world.ts';
 
@@ -25,14 +27,33 @@ export interface RouteOptions {
   readonly gone: 404 | 410;
   /** A product that is not on sale answers availability with a 400, or with `sales_enabled: false`. */
   readonly disabled: 'flag' | 'refuse';
+  readonly rough: Roughness;
   /** Called with the position of a list page before it is cut. */
   onPage(position: number): void;
 }
 
+/** In which words and money an answer is. */
+interface Edition {
+  readonly language: string;
+  readonly currency: string;
+}
+
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
-/** The read endpoints of the specification and of service-facts.md. */
+/** The read endpoints of the specification and of service-facts.md, with the service's habits. */
 export function route(world: World, url: URL, options: RouteOptions): Answer {
+  const { rough } = options;
+  const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
+  rough.count(url.pathname === '/v2/products' ? Number(url.searchParams.get('page') ?? 1) : null);
+  const answer = isList
+    ? rough.page(url.pathname + url.search, () => plainRoute(world, url, options))
+    : plainRoute(world, url, options);
+  return rough.habits().counters === 'none'
+    ? answer
+    : { ...answer, body: withCounters(answer.body, rough.reads(), world.clock.now()) };
+}
+
+function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
   const [, resource, id, part] = pattern.exec(url.pathname) ?? [];
   const query = url.searchParams;
   const language = query.get('lang') ?? 'en';
@@ -40,13 +61,16 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
   if (!/^[a-z]{2}$/.test(language)) return refuse('lang', 'Not a language.');
   if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
   if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
-  if (resource === 'experiences' && part === undefined) return experiences(world, query, id, language, currency);
+  if (resource === 'experiences' && part === undefined)
+    return experiences(world, query, id, { language, currency }, options);
   if (resource === 'cities' || resource === 'countries' || resource === 'tags')
-    return reference(world, resource, query, language);
+    return reference(world, resource, query, language, options);
   if (resource !== 'products' || (part === undefined && !options.detail))
     return error(404, 'not_found', 'There is nothing here.');
-  const product = world.find(Number(id));
-  if (product === null) return error(404, 'not_found', `No product ${id} here.`);
+  const found = world.find(Number(id));
+  if (found === null) return error(404, 'not_found', `No product ${id} here.`);
+  const read = part === undefined ? 'detail' : 'other';
+  const product = options.rough.shown(found, read, part === 'availability' ? 'dates' : 'product');
   if (product.withdrawn)
     return options.gone === 410
       ? error(410, 'resource_gone', 'Not published any more.')
@@ -61,7 +85,7 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
     case 'reviews':
       return { status: 200, body: '{"success":true,"product_reviews":[]}' };
     case 'availability':
-      return dates(world, product, query, { language, currency, disabled: options.disabled });
+      return dates(world, product, query, { language, currency }, options);
     default:
       return error(404, 'not_found', 'There is nothing here.');
   }
@@ -70,12 +94,13 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
 function list(world: World, query: URLSearchParams, language: string, currency: string, options: RouteOptions): Answer {
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
-  const { page, size } = paging;
-  options.onPage((page - 1) * size);
+  const { rough } = options;
+  options.onPage((paging.page - 1) * paging.size);
   const wanted = filter(query);
-  const rows = world.visible().filter(wanted);
-  const cut = rows.slice((page - 1) * size, page * size).map((product) => productEntry(product, language, currency));
-  return paged('products', cut, { page, size, total: rows.length });
+  const found = inWalk(world.visible().filter(wanted), rough.walks(), rough.seed, rough.habits());
+  const page = cut(found, paging, rough.habits());
+  const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
+  return paged('products', { ...page, rows });
 }
 
 function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
@@ -101,8 +126,8 @@ function experiences(
   world: World,
   query: URLSearchParams,
   id: string | undefined,
-  language: string,
-  currency: string,
+  { language, currency }: Edition,
+  { rough }: RouteOptions,
 ): Answer {
   const all = world.experiences();
   if (id !== undefined) {
@@ -115,13 +140,9 @@ function experiences(
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
-  const { page, size } = paging;
-  const cut = [...all].slice((page - 1) * size, page * size);
-  return paged(
-    'experiences',
-    cut.map(([each, members]) => experience(each, members, language, currency)),
-    { page, size, total: all.size },
-  );
+  const page = cut([...all], paging, rough.habits());
+  const rows = page.rows.map(([each, members]) => experience(each, members, language, currency));
+  return paged('experiences', { ...page, rows });
 }
 
 /** The reference lists, made from what the products name. */
@@ -130,6 +151,7 @@ function reference(
   resource: 'cities' | 'countries' | 'tags',
   query: URLSearchParams,
   language: string,
+  { rough }: RouteOptions,
 ): Answer {
   const rows = new Map<number, object>();
   for (const { city_id, country_id, place, tag_ids } of world.visible()) {
@@ -143,31 +165,30 @@ function reference(
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
-  const { page, size } = paging;
-  const cut = [...rows].sort(([a], [b]) => a - b).slice((page - 1) * size, page * size);
-  return paged(
-    resource,
-    cut.map(([, row]) => JSON.stringify(row)),
-    { page, size, total: rows.size },
-  );
+  const sorted = [...rows].sort(([a], [b]) => a - b).map(([, row]) => JSON.stringify(row));
+  return paged(resource, cut(sorted, paging, rough.habits()));
 }
 
 function dates(
   world: World,
   product: SandboxProduct,
   query: URLSearchParams,
-  { language, currency, disabled }: { language: string; currency: string; disabled: 'flag' | 'refuse' },
+  { language, currency }: Edition,
+  { disabled, rough }: RouteOptions,
 ): Answer {
+  const habits = rough.habits();
   const { today } = world.dates(product);
-  const from = query.get('start_date') ?? today;
-  const to = query.get('end_date') ?? plusDays(from, 30);
+  const asked = datesAsked(query, habits);
+  const from = asked.from ?? today;
+  const to = asked.to ?? plusDays(from, 30);
   if (!isDate(from)) return refuse('start_date', 'Not a date.');
   if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
   if (product.status === 'unavailable' && disabled === 'refuse')
     return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
   const limit = plusDays(from, 30);
   const capped_at = to > limit ? limit : null;
-  const days = world.days(product, from, capped_at ?? to, currency);
+  const sold = world.days(product, from, capped_at ?? to, currency, asked.beyond ? 'any' : 'sold');
+  const days = inOrder(habits.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, habits);
   return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
 }
 
@@ -178,11 +199,7 @@ function pageOf(query: URLSearchParams): { page: number; size: number } | null {
     : null;
 }
 
-function paged(
-  name: string,
-  rows: readonly string[],
-  { page, size, total }: { page: number; size: number; total: number },
-): Answer {
+function paged(name: string, { rows, page, size, total }: Cut<string>): Answer {
   const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
   return {
     status: 200,

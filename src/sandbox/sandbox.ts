@@ -7,6 +7,7 @@ import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type San
 import { type ChangeRates, calendarChanges } from './changes.ts';
 import type { Outcome } from './delivery.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
+import type { Habits } from './habits.ts';
 import { readPublicKey } from './jwt.ts';
 import { listen } from './listen.ts';
 import type { LegacyChangeType } from './notification-body.ts';
@@ -14,6 +15,8 @@ import { type NotifierOptions, notifier, type Troubles } from './notifier.ts';
 import { ownAnswer } from './own-endpoints.ts';
 import { roll, sequence } from './random.ts';
 import { readBody } from './read-body.ts';
+import { isOffered } from './rough-reads.ts';
+import { roughness } from './roughness.ts';
 import { error, type RouteOptions, route } from './routes.ts';
 import { type ProductState, productState, type StateQuestion } from './state.ts';
 import {
@@ -40,6 +43,8 @@ export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOp
   /** Null: any key is accepted, or none. */
   readonly key?: string | null;
   readonly throttle?: ThrottleOptions | null;
+  /** How rough it is: whatever is not given is kind. */
+  readonly habits?: Partial<Habits>;
   /** What signs the management of subscriptions: PEM or the ssh-rsa line. Null, as it is by default: plain JSON is taken. */
   readonly signing_public_key?: string | null;
   /** How likely the order of the list shifts before a page beyond the first. */
@@ -86,6 +91,9 @@ export interface Sandbox extends AsyncDisposable {
   sleeping(): number;
   setThrottle(options: ThrottleOptions | null): void;
   setDrift(share: number): void;
+  /** Takes on these habits; the others stay as they are. */
+  setHabits(habits: Partial<Habits>): void;
+  habits(): Habits;
   setFaultShare(share: number): void;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
@@ -110,13 +118,27 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const products = options.lean ? catalogue.map(leaner) : catalogue;
   if (options.image_origin != null) for (const product of products) product.image_origin = options.image_origin;
   const changes = options.changes === undefined ? null : calendarChanges(seed, clock, options.changes);
-  const world = createWorld(products, clock, {
+  const rough = roughness(options.habits ?? {}, { seed, clock, products });
+  const { past } = rough;
+  const made = createWorld(products, clock, {
     seed,
     live: options.live ?? false,
     lean: options.lean ?? false,
     changes,
+    past,
     announce: (product, change) => notifications.changed(product, change),
   });
+  /** The world of those who change it: what they set in a product is seen by the caches. */
+  const outward: World = {
+    ...made,
+    find: (id) => {
+      const product = made.find(id);
+      return product === null ? null : past.watched(product);
+    },
+    visible: () => made.visible().map(past.watched),
+  };
+  /** The same, with what somebody puts in the place of a part of it, for those who only read. */
+  const world: World = Object.assign(Object.create(outward) as World, { find: made.find, visible: made.visible });
   const sold = options.sold === undefined ? null : new Set(options.sold);
   const sells = ({ id }: SandboxProduct) => sold?.has(id) ?? roll(seed, id, 'sold') < 0.2;
   const subscriptions = keepSubscriptions(clock, sells, options);
@@ -138,6 +160,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     detail: options.detail ?? true,
     gone: options.gone ?? 404,
     disabled: options.disabled ?? 'flag',
+    rough,
     onPage: (position) => {
       if (position > 0 && drift > 0 && chance() < drift) world.drift(position, chance());
     },
@@ -155,7 +178,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sandbox');
     response.sendDate = false;
-    response.setHeader('date', new Date(clock.now()).toUTCString());
+    response.setHeader('date', new Date(clock.now() + rough.habits().clock_skew_ms).toUTCString());
     if (url.pathname.startsWith('/sandbox/')) {
       const body = request.method === 'POST' ? await readBody(request) : null;
       const { status, body: text } = ownAnswer(owned, url, body);
@@ -166,13 +189,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const { method = 'GET' } = request;
     const path = method === 'GET' ? url.pathname : `${method} ${url.pathname}`;
     const note = (status: number) => calls.note({ path, query: url.search, status });
-    const refused = limit?.admit() ?? null;
+    const refused = limit?.admit() ?? rough.limit()?.admit() ?? null;
     if (refused !== null) {
       note(refused.status);
-      response.writeHead(refused.status, { 'content-type': 'application/json', ...refused.headers });
-      response.end(error(refused.status, 'rate_limit_exceeded', 'Too many requests.').body);
+      refuse(response, refused);
       return;
     }
+    const stray = rough.stray();
+    if (stray !== null) {
+      note(stray === 'reset' ? 0 : stray);
+      if (stray === 'reset') response.socket?.resetAndDestroy();
+      else refuse(response, { status: stray, headers: {} });
+      return;
+    }
+    const { slow_ms } = rough.habits();
+    if (slow_ms > 0) await waits(clock.sleep(slow_ms, whenGone(response)));
     if (typeof options.key === 'string' && request.headers.authorization !== `Token ${options.key}`) {
       note(401);
       response.writeHead(401, { 'content-type': 'application/json' });
@@ -186,9 +217,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (fault === null || takesEffect(fault)) take?.();
     if (fault !== null) {
       note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
-      const gone = new AbortController();
-      response.on('close', () => gone.abort(new Error('the client has gone')));
-      await spoil(response, fault, answer, { clock, gone: gone.signal, waits });
+      await spoil(response, fault, answer, { clock, gone: whenGone(response), waits });
       return;
     }
     note(answer.status);
@@ -199,6 +228,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 
   async function decide(request: IncomingMessage, method: string, url: URL): Promise<Decision> {
+    if (!isOffered(method, url.pathname, rough.habits()))
+      return { answer: error(404, 'not_found', 'There is nothing here.'), take: null };
     if (isSubscriptionPath(url.pathname)) {
       const body = method === 'GET' ? '' : await readBody(request);
       return managing.decide(method, url.pathname, body);
@@ -207,14 +238,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return { answer: read, take: null };
   }
 
+  const violations = () => (limit?.violations() ?? 0) + (rough.limit()?.violations() ?? 0);
   const owned = {
     world,
+    rough,
     subscriptions: () => snapshots(subscriptions, notifications),
     setSending,
     calls: () => ({
       ...calls.counts(),
       repeated: Object.fromEntries([...calls.repeated()].slice(0, 100)),
-      violations: limit?.violations() ?? 0,
+      violations: violations(),
     }),
   };
 
@@ -237,10 +270,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   return {
     url: `http://${host}:${port}`,
-    world,
+    world: outward,
     calls,
     faults,
-    violations: () => limit?.violations() ?? 0,
+    violations,
     inFlight: () => inFlight + notifications.inFlight(),
     sleeping: () => sleeping,
     setThrottle: (to) => {
@@ -249,6 +282,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     setDrift: (to) => {
       drift = to;
     },
+    setHabits: rough.set,
+    habits: rough.habits,
     setFaultShare: (to) => {
       fault_share = to;
     },
@@ -270,10 +305,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         );
       return notifications.sendLegacy(product, change_types, callback_url);
     },
-    products: () => products,
+    products: () => products.map(past.watched),
     state: (product_id, question) => {
       const product = world.find(product_id);
-      return product === null ? null : productState(world, product, question);
+      return product === null ? null : productState(world, product, question, rough);
     },
     [Symbol.asyncDispose]: async () => {
       await notifications[Symbol.asyncDispose]();
@@ -283,6 +318,23 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await closed;
     },
   };
+}
+
+/** A signal that is aborted when the client goes. */
+function whenGone(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort(new Error('the client has gone')));
+  return gone.signal;
+}
+
+function refuse(
+  response: ServerResponse,
+  { status, headers }: { status: number; headers: Record<string, string> },
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  const [code, message] =
+    status === 503 ? ['service_unavailable', 'Please try again.'] : ['rate_limit_exceeded', 'Too many requests.'];
+  response.end(error(status, code, message).body);
 }
 
 function respond(response: ServerResponse, status: number, text: string, encoding: 'gzip' | 'plain'): void {

@@ -2,6 +2,9 @@ import { availability, checkoutInformation, productDetail, productEntry, product
 import { type CalendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';
+import type { HostileValues } from './rough-product.ts';
+import { countsDifferBy } from './rough-reads.ts';
+import type { Roughness } from './roughness.ts';
 import type { World } from './world.ts';
 
 /** One date of a product as the service would sell it: without tickets it is sold out. */
@@ -21,6 +24,7 @@ export interface ProductState {
   readonly today: string;
   readonly timezone: string | null;
   readonly from_price: number;
+  /** Those that a read names. */
   readonly experience_ids: readonly number[];
   /** As served, in the language asked for. */
   readonly entry: Record<string, unknown>;
@@ -31,6 +35,10 @@ export interface ProductState {
   readonly availability_variants: readonly Record<string, unknown>[];
   /** Every date of the range; none while the product is not on sale. */
   readonly days: readonly StateDay[];
+  /** What is shown beside the truth and must be refused; null: nothing. */
+  readonly hostile: HostileValues | null;
+  /** Members that differ at every read, wherever they stand, and by how much more than here counts of tickets may be. */
+  readonly counters: { readonly members: readonly string[]; readonly counts: number } | null;
 }
 
 export interface StateQuestion {
@@ -40,11 +48,22 @@ export interface StateQuestion {
   readonly horizon: number;
 }
 
-export function productState(world: World, product: SandboxProduct, question: StateQuestion): ProductState {
+/** What is true now, whatever a cache still shows. */
+export function productState(
+  world: World,
+  product: SandboxProduct,
+  question: StateQuestion,
+  rough: Roughness,
+): ProductState {
   const { language, currency } = question;
   const horizon = question.horizon + (product.place.zone === null ? 2 : 0);
   const { today } = world.dates(product);
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+  const { endpoints, counters } = rough.habits();
+  const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
+    rough.shown(product, each, 'none'),
+  ) as [SandboxProduct, SandboxProduct, SandboxProduct];
+  const entry = parse(productEntry(listed, language, currency));
   return {
     product_id: product.id,
     visible: !product.withdrawn,
@@ -53,13 +72,16 @@ export function productState(world: World, product: SandboxProduct, question: St
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),
-    experience_ids: product.experience_ids,
-    entry: parse(productEntry(product, language, currency)),
-    detail: parse(productDetail(product, language, currency)),
-    checkout_information: parse(checkoutInformation(product, language)),
-    variants: parse(productVariants(product, language)).variants as Record<string, unknown>[],
-    availability_variants: availabilityVariants(world, product, { language, currency, horizon }, today),
-    days: product.status === 'available' ? stateDays(world, product, today, horizon, currency) : [],
+    experience_ids: endpoints === 'all' ? product.experience_ids : [],
+    entry,
+    detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
+    checkout_information: parse(checkoutInformation(other, language)),
+    variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
+    availability_variants: availabilityVariants(world, other, { language, currency, horizon }, today),
+    days: product.status === 'available' ? stateDays(world, other, today, horizon, currency) : [],
+    hostile: rough.hostile(product),
+    counters:
+      counters === 'none' ? null : { members: ['request_id', 'served_at', 'views_today'], counts: countsDifferBy },
   };
 }
 

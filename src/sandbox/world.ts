@@ -3,6 +3,7 @@ import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calen
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';
 import { type Announce, type Mutations, mutations } from './mutations.ts';
+import type { Past } from './past.ts';
 
 /** The simulated service's truth: what is offered, in which order, and when. */
 export interface World extends Mutations {
@@ -16,8 +17,8 @@ export interface World extends Mutations {
   experiences(): Map<number, number[]>;
   /** The first and the last date that are sold now, where the product is. */
   dates(product: SandboxProduct): { today: string; last: string };
-  /** The days with tickets in a range that lies within `dates`. */
-  days(product: SandboxProduct, from: string, to: string, currency: string): CalendarDay[];
+  /** The days with tickets in a range: within `dates`, or in any. */
+  days(product: SandboxProduct, from: string, to: string, currency: string, within?: 'sold' | 'any'): CalendarDay[];
   /** Moves a product from behind `position` to the front: pages asked for from now on repeat a row and miss one. */
   drift(position: number, chance: number): void;
 }
@@ -38,8 +39,16 @@ export function createWorld(
     live,
     lean,
     changes,
+    past,
     announce,
-  }: { seed: number; live: boolean; lean: boolean; changes: CalendarChanges | null; announce: Announce },
+  }: {
+    seed: number;
+    live: boolean;
+    lean: boolean;
+    changes: CalendarChanges | null;
+    past: Past;
+    announce: Announce;
+  },
 ): World {
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
@@ -73,7 +82,7 @@ export function createWorld(
   }
 
   return {
-    ...mutations((id) => byId.get(id) ?? null, announce),
+    ...mutations((id) => byId.get(id) ?? null, past, announce),
     clock,
     find: (id) => byId.get(id) ?? null,
     visible: () => order.filter((product) => !product.withdrawn && !(hidden?.(product) ?? false)),
@@ -89,8 +98,8 @@ export function createWorld(
       return new Map([...members].sort(([a], [b]) => a - b));
     },
     dates,
-    days: (product, from, to, currency) => {
-      const { today, last } = dates(product);
+    days: (product, from, to, currency, within = 'sold') => {
+      const { today, last } = within === 'sold' ? dates(product) : { today: from, last: to };
       const [first = from] = [from, today].sort().reverse();
       const [end = to] = [to, last].sort();
       const state = mood();

@@ -25,6 +25,8 @@ export function openForWriting(
   const db = guarded(path, () => new Database(path, { timeout: 5000 }));
   try {
     guarded(path, () => {
+      // Before anything is written; without an effect on a file that has tables.
+      if (kind.auto_vacuum !== undefined) db.pragma(`auto_vacuum = ${kind.auto_vacuum}`);
       db.pragma('journal_mode = WAL');
       // Set before the first write: better-sqlite3 is compiled to fall back to NORMAL, which loses commits on power loss.
       db.pragma('synchronous = FULL');

@@ -9,6 +9,8 @@ export interface FileKind {
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */
   readonly mode: number;
   readonly wal_autocheckpoint: number;
+  /** Of a file that is made now: whether its free pages can be given back. */
+  readonly auto_vacuum?: 'incremental';
 }
 
 /** The version of the schema that this program writes. */

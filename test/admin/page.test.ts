@@ -8,9 +8,9 @@ import { renderPage } from '../../src/admin/page.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { DaemonStatus } from '../../src/status.ts';
 import { canary } from '../fakes/canary.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -80,6 +80,9 @@ const known: DaemonStatus = {
     superseded: 0,
     quarantined: 0,
     last_delivery_at: now - 1000,
+    stored_bytes: 0,
+    budget_bytes: 1024 ** 3,
+    bodies_gone: 0,
     receiver: null,
   },
   error_rate: {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Ran, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 

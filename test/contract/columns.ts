@@ -261,7 +261,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'notifications list': ['counts', 'deliveries'],
   'notifications show': [
     'delivery_id', 'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'state',
-    'reason', 'settled_at', 'replay_of', 'text', 'base64',
+    'reason', 'settled_at', 'replay_of', 'body_gone', 'text', 'base64',
   ],
   'subscription list': ['subscriptions', 'waiting', 'uncovered'],
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],

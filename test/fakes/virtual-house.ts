@@ -1,13 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Secrets } from '../../src/config.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { runChores, sortIntoCategories } from '../../src/sync/chores.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Overrides, type Wiring, wire } from '../../src/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { openMirrorAt } from './mirror-at.ts';
+import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
 import { temporaryDirectory } from './test-mirror.ts';

@@ -5,12 +5,12 @@ import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/image-directory.ts';
 import { mindImageFiles } from '../../src/sync/image-files.ts';
 import { wire } from '../../src/wiring.ts';
 import { type FilesFound, inspectFiles, listsOnly } from '../fakes/image-house.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 

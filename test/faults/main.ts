@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { flood } from './flood.ts';
 import { fullDisk } from './full-disk.ts';
 import { type Injected, inject } from './inject.ts';
 import { killRounds } from './kill.ts';
@@ -147,6 +150,21 @@ const faults: readonly Fault[] = [
       return {
         passed: lost === 0 && damage === null && refused > 0 && acknowledged > 0 && recovered === 100,
         numbers: `${acknowledged} acknowledged, ${refused} answered 503, ${recovered} of 100 stored once it had grown, ${lost} lost, integrity ${damage ?? 'ok'}`,
+      };
+    },
+  },
+  {
+    id: 'D24',
+    what: 'flood: 400 kB bodies, 36 MB/s for a minute, within 64 MiB of disk and 256 MiB of memory',
+    needs: [],
+    run: async () => {
+      using directory = temporaryDirectory();
+      const config = { retention: { deliveries_bytes: '64MiB' } };
+      const options = { cli: join(import.meta.dirname, '../../src/cli.ts'), directory: directory.path, config };
+      const { acknowledged, refused, rate, file, peak, honest } = await flood({ ...options, seconds: 60 });
+      return {
+        passed: honest === 200 && acknowledged > 0 && file < 2 ** 27 && peak < 256,
+        numbers: `${acknowledged} stored, ${refused} answered 503, ${rate.toFixed(0)} MB/s, ${Math.round(file / 2 ** 20)} MiB on the disk, ${peak} MiB of memory at most, an honest delivery got ${honest}`,
       };
     },
   },

@@ -5,11 +5,11 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 

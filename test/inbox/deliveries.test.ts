@@ -1,8 +1,9 @@
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { hash, randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { InboxFull } from '../../src/inbox/byte-budget.ts';
 import { type Deliveries, deliveriesIn, type Received } from '../../src/inbox/deliveries.ts';
 import { inboxFile, openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
@@ -129,7 +130,7 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const db = openForWriting(join(directory.path, 'inbox.db'), inboxFile);
     db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
-    const deliveries = deliveriesIn(db, { limits: { rows: 10, bytes: 300 } });
+    const deliveries = deliveriesIn(db, { quarantine: { rows: 10, bytes: 300 } });
     const quarantined = () => deliveries.list({ since: null, state: 'quarantined', limit: 1000 });
     const quarantine = (size: number, count: number) => {
       for (let n = 0; n < count; n += 1) {
@@ -165,7 +166,7 @@ describe('deliveries', () => {
       [3, 'superseded'],
     ] as const)
       deliveries.settle(delivery_id, state, null, 50);
-    expect(deliveries.replayable(20)).toBe(2);
+    expect(deliveries.replayable(20)).toEqual({ deliveries: 2, gone: 0 });
     expect(deliveries.replay(20, 60)).toBe(2);
     expect(bodies(deliveries)).toEqual(['d', 'b', 'c']);
     expect(deliveries.find(5)).toMatchObject({ received_at: 60, replay_of: 2, state: 'waiting' });
@@ -222,14 +223,169 @@ describe('deliveries', () => {
   });
 });
 
+describe('the budget of bytes', () => {
+  /** Random, so that it takes as many bytes as it has. */
+  const large = () => received(randomBytes(6000).toString('base64'));
+  const within = (bytes: number) => {
+    const directory = temporaryDirectory();
+    const path = join(directory.path, 'inbox.db');
+    const inbox = openInbox(path, { master, now: 0, deliveries_bytes: bytes });
+    return {
+      ...inbox,
+      path,
+      [Symbol.dispose]: () => {
+        inbox[Symbol.dispose]();
+        directory[Symbol.dispose]();
+      },
+    };
+  };
+  const states = (deliveries: Deliveries) =>
+    deliveries
+      .list({ since: null, state: null, limit: 100 })
+      .reverse()
+      .map(({ delivery_id, state, body_gone }) => `${delivery_id} ${state}${body_gone ? ' gone' : ''}`);
+
+  it('takes the bodies of applied deliveries first, the oldest first, then those in quarantine, and leaves their rows', () => {
+    using inbox = within(35_000);
+    const { deliveries } = inbox;
+    deliveries.store([large(), large(), large(), large()]);
+    const first = deliveries.find(2);
+    deliveries.settle(1, 'quarantined', 'not JSON', 5);
+    deliveries.settle(2, 'applied', null, 5);
+    deliveries.settle(3, 'superseded', null, 5);
+    deliveries.store([large(), large()]);
+    expect(states(deliveries)).toEqual([
+      '1 quarantined',
+      '2 applied gone',
+      '3 superseded',
+      '4 waiting',
+      '5 waiting',
+      '6 waiting',
+    ]);
+    const { body: _, body_gone: __, ...facts } = first ?? {};
+    expect(deliveries.find(2)).toMatchObject({ ...facts, state: 'applied', settled_at: 5, reason: null });
+    deliveries.store([large(), large()]);
+    expect(states(deliveries).slice(0, 3)).toEqual(['1 quarantined gone', '2 applied gone', '3 superseded gone']);
+    expect(deliveries.bytes()).toMatchObject({ bodies_gone: 3 });
+    expect(deliveries.bytes().stored_bytes).toBeLessThanOrEqual(35_000);
+    expect(deliveries.counts()).toEqual({ received: 8, waiting: 5, applied: 1, superseded: 1, quarantined: 1 });
+  });
+
+  it('never takes what waits: where nothing else is left, nothing more is stored', () => {
+    using inbox = within(14_000);
+    const { deliveries } = inbox;
+    deliveries.store([large(), large()]);
+    expect(() => deliveries.store([large()])).toThrow(InboxFull);
+    expect(states(deliveries)).toEqual(['1 waiting', '2 waiting']);
+    deliveries.settle(1, 'applied', null, 5);
+    deliveries.store([large()]);
+    expect(states(deliveries)).toEqual(['1 applied gone', '2 waiting', '3 waiting']);
+  });
+
+  it('counts rows too: a flood of empty bodies takes the oldest rows away', () => {
+    using inbox = within(20 * 512);
+    const { deliveries } = inbox;
+    for (let n = 0; n < 100; n += 1) {
+      deliveries.store([received('')]);
+      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, n);
+    }
+    expect(deliveries.list({ since: null, state: null, limit: 1000 })).toHaveLength(20);
+    expect(deliveries.counts()).toMatchObject({ received: 100, applied: 100 });
+  });
+
+  it('is kept by the file as well: what has gone makes room for what comes', () => {
+    using inbox = within(1_000_000);
+    const { deliveries } = inbox;
+    for (let n = 0; n < 300; n += 1) {
+      deliveries.store([received(randomBytes(60_000).toString('base64'))]);
+      for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, n);
+    }
+    const db = new Database(inbox.path);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+    expect(statSync(inbox.path).size).toBeLessThan(3_000_000);
+  });
+
+  it('gives free pages back to the disk, a little at a time', () => {
+    using inbox = within(100_000_000);
+    const { deliveries } = inbox;
+    const body = () => received(randomBytes(600_000).toString('base64'));
+    for (let n = 0; n < 40; n += 1) deliveries.store([body()]);
+    for (let n = 1; n <= 40; n += 1) deliveries.settle(n, 'applied', null, 5);
+    const db = new Database(inbox.path);
+    const size = () => {
+      db.pragma('wal_checkpoint(TRUNCATE)');
+      return statSync(inbox.path).size;
+    };
+    const before = size();
+    deliveries.prune(6);
+    let turns = 0;
+    while (deliveries.shrink()) turns += 1;
+    expect(turns).toBeGreaterThan(1);
+    expect(size()).toBeLessThan(before - 7_000_000);
+    db.close();
+  });
+
+  it('leaves settled what an older mirror would need again and is gone, and says since when', () => {
+    using inbox = within(24_000);
+    const { deliveries } = inbox;
+    for (const received_at of [10, 20, 30, 40, 50, 60]) {
+      deliveries.store([{ ...large(), received_at }]);
+      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, 70);
+    }
+    expect(states(deliveries)).toContain('3 applied gone');
+    expect(deliveries.replayable(0)).toEqual({ deliveries: 3, gone: 3 });
+    expect(deliveries.replay(0, 80)).toBe(3);
+    expect(deliveries.waitAgain(1)).toMatchObject({ gone_since: 20 });
+    deliveries.prune(71);
+    expect(deliveries.waitAgain(1)).toMatchObject({ deliveries: 0, gone_since: 0 });
+    const { received: all, waiting, applied } = deliveries.counts();
+    expect(waiting + applied).toBe(all);
+  });
+});
+
+it('bodies are compressed where that saves room, and come back as they came', () => {
+  using test = testInbox();
+  const { deliveries } = test.inbox;
+  const texts = ['', 'short', '{"products":[]}'.repeat(10_000), randomBytes(50_000).toString('latin1')];
+  for (const text of texts) deliveries.store([received(text)]);
+  expect(bodies(deliveries)).toEqual(texts.map((text) => Buffer.from(text).toString()));
+  expect(deliveries.bytes().stored_bytes).toBeLessThan(90_000);
+  expect(deliveries.find(3)).toMatchObject({ length: 150_000, sha256: hash('sha256', texts[2] ?? '') });
+});
+
+it('an inbox of the second version keeps its deliveries, readable, and counts what they take', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'inbox.db');
+  const db = new Database(path);
+  for (const name of ['0001-base.sql', '0002-deliveries.sql'])
+    db.exec(readFileSync(new URL(name, inboxFile.migrations), 'utf8'));
+  db.pragma(`application_id = ${inboxFile.application_id}`);
+  db.pragma('user_version = 2');
+  db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'kept');
+    INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
+      VALUES (7, 'norland', 1, '192.0.2.1', 5, 0, 'x', CAST('older' AS BLOB))`);
+  db.close();
+  using inbox = openInbox(path, { master, now: 0 });
+  expect(bodies(inbox.deliveries)).toEqual(['older']);
+  expect(inbox.deliveries.bytes()).toEqual({ stored_bytes: 517, bodies_gone: 0 });
+});
+
 it('an inbox of the first version keeps its pair, and knows its mirror', () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'inbox.db');
   const db = new Database(path);
-  db.exec(`${readFileSync(new URL('0001-base.sql', inboxFile.migrations), 'utf8')}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
+  const first = readFileSync(new URL('0001-base.sql', inboxFile.migrations), 'utf8');
+  db.exec(`${first}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
     INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
   db.close();
   using inbox = openInbox(path, { master, now: 0 });
   expect(inbox).toMatchObject({ pair_id: 'kept', feed: { mirror: 'known', witnessed: 0 } });
-  expect(inbox.deliveries.counts()).toEqual({ received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 });
+  expect(inbox.deliveries.counts()).toMatchObject({
+    received: 0,
+    waiting: 0,
+    applied: 0,
+    superseded: 0,
+    quarantined: 0,
+  });
 });

@@ -31,7 +31,11 @@ export function expectedRows(
   const state = shown.timezone === null ? { ...shown, days: shown.days.filter(({ date }) => date >= first) } : shown;
   const { detail, entry, checkout_information: checkout } = state;
   const enabled = state.sale_status === 'available';
-  const { images, ...document } = { ...entry, ...detail } as Row & { images: Row[] };
+  const { images: _images, ...document } = { ...entry, ...detail } as Row;
+  const images = ((detail.images ?? entry.images ?? []) as Row[]).filter(
+    (image) => !(state.hostile?.images ?? []).some((name) => String(image.large).includes(name)),
+  );
+  const from_price = state.hostile?.from_price ? null : state.from_price;
   const place = (detail.geolocation ?? {}) as Row;
   const information = (checkout.additional_information ?? {}) as Row;
   const { success: _, ...checkoutDocument } = checkout;
@@ -48,7 +52,7 @@ export function expectedRows(
         disabled_source: enabled ? null : 'read',
         expected_reopening: enabled ? null : text(detail.sale_status_expected_reopen),
         alternative_product_id: null,
-        from_price: state.from_price,
+        from_price,
         currency,
         city_id: Number(detail.city_id),
         city_name: text(detail.city_name),
@@ -58,11 +62,12 @@ export function expectedRows(
         latitude: place.lat,
         longitude: place.lng,
         timezone: state.timezone,
-        rating: ((detail.ratings ?? {}) as Row).average ?? null,
+        // Nobody has rated it: zero over nothing is no rating.
+        rating: (detail.ratings as Row | null)?.total ? ((detail.ratings as Row).average ?? null) : null,
         document,
       },
     ],
-    product_prices: [{ product_id, currency, from_price: state.from_price }],
+    product_prices: [{ product_id, currency, from_price }],
     product_tags: unique((detail.tag_ids as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
     product_experiences: unique(state.experience_ids).map((experience_id) => ({ product_id, experience_id })),
     checkout_information: [
@@ -78,10 +83,10 @@ export function expectedRows(
     ],
     variants: variantRows(state, language),
     images: images.map((image, position) => imageRow(product_id, image, position)),
-    availability_days: state.days.map((day) => dayRow(product_id, currency, day)),
+    availability_days: state.days.map((day) => dayRow(state, currency, day)),
     bookable_days: state.days
       .filter(({ sold_out }) => !sold_out)
-      .map((day) => dayRow(product_id, currency, day))
+      .map((day) => dayRow(state, currency, day))
       .map(({ date, lowest_price, max_tickets }) => ({ product_id, date, currency, lowest_price, max_tickets })),
     availability_slots: state.days.flatMap(({ date, slots }) =>
       slots.flatMap(({ time, availability, offers }) =>
@@ -91,11 +96,12 @@ export function expectedRows(
           currency,
           time,
           variant_id,
-          availability,
+          availability: counted(availability, state),
           max_tickets,
-          retail_price,
-          ticket_value,
-          booking_fee,
+          // Less than nothing is no price.
+          ...(state.hostile?.variant_ids.includes(variant_id)
+            ? { retail_price: null, ticket_value: null, booking_fee: null }
+            : { retail_price, ticket_value, booking_fee }),
           commission: null,
           pricing_restriction,
         })),
@@ -135,8 +141,24 @@ function imageRow(product_id: number, image: Row, position: number): Row {
   };
 }
 
-function dayRow(product_id: number, currency: string, day: StateDay): Row {
-  const prices = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
+/** A number that may be anything from one to another. */
+export class Between {
+  readonly from: number;
+  readonly to: number;
+  constructor(from: number, to: number) {
+    this.from = from;
+    this.to = to;
+  }
+}
+
+function counted(count: number, { counters }: ProductState): number | Between {
+  return counters === null ? count : new Between(count, count + counters.counts);
+}
+
+function dayRow(state: ProductState, currency: string, day: StateDay): Row {
+  const { product_id } = state;
+  const offered = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
+  const prices = offered.filter((price) => price >= 0);
   const above = prices.filter((price) => price > 0);
   const tickets = day.slots.flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets));
   return {
@@ -146,7 +168,7 @@ function dayRow(product_id: number, currency: string, day: StateDay): Row {
     state: day.sold_out ? 'sold_out' : 'available',
     lowest_price: day.sold_out ? null : above.length > 0 ? Math.min(...above) : 0,
     max_tickets: day.sold_out ? null : Math.max(...tickets),
-    availability: day.sold_out ? null : day.availability,
+    availability: day.sold_out ? null : counted(day.availability, state),
     max_tickets_per_order: day.max_tickets_per_order,
   };
 }

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli, startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it('a person subscribes, edits a product over HTTP, and the address hears of it', async () => {
@@ -54,8 +57,42 @@ it.each([
   [['--signing-key', 'none.pem'], 65, 'there is no signing key at none.pem'],
   [['--signing-key', '/dev/null'], 65, 'the signing key is not an RSA key'],
   [['--hold', 'soon'], 64, 'expected a duration like 10s or 5m'],
+  [['--habits', 'none.yaml'], 78, 'there are no habits at none.yaml'],
 ])('%j is refused', async (args, code, says) => {
   using directory = temporaryDirectory();
   const ran = await runCli(['sandbox', '--products', '2', '--port', '0', ...args], { cwd: directory.path });
   expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) });
+});
+
+it.each([
+  ['moody: true', 'there is no habit moody; there are cached_ms, dates,'],
+  ['stray_503: 2', 'stray_503 is 2; expected a share from 0 to 1'],
+  ['{"dates": "sometimes"}', 'dates is "sometimes"; expected honoured or ignored or shifted or weeks'],
+  ['- 1', 'expected names and values'],
+  ['a: [', 'line 1: not readable as YAML'],
+])('habits like %j are refused in one line', async (text, says) => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'rough.yaml');
+  writeFileSync(file, text);
+  const ran = await runHere(['sandbox', '--products', '2', '--port', '0', '--habits', file]);
+  expect(ran).toMatchObject({ code: 78, stdout: '' });
+  expect(ran.stderr).toContain(says);
+  expect(ran.stderr.trim().split('\n')).toHaveLength(2);
+});
+
+it('a person has a service as rough as the world, or as a file says', async () => {
+  using directory = temporaryDirectory();
+  const file = join(directory.path, 'rough.yaml');
+  writeFileSync(file, 'endpoints: specification\nclock_skew_ms: 3600000\n');
+  for (const habits of [file, 'all']) {
+    const running = startCli(['sandbox', '--products', '5', '--port', '0', '--habits', habits], {
+      cwd: directory.path,
+    });
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await running.said('disable\n')) ?? [];
+    // A stray 503 stands before everything: some of several calls meet what is asked here.
+    const answers = await Promise.all(Array.from({ length: 5 }, () => fetch(`${url}/v2/cities`).catch(() => null)));
+    expect(answers.map((answer) => answer?.status)).toContain(404);
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+  }
 });

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { readDocument } from '../config/document.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { all, type Habits, refuseHabits } from '../sandbox/habits.ts';
+
+/** Returns what `--habits` names: every habit, or those of a file in YAML or JSON. A file that cannot be used: 78. */
+export function readHabits(given: string): Partial<Habits> {
+  if (given === 'all') return all;
+  let text: string;
+  try {
+    text = readFileSync(given, 'utf8');
+  } catch (cause) {
+    throw refused(`there are no habits at ${given}`, cause);
+  }
+  const { values, problems } = readDocument(text);
+  const [problem] = problems;
+  const wrong = problem?.text ?? refuseHabits(values);
+  if (wrong !== null && wrong !== undefined)
+    throw refused(`${given}${problem?.line ? `, line ${problem.line}` : ''}: ${wrong}`);
+  return values as Partial<Habits>;
+}
+
+function refused(message: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('sandbox-habits', message, {
+    exitCode: exitCodes.configuration,
+    hint: 'name all, or a file like: { cached_ms: 6000, dates: weeks, stray_503: 0.01 }',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
