@@ -48,6 +48,11 @@ const words: Readonly<Record<Alarm['kind'] | FileAlarmKind, readonly [about: str
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'sale-contradicted': [
+    'Dates',
+    (products, since) =>
+      `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
+  ],
   'closures-held': [
     'Closures',
     (_, since) => `too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,

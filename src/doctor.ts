@@ -2,6 +2,8 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
+import { directoryCheck, fileChecks } from './doctor-files.ts';
+import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
 import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
@@ -25,6 +27,8 @@ export interface ServiceProbes {
   /** Milliseconds; null: the service has told no time. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
+  /** Paths that the service is known not to have. */
+  readonly notOffered: () => readonly OptionalPath[];
   /** Of the last deliveries, newest first; null: no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
@@ -41,8 +45,9 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
     ok('configuration', [`${file ?? 'the environment'} is valid`, ...warnings].join('; worth a look: ')),
     ok('credentials', fingerprintsOf(secrets)),
     signingKey(config, secrets.signing_key),
-    directory('mirror directory', dirname(path), null),
-    directory('state directory', state_dir, 0o077),
+    directoryCheck('mirror directory', dirname(path), 'shared'),
+    directoryCheck('state directory', state_dir, 'private'),
+    ...fileChecks(config),
     disk(path, state_dir),
     sqlite(),
     ...receiverRule(config),
@@ -56,7 +61,13 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
     service.verdict === 'ok'
       ? await declared(probes.subscriptions, signal)
       : skipped('subscriptions', 'the service cannot be asked');
-  return [service, clock(probes.offset()), subscriptions, ...(await receiver(probes, signal))];
+  return [
+    service,
+    ...endpoints(probes.notOffered()),
+    clock(probes.offset()),
+    subscriptions,
+    ...(await receiver(probes, signal)),
+  ];
 }
 
 /** A configuration or a secret that cannot be used: nothing else can be looked at. */
@@ -82,21 +93,6 @@ function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['se
   return 'problem' in key
     ? wrong(name, key.problem, 'name an RSA private key in signing.key_file')
     : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
-}
-
-function directory(name: string, path: string, forbidden: number | null): Check {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return skipped(name, `${path} is made at the first start`);
-  const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
-  const found = `${path}, mode ${mode}`;
-  if (process.getuid !== undefined && stats.uid !== process.getuid())
-    return wrong(
-      name,
-      `${found}, belongs to user ${stats.uid}, and this is ${process.getuid()}`,
-      'run the command as the user of the daemon',
-    );
-  if (forbidden !== null && (stats.mode & forbidden) !== 0) return wrong(name, found, `chmod 0700 ${path}`);
-  return ok(name, found);
 }
 
 function disk(path: string, state_dir: string): Check {
@@ -179,6 +175,13 @@ function reachability(outcome: Outcome): Check {
     default:
       return wrong('service', outcome.message, 'check service.base_url, the network, and service.profile.paths');
   }
+}
+
+/** What the specification does not list, a service may lack: nothing is wrong with that. */
+function endpoints(missing: readonly OptionalPath[]): Check[] {
+  if (missing.length === 0) return [];
+  const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
+  return [ok('endpoints', `${said.join(', ')}: asked again once a week`)];
 }
 
 function clock(offset: number | null): Check {

@@ -37,10 +37,11 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
   const unchecked: string[] = [];
   const found = (path: string, kind: typeof mirrorFile): Look => {
+    if (depth === 'all') return lookAt(path, kind, 'thorough');
     const damage = knownDamage(last, path);
     if (damage !== null) return { condition: 'damaged', wrong: damage };
-    if (depth === 'touched' && sameNote(noteOf(path), last[path] ?? null)) return lookAt(path, kind, 'header');
-    if (depth === 'all' || isChecked(path)) return lookAt(path, kind, 'whole');
+    if (sameNote(noteOf(path), last[path] ?? null)) return lookAt(path, kind, 'header');
+    if (isChecked(path)) return lookAt(path, kind, 'whole');
     unchecked.push(path);
     return lookAt(path, kind, 'header');
   };
@@ -112,13 +113,13 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
   }
 }
 
-interface InboxSays {
+export interface InboxSays {
   readonly pair_id: string;
   readonly expects: 'none' | 'any' | 'known';
 }
 
 /** Null: it has no row yet. */
-function inboxSays(path: string): InboxSays | null {
+export function inboxSays(path: string): InboxSays | null {
   const db = openReadOnly(path);
   try {
     const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('inbox')").pluck().all();

@@ -143,10 +143,11 @@ export async function startReceiving(
   }
 
   noteAbsence(ports, inbox.deliveries.heartbeats().last);
-  if (inbox.addresses.masterChanged()) {
-    log.warn(
-      'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
-    );
+  if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
+    if (inbox.addresses.masterChanged())
+      log.warn(
+        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+      );
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);
   }

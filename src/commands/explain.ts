@@ -31,7 +31,10 @@ export function explainCommand(io: Io): Command {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
-      const found = explainProduct({ mirror, clock: systemClock, policy: policyOf(config) }, product_id);
+      const found = explainProduct(
+        { mirror, clock: systemClock, policy: policyOf(config, mirror.offers.offers) },
+        product_id,
+      );
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
         const told = explainDate(mirror, product_id, options.date);
@@ -52,6 +55,7 @@ function render(found: Explanation, now: number): string {
   const facts = [
     ['Product', `${found.product_id}  ${found.title ?? '(no title)'}`],
     ['Shown', shownAs(found, now)],
+    ...contradiction(found, now),
     ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
     ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
     ['Images', imagesShown(images, now)],
@@ -98,6 +102,17 @@ function shownAs(
   const reason = disabled_reason === null ? '' : `: ${disabled_reason}`;
   const reopening = expected_reopening === null ? '' : `, expected back ${expected_reopening}`;
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
+}
+
+/** What its dates say of the sale, where the product itself says otherwise. */
+function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): string[][] {
+  if (dates_off_at === null || !sellable) return [];
+  const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
+  const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
+  const since = duration(now - dates_off_at);
+  return [
+    ['Dates', `availability says not on sale for ${since}, the product's own read says enabled: asked again ${again}`],
+  ];
 }
 
 function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'], now: number): string {

@@ -1,9 +1,12 @@
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
+import { unshared } from '../doctor-files.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
+import { nameOf } from '../domain/offer.ts';
 import { AnswerIsNo } from '../main.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
@@ -82,10 +85,15 @@ function render(status: Status, now: number): string {
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
+    ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
+    ...status.not_offered.map(
+      ({ path, since, set }) =>
+        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week, or set ${set}`,
+    ),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
@@ -111,6 +119,11 @@ function render(status: Status, now: number): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeSharing(path: string): string[] {
+  const advice = unshared(dirname(path));
+  return advice === null ? [] : [`Sharing   ${advice}`];
 }
 
 function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {

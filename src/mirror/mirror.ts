@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type FeedDecision, judgeFeed } from '../domain/feed.ts';
+import type { Resource } from '../domain/record.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -21,6 +22,7 @@ import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
 import { type JobTable, jobTable } from './jobs.ts';
+import { type OfferTable, offerTable } from './offers.ts';
 import { type ProductTables, productTables } from './products.ts';
 import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
@@ -84,6 +86,7 @@ export interface Mirror extends Disposable {
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
+  readonly offers: OfferTable;
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
@@ -93,6 +96,8 @@ export interface Mirror extends Disposable {
   /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
   onChanges(listener: () => void): Disposable;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
+  /** What is promised of a resource is promised no more. */
+  dropPromise(resource: Resource): void;
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
@@ -199,6 +204,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
   const standing = watchNames(path);
+  const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const closures = closureTable(db);
   const listeners = new Set<() => void>();
   return {
@@ -221,6 +227,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     budget: budgetTable(db),
     changes,
     checks: checkTables(db),
+    offers: offerTable(db),
     removals: removalTable(db, changes),
     alarms: alarmTable(db),
     categories: categoryTable(db),
@@ -236,6 +243,9 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
+    dropPromise: (resource) => {
+      dropPromise.run(resource);
+    },
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
     markFilled: (now) => {

@@ -3,9 +3,11 @@ import { type AbsenceFacts, isMissing } from '../domain/absence.ts';
 import type { Tier } from '../domain/availability.ts';
 import { errorRate, type ReportCounts } from '../domain/error-rate.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../domain/image.ts';
+import { keyOf } from '../domain/offer.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
 import { imageLedger, type Unconfirmed } from './image-ledger.ts';
+import { type NotOffered, offerTable } from './offers.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -47,6 +49,8 @@ export interface MirrorStatus {
   readonly freshness: readonly Freshness[];
   /** Products whose removal is held, and since when; null: nothing is held. */
   readonly removals: { readonly held: number; readonly since: number } | null;
+  /** Products that are on sale by their own reads, with dates that are answered as not on sale, and since when; null: none is. */
+  readonly contradicted: { readonly products: number; readonly since: number } | null;
   /** Products that notifications closed and no read has decided: in effect, and held back. */
   readonly closures: { readonly unconfirmed: number; readonly held: number };
   readonly subscriptions: readonly SubscriptionStatus[];
@@ -59,6 +63,8 @@ export interface MirrorStatus {
   }[];
   /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
   readonly error_rate: ErrorRate;
+  /** Paths that the service does not have: asked again once a week, and nothing waits for them. */
+  readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
@@ -132,6 +138,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
     removals: removalsHeld(db),
+    contradicted: contradictedSales(db),
     closures: closuresOpen(db),
     subscriptions: db
       .prepare<[], SubscriptionStatus>(
@@ -144,6 +151,9 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       )
       .all(),
     error_rate: errorRateOf(db),
+    not_offered: offerTable(db)
+      .missing()
+      .map((each) => ({ ...each, set: keyOf[each.path] })),
     alarms: db
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),
@@ -188,6 +198,15 @@ function unconfirmedImages(db: Database): MirrorStatus['unconfirmed_images'] {
   if (seen_at === undefined) return [];
   const late = imageLedger(db).unconfirmed(seen_at - imageAlarmAfterMs);
   return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
+}
+
+function contradictedSales(db: Database): MirrorStatus['contradicted'] {
+  const found = db
+    .prepare<[], { products: number; since: number | null }>(
+      'SELECT count(*) AS products, min(dates_off_at) AS since FROM product WHERE dates_off_at IS NOT NULL AND sellable = 1',
+    )
+    .get();
+  return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
 }
 
 function closuresOpen(db: Database): MirrorStatus['closures'] {

@@ -63,12 +63,6 @@ export function sqliteVersion(): string {
   }
 }
 
-/** What a check of the whole file finds wrong: nothing, or its first problem. */
-export function quickCheck(db: Database.Database): string | null {
-  const answer = db.pragma('quick_check(1)', { simple: true });
-  return answer === 'ok' ? null : String(answer);
-}
-
 /** The size of a file's write-ahead log in bytes: 0 where there is none. */
 export function walSizeOf(path: string): number {
   return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -14,6 +14,11 @@ export interface Look {
   readonly wrong: string | null;
 }
 
+/** How far a look goes: its first page, every page, or every page and what the indexes say of them. */
+export type LookDepth = 'header' | 'whole' | 'thorough';
+
+const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };
+
 /** Larger files are checked beside the running daemon: a check takes 13 seconds a gigabyte. */
 export const checkedAtOnce = 256 * 1024 * 1024;
 
@@ -26,7 +31,7 @@ export function isChecked(path: string): boolean {
  * Looks at a file without changing a byte of it; `whole` goes through every page. Throws `permission` and `io`. For who
  * holds the lock: the side files that SQLite makes to look are removed again where the file is not used afterwards.
  */
-export function lookAt(path: string, kind: FileKind, depth: 'header' | 'whole'): Look {
+export function lookAt(path: string, kind: FileKind, depth: LookDepth): Look {
   const made = [`${path}-wal`, `${path}-shm`].filter((each) => noteOf(each) === null);
   const look = lookBeside(path, kind, depth);
   if (look.condition === 'well' || look.condition === 'empty') return look;
@@ -35,7 +40,7 @@ export function lookAt(path: string, kind: FileKind, depth: 'header' | 'whole'):
 }
 
 /** The same beside a daemon that may be running. */
-export function lookBeside(path: string, kind: FileKind, depth: 'header' | 'whole'): Look {
+export function lookBeside(path: string, kind: FileKind, depth: LookDepth): Look {
   const stats = guarded(path, () => statSync(path, { throwIfNoEntry: false }));
   if (stats === undefined) return { condition: 'missing', wrong: 'there is no such file' };
   if (stats.isFile() && stats.size === 0) return { condition: 'empty', wrong: 'it is empty' };
@@ -56,7 +61,7 @@ export function lookBeside(path: string, kind: FileKind, depth: 'header' | 'whol
   }
 }
 
-function conditionOf(db: Database.Database, kind: FileKind, depth: 'header' | 'whole'): Look {
+function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): Look {
   const pragma = (name: string) => Number(db.pragma(name, { simple: true }));
   const [id, version] = [pragma('application_id'), pragma('user_version')];
   const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0;
@@ -69,7 +74,7 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: 'header' | 'w
       condition: 'newer',
       wrong: `it was written by a newer catalogued (schema ${version}, this one knows ${newest})`,
     };
-  const problem = depth === 'whole' ? db.pragma('quick_check(1)', { simple: true }) : 'ok';
+  const problem = depth === 'header' ? 'ok' : db.pragma(checks[depth], { simple: true });
   return problem === 'ok'
     ? { condition: 'well', wrong: null }
     : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };

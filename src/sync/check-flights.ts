@@ -7,9 +7,12 @@ import { commitTogether } from './commit-together.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
 
+/** Whether dates were spoken of: see `AvailabilityRead`. */
+type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
+
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
-  | { readonly kind: 'answered'; readonly on_sale: boolean; readonly sent_at: number }
+  | { readonly kind: 'answered'; readonly sale: Sale; readonly sent_at: number }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 /** One live read of a window, and what all who wait for it have in common. */
@@ -228,13 +231,13 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', on_sale: true, sent_at }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', on_sale: read.on_sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
       const reason = reasonOf(read);
       log.warn({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))

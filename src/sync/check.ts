@@ -179,12 +179,12 @@ function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { on_sale, sent_at }: Extract<Landing, { kind: 'answered' }>,
+  { sale: said, sent_at }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const sale = on_sale ? known : known === 'on-sale' ? 'not-on-sale' : known;
+  const sale = saleNow(known, said);
   const day = mirror.checks.date(product_id, currency, date);
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
@@ -199,9 +199,17 @@ function compare(
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
     mirror: shownBy(ports, asked, { day: before, sale: flight.sale }, shown),
     alternatives:
-      verdict === 'holds' ? [] : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
+      verdict === 'holds' || verdict === 'unknown'
+        ? []
+        : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
+}
+
+/** Another window of its dates may still be answered as not on sale: this one was not. */
+function saleNow(known: SaleState, said: Extract<Landing, { kind: 'answered' }>['sale']): SaleState {
+  if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
+  return known === 'on-sale' ? 'sale-contradicted' : known;
 }
 
 interface Seen {

@@ -1,9 +1,11 @@
 import { reopeningLook } from '../domain/cadence.ts';
 import { confirmApartMs, confirmAt } from '../domain/closure.ts';
+import { refusesPath } from '../domain/offer.ts';
 import type { Due, RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import { assignCategory } from './categories.ts';
+import { judgeProductPath, noteAnswered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
@@ -21,9 +23,16 @@ export async function refreshProductDetail(
   const [currency] = policy.extent.currencies;
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
-  if (reading.kind !== 'read') return settleFailure(ports, record, reading);
+  if (reading.kind !== 'read') {
+    const verdict = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
+    if (verdict === 'offered') return settleFailure(ports, record, reading);
+    // Not this record's failure: it is gone with its path, or the service has still to say so.
+    if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
+    return { kind: 'postponed' };
+  }
   const { sent_at, hash, value } = reading;
   return mirror.transaction(() => {
+    noteAnswered(ports, 'product', sent_at);
     const known = mirror.products.find(product_id);
     const stored = mirror.products.store(holdOwnImages(ports, value), {
       source: 'detail',
@@ -36,6 +45,7 @@ export async function refreshProductDetail(
       reason: record.due_reason,
     });
     afterStore(ports, { product_id, language, sent_at }, stored);
+    if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
     const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
     const primary = language === policy.extent.languages[0];
     const reopening =
@@ -52,6 +62,11 @@ export async function refreshProductDetail(
   });
 }
 
+/** A refused read of which nobody could say whether it speaks of the product. */
+function askLater({ due_reason }: RecordFacts, now: number): Due {
+  return { at: now + 30_000, reason: due_reason };
+}
+
 /** The next look at a product whose closure no read has decided yet; null: there is none. */
 function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, sent_at: number): Due | null {
   const closure = mirror.closures.inForce(product_id);
@@ -66,7 +81,7 @@ export function afterStore(
   stored: StoredProduct,
 ): void {
   const { mirror, clock, policy } = ports;
-  const { outcome, was, is, detail_doubted } = stored;
+  const { outcome, was, is, sale, detail_doubted } = stored;
   if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
   const product_ids = [product_id];
   if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
@@ -74,10 +89,12 @@ export function afterStore(
   if (outcome === 'added' || outcome === 'returned') {
     mirror.records.create(productKinds(extent), product_ids);
     mirror.jobs.adopt(product_ids);
-  } else if (was !== is && is === 'enabled') {
+  } else if (sale === 'back' || (was !== is && is === 'enabled')) {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
+  // Whatever its dates were answered before: it says itself that it is on sale.
+  if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
     const kinds = productKinds(extent).filter(
       ({ resource, edition }) => resource === 'product_detail' && edition === language,

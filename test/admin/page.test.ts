@@ -46,7 +46,9 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  not_offered: [],
   removals: null,
+  contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
     {
