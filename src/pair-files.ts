@@ -9,7 +9,7 @@ import { foreignPair } from './mirror/mirror.ts';
 import { damaged, refuseUnusable } from './sqlite/database-file.ts';
 import { noteOf, sameNote } from './sqlite/identity.ts';
 import { type LastStop, readLastStop } from './sqlite/last-stop.ts';
-import { isChecked, type Look, lookAt } from './sqlite/look.ts';
+import { isChecked, type Look, lookAt, sideFilesMade } from './sqlite/look.ts';
 import { openReadOnly } from './sqlite/read-only.ts';
 import { repairHint } from './sqlite/refusals.ts';
 
@@ -27,6 +27,8 @@ export interface FoundFiles {
   readonly inbox: Look;
   /** Files that are too large to be checked while a start waits, and have to be checked beside it. */
   readonly unchecked: readonly string[];
+  /** For who does not go on with them: nothing that was made to look stays behind. */
+  leave(): void;
 }
 
 /** `touched`: a file is gone through where it is not as a clean stop has left it. `all`: in any case. */
@@ -35,6 +37,7 @@ export type Depth = 'touched' | 'all';
 /** Looks at both files without changing a byte of either. For who holds the lock. Throws `permission` and `io`. */
 export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
+  const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
   const unchecked: string[] = [];
   const found = (path: string, kind: typeof mirrorFile): Look => {
     if (depth === 'all') return lookAt(path, kind, 'thorough');
@@ -60,7 +63,14 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   };
   // A mirror that was made and not paired yet is nobody's.
   const unpaired = facts.mirror === 'well' && theirs === null;
-  return { facts: unpaired ? { ...facts, mirror: 'empty' } : facts, ...looks, unchecked };
+  return {
+    facts: unpaired ? { ...facts, mirror: 'empty' } : facts,
+    ...looks,
+    unchecked,
+    leave: () => {
+      for (const remove of made) remove();
+    },
+  };
 }
 
 function knownDamage(last: LastStop, path: string): string | null {
@@ -71,7 +81,9 @@ function knownDamage(last: LastStop, path: string): string | null {
 /** What a start refuses, before anything is written. */
 export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
   const trouble = troubleOf(found.facts);
-  if (trouble !== null) throw refusalOf(mirror, found, trouble);
+  if (trouble === null) return;
+  found.leave();
+  throw refusalOf(mirror, found, trouble);
 }
 
 function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, trouble: Trouble): Error {

@@ -59,6 +59,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   const plan = planRepair(found.facts);
   if (plan === 'refused') refuseFiles(config, { ...found, facts: onlyForeign(found.facts) });
   if (plan === null || plan === 'refused') {
+    found.leave();
     // A start goes through both once more.
     if (!dry) forgetLastStop(lastStopPath(config.mirror));
     return { mirror: null, inbox: null, plan: null, moved: [], restored: null };
@@ -71,6 +72,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
     ...(plan.mirror === 'keep' ? [] : movesOf(path, stamp)),
     ...(plan.inbox === 'keep' ? [] : movesOf(inbox_path, stamp)),
   ];
+  if (dry) found.leave();
   if (dry) return { ...said, plan: intended, moved: moves, restored: backup };
   const memory = feedMemory(config, plan);
   const last_seen = Math.min(noteOf(inbox_path)?.modified_at ?? now, now - dayMs);

@@ -32,11 +32,18 @@ export function isChecked(path: string): boolean {
  * holds the lock: the side files that SQLite makes to look are removed again where the file is not used afterwards.
  */
 export function lookAt(path: string, kind: FileKind, depth: LookDepth): Look {
-  const made = [`${path}-wal`, `${path}-shm`].filter((each) => noteOf(each) === null);
+  const removeMade = sideFilesMade(path);
   const look = lookBeside(path, kind, depth);
-  if (look.condition === 'well' || look.condition === 'empty') return look;
-  for (const each of made) if (each.endsWith('-shm') || noteOf(each)?.size === 0) rmSync(each, { force: true });
+  if (look.condition !== 'well' && look.condition !== 'empty') removeMade();
   return look;
+}
+
+/** Returns what removes the side files that are made from here on: only where nothing is written to the file afterwards. */
+export function sideFilesMade(path: string): () => void {
+  const made = [`${path}-wal`, `${path}-shm`].filter((each) => noteOf(each) === null);
+  return () => {
+    for (const each of made) if (each.endsWith('-shm') || noteOf(each)?.size === 0) rmSync(each, { force: true });
+  };
 }
 
 /** The same beside a daemon that may be running. */
