@@ -1,6 +1,7 @@
 import type { FileAlarmKind } from './file-watch.ts';
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
+import type { LiveAlarm } from './storage.ts';
 import { ago, number } from './words.ts';
 
 /** A heading of one word, and what stands behind it. */
@@ -9,11 +10,12 @@ export interface AlarmWords {
   readonly says: string;
 }
 
+type Kind = Alarm['kind'] | LiveAlarm['kind'] | FileAlarmKind;
 type Says = (products: string, since: string) => string;
 
 const repair = 'put it back, or stop the daemon and: catalogued repair';
 
-const words: Readonly<Record<Alarm['kind'] | FileAlarmKind, readonly [about: string, says: Says]>> = {
+const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'mirror-lost': [
     'Mirror',
     (_, since) =>
@@ -86,6 +88,16 @@ const words: Readonly<Record<Alarm['kind'] | FileAlarmKind, readonly [about: str
     'Failing',
     (_, since) => `a subscription cannot be applied, since ${since}: catalogued subscription list`,
   ],
+  'disk-full': ['Disk', (_, since) => `full since ${since}: nothing is stored until there is room; reading goes on`],
+  'disk-low': ['Disk', (_, since) => `space is low since ${since}: reads in bulk pause; free some`],
+  'file-locked': [
+    'Locked',
+    (_, since) => `another program has been writing our file since ${since}: end it; nothing is stored meanwhile`,
+  ],
+  'snapshot-failing': [
+    'Snapshot',
+    (_, since) => `none can be published since ${since}: readers elsewhere have an old one`,
+  ],
 };
 
 /** Every kind of alarm that there are words for. */
@@ -95,6 +107,6 @@ export const alarmKinds: readonly string[] = Object.keys(words);
 export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = words[kind as Alarm['kind'] | FileAlarmKind];
+  const [about, says] = words[kind as Kind];
   return { about, says: says(number(products), since) };
 }

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
 import { directoryCheck, fileChecks } from './doctor-files.ts';
+import { lowBelow } from './domain/disk-space.ts';
 import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
@@ -34,7 +35,6 @@ export interface ServiceProbes {
 }
 
 const megabyte = 1024 * 1024;
-const leastFree = 200 * megabyte;
 /** Older ones can corrupt a file on which two connections write or checkpoint at once (reliability.md §0.6). */
 const sqliteNeeded = [3, 51, 3];
 
@@ -106,7 +106,12 @@ function disk(path: string, state_dir: string): Check {
       return bavail * bsize;
     }),
   );
-  const needed = Math.max(leastFree, 2 * walSizeOf(path));
+  const needed = Math.max(
+    ...directories.map((each) => {
+      const { blocks, bsize } = statfsSync(each);
+      return lowBelow({ size_bytes: blocks * bsize }, walSizeOf(path));
+    }),
+  );
   const found = `${Math.floor(free / megabyte)} MiB free`;
   return check('disk space', free >= needed, {
     right: found,

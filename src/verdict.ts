@@ -2,6 +2,8 @@ import { alarmWords } from './alarm-words.ts';
 import type { Freshness, MirrorStatus } from './mirror/status.ts';
 import type { SnapshotStatus } from './snapshot.ts';
 import type { LiveStatus } from './status.ts';
+import type { StorageStatus } from './storage.ts';
+import { storageWords } from './storage-words.ts';
 import { ago, duration, inWords, number } from './words.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
@@ -14,13 +16,18 @@ export interface Verdict {
 
 /** `daemon` null: none runs, which breaks no promise before its time. */
 export function verdictOf(
-  status: MirrorStatus & { readonly daemon: LiveStatus | null; readonly snapshot: SnapshotStatus | null },
+  status: MirrorStatus & {
+    readonly daemon: LiveStatus | null;
+    readonly storage: StorageStatus | null;
+    readonly snapshot: SnapshotStatus | null;
+  },
   now: number,
 ): Verdict {
-  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, snapshot } = status;
+  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot } = status;
   const refused = daemon?.key_refused ?? null;
   const troubles = [
     ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
+    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage: ${words}`),
     ...alarms.map((alarm) => {
       const { about, says } = alarmWords(alarm, now);
       return `${about}: ${says}`;

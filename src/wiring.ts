@@ -12,6 +12,7 @@ import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
 import { forgetLastStop } from './sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from './sqlite/lock.ts';
+import { createStorage, type Storage } from './storage.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
 import { noteAbsence } from './sync/coverage.ts';
@@ -23,6 +24,7 @@ import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
+import { createRawReads, type RawReads } from './upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from './upstream/service-clock.ts';
 import { version } from './version.ts';
 
@@ -43,9 +45,13 @@ export interface Wiring extends AsyncDisposable {
   readonly inbox: Inbox;
   /** Whether both files are still where they were opened, and sound. */
   readonly files: FileWatch;
+  /** What waits for the disk and for locks. */
+  readonly storage: Storage;
   readonly limiter: Limiter;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
+  /** Any GET, undecoded: for what asks how the service behaves. */
+  readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
   /** Paths that the service is known not to have. */
@@ -109,6 +115,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
     });
     if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
+    const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
     const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
@@ -123,10 +130,10 @@ export function wire(
         chance,
         burst_statuses: profile.burst_statuses,
         learned: mirror.budget.learned(),
-        throttled: (learned) => mirror.budget.saveLearned(learned),
+        throttled: (learned) => storage.soon('budget', () => mirror.budget.saveLearned(learned)),
       }),
     );
-    stack.defer(() => mirror.budget.saveLearned(limiter.learned()));
+    stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
     const http = stack.use(
       createHttp({
@@ -170,9 +177,16 @@ export function wire(
       mirror,
       inbox,
       files,
+      storage,
       limiter,
       ports,
       subscriptions,
+      raw: createRawReads({
+        http,
+        limiter,
+        clock,
+        limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
+      }),
       probe: async (signal) => {
         const { parameters, paths, timeouts, max_bytes } = profile;
         const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
@@ -193,7 +207,7 @@ export function wire(
     };
   } catch (error) {
     // Nothing here needs an await to be given back; what failed is thrown on.
-    void stack.disposeAsync();
+    stack.disposeAsync().catch(() => undefined);
     throw error;
   }
 }

@@ -12,6 +12,8 @@ import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
+import type { StorageStatus } from '../storage.ts';
+import { storageWords } from '../storage-words.ts';
 import { verdictOf } from '../verdict.ts';
 import { ago, duration, megabytes, number } from '../words.ts';
 import type { Io } from './io.ts';
@@ -20,6 +22,7 @@ import { table } from './table.ts';
 type Status = MirrorStatus & {
   readonly daemon: LiveStatus | null;
   readonly inbox: InboxStatus | null;
+  readonly storage: StorageStatus | null;
   readonly snapshot: SnapshotStatus | null;
 };
 
@@ -41,9 +44,11 @@ export function statusCommand(io: Io): Command {
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = {
         ...mirror,
+        // The daemon's own conditions too: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
         daemon: live?.daemon ?? null,
         inbox: live?.inbox ?? null,
+        storage: live?.storage ?? null,
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
@@ -51,7 +56,8 @@ export function statusCommand(io: Io): Command {
     });
 }
 
-type Live = MirrorStatus & Readonly<{ daemon: LiveStatus; inbox: InboxStatus; snapshot: SnapshotStatus | null }>;
+type Live = MirrorStatus &
+  Readonly<{ daemon: LiveStatus; inbox: InboxStatus; storage: StorageStatus; snapshot: SnapshotStatus | null }>;
 
 /** As the file says; where it cannot be opened, as the daemon does that still has it open. */
 function mirrorStatus(path: string, live: Live | null): MirrorStatus {
@@ -64,7 +70,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, snapshot: ___, ...mirror } = live;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, ...mirror } = live;
     return mirror;
   }
 }
@@ -139,7 +145,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
 }
 
 /** What waits for a person. */
-function troubles({ removals, alarms, unconfirmed_images }: Status, now: number): string[] {
+function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now: number): string[] {
   const held =
     removals === null
       ? []
@@ -152,6 +158,7 @@ function troubles({ removals, alarms, unconfirmed_images }: Status, now: number)
   );
   return [
     ...held,
+    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage   ${words}`),
     ...alarms.flatMap((alarm) => [
       describeAlarm(alarm, now),
       ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),

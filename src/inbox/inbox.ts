@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database, FileKind } from '../sqlite/database-file.ts';
-import { openForReading, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
+import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { noteOf, type Standing, watchNames } from '../sqlite/identity.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
@@ -19,6 +20,7 @@ export const inboxFile: FileKind = {
 
 /** The daemon's own durable file: what was received, and at which addresses. */
 export interface Inbox extends Disposable {
+  readonly path: string;
   /** Shared with the mirror, so that the wrong two are never used together. */
   readonly pair_id: string;
   /** What the mirror beside it has to be, and what is known of the numbers that its feed gave out. */
@@ -27,6 +29,10 @@ export interface Inbox extends Disposable {
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
   standing(): Standing;
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void;
+  /** How long a write waits, and blocks the event loop, while another program writes. */
+  waitForLocks(ms: number): void;
 }
 
 /** What outlives a mirror: with which it is paired, and which numbers its change feed may have given out. */
@@ -75,11 +81,20 @@ export function openInbox(
     const standing = watchNames(path);
     const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
     return {
+      path,
       pair_id,
       feed: feedLedger(db),
       deliveries,
       addresses,
       standing,
+      touch: () => {
+        try {
+          db.exec('UPDATE inbox SET pair_id = pair_id');
+        } catch (error) {
+          throw orSyncFailed(path, error);
+        }
+      },
+      waitForLocks: (ms) => waitForLocks(db, ms),
       [Symbol.dispose]: () => db.close(),
     };
   } catch (error) {

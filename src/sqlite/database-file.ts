@@ -12,7 +12,8 @@ export { damaged } from './refusals.ts';
 
 /**
  * Opens a file for writing, makes it where there is none, and brings its schema up to date. A file that is foreign,
- * newer, damaged, or empty where a backup exists is refused untouched (65); one we may not write (77).
+ * newer, damaged, or empty where a backup exists is refused untouched (65); one we may not write (77). Another program
+ * that is writing it is waited for, also afterwards (`waitForLocks`), and refused after five seconds (75).
  */
 export function openForWriting(
   path: string,
@@ -37,7 +38,6 @@ export function openForWriting(
       db.pragma(`wal_autocheckpoint = ${kind.wal_autocheckpoint}`);
       migrate(db, kind, steps, Number(db.pragma('user_version', { simple: true })));
       assertPragmas(db, kind);
-      db.pragma('busy_timeout = 250');
     });
     return db;
   } catch (error) {
@@ -51,6 +51,11 @@ export function openForReading(path: string, kind: FileKind): Database.Database 
   const look = lookBeside(path, kind, 'header');
   if (look.condition !== 'empty') refuseUnusable(path, kind, look);
   return guarded(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 }));
+}
+
+/** How long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for not at all. */
+export function waitForLocks(db: Database.Database, ms: number): void {
+  db.pragma(`busy_timeout = ${ms}`);
 }
 
 /** The version of SQLite that this program brings along. */

@@ -47,6 +47,7 @@ export function guarded<Result>(path: string, open: () => Result): Result {
         : foreign(path, 'it is not a database', error);
     if (code.startsWith('SQLITE_CORRUPT')) throw damaged(path, (error as Error).message, error);
     if (/^(SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/.test(code)) throw permission(path, error);
+    if (code.startsWith('SQLITE_BUSY')) throw locked(path, error);
     if (/^SQLITE_(FULL|IOERR)/.test(code)) {
       throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
         exitCode: exitCodes.io,
@@ -56,6 +57,14 @@ export function guarded<Result>(path: string, open: () => Result): Result {
     }
     throw error;
   }
+}
+
+function locked(path: string, cause: unknown): CataloguedError {
+  return new CataloguedError('locked', `another program is writing ${path}`, {
+    exitCode: exitCodes.retryLater,
+    hint: `end its transaction, or that program (fuser ${path} names it), then start again`,
+    cause,
+  });
 }
 
 export function permission(path: string, error: unknown): CataloguedError {

@@ -35,6 +35,16 @@ interface LiveRead {
   readonly sent?: () => void;
   /** Told before the disk is waited for that everything is as it stands in the mirror. */
   readonly confirmed?: (sent_at: number) => void;
+  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  readonly late?: (said: SaidNow) => void;
+}
+
+/** What the service has said and the mirror does not have yet. */
+export interface SaidNow {
+  readonly sent_at: number;
+  readonly sale: 'on' | 'off' | 'contradicted';
+  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
 /** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
@@ -60,7 +70,7 @@ export async function refreshAvailability(
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent, confirmed }: LiveRead,
+  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -84,12 +94,13 @@ export async function readAvailability(
     const [language] = policy.extent.languages;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return notOnSale(ports, record, { sent_at: clock.now(), every: window.every });
+      return notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late });
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') return reading;
     if (reading.kind === 'read' && reading.value.sales_enabled !== true)
-      return notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every });
+      return notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late });
     if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(reading.value.covered_to);
 
+    const start = from;
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     const last = covered_to >= window.to;
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
@@ -110,6 +121,12 @@ export async function readAvailability(
         return 'stored';
       },
       same ? 'soon' : 'now',
+      () =>
+        late({
+          sent_at: reading.sent_at,
+          sale: 'on',
+          dates: reading.kind === 'read' ? { from: start, answer: reading.value } : null,
+        }),
     );
     if (stored === 'superseded') known = null;
     else from = addDays(covered_to, 1);
@@ -172,14 +189,14 @@ function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { catego
  * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
  * they agree no date of it counts as fresh or bookable.
  */
-function notOnSale(
+async function notOnSale(
   ports: SyncPorts,
   record: RecordFacts,
-  { sent_at, every }: { sent_at: number; every: number },
-): AvailabilityRead {
+  { sent_at, every, commit, late }: { sent_at: number; every: number } & Required<Pick<LiveRead, 'commit' | 'late'>>,
+): Promise<AvailabilityRead> {
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
-  return mirror.transaction(() => {
+  const store = (): AvailabilityRead => {
     // Its own read may have come while this one was under way.
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
@@ -216,6 +233,11 @@ function notOnSale(
       });
     }
     return { kind: 'stored', changed: false, sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
+  };
+  return commit(store, 'now', () => {
+    const product = mirror.products.find(product_id);
+    const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
+    late({ sent_at, sale, dates: null });
   });
 }
 

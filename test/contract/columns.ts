@@ -239,9 +239,10 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'snapshot',
+    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'storage', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
+  probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
