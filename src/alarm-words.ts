@@ -50,6 +50,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'clock-doubted': [
+    'Clock',
+    (_, since) =>
+      `the machine's clock is wrong or has jumped, noticed ${since}: work goes by the time since boot and the service's, nothing is pruned, and readers hide what their clock calls old; set it right (timedatectl)`,
+  ],
   'sale-contradicted': [
     'Dates',
     (products, since) =>

@@ -5,13 +5,16 @@ import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
 import { quarantineAfter } from './domain/backoff.ts';
 import type { CataloguedError } from './errors.ts';
+import { forgetOld } from './forget.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
+import { keyPause } from './key-pause.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { type MirrorStatus, readStatus } from './mirror/status.ts';
 import { statusReader } from './mirror/status-reader.ts';
+import { outageWatch } from './outage-watch.ts';
 import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
@@ -20,11 +23,11 @@ import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
-import { pruneCounts } from './sync/check-counts.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { findProducts } from './sync/find-products.ts';
 import { askNotOffered } from './sync/offers.ts';
 import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
@@ -54,9 +57,6 @@ export interface DaemonOverrides extends Overrides {
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
 }
 
-/** After the service refused the key, the next try: a minute, doubling up to an hour. */
-const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
-
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
 
@@ -64,29 +64,27 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, files, limiter, ports, workers, config, storage } = wiring;
+  const { mirror, inbox, files, limiter, ports, workers, config, storage, watch } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   storage.broken.catch(broken.reject);
-  let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
+  const key = keyPause(wiring.answers);
+  const outage = outageWatch(limiter.pause, ports);
 
   async function tick(): Promise<void> {
     files.look();
-    if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
+    if (stopping.signal.aborted || !key.mayTry(ports.clock.now())) return;
     await guarded(async () => {
+      if (!watch.observe()) return;
       const result = await pass(ports, workers, {
         job_id: null,
         signal: stopping.signal,
         mayBulk: () => !storage.isLow,
       });
-      if (result.key_refused === null) {
-        key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
-      } else {
-        log.error({ message: result.key_refused, next_try_in_ms: key.pause }, 'the service refuses the key');
-        const not_before = ports.clock.now() + key.pause;
-        key = { refused: result.key_refused, pause: Math.min(2 * key.pause, keyRefusedPauseMs.longest), not_before };
-      }
+      const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
+      if (result.key_refused !== null)
+        log.error({ message: result.key_refused, next_try_in_ms }, 'the service refuses the key');
       if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
       mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
     });
@@ -110,6 +108,13 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     } catch (error) {
       end('mirror')(error);
     }
+  }
+
+  /** The same, unless it is not even known what the time is. */
+  async function whenKnown(work: () => Promise<void>): Promise<void> {
+    await guarded(async () => {
+      if (watch.observe()) await work();
+    });
   }
 
   const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
@@ -151,7 +156,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       ...status,
       alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
-      daemon: liveStatus(limiter, key.refused),
+      daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
@@ -170,7 +175,11 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.signal.aborted;
     },
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-    resync: (request) => storage.promptly(() => requestResync(ports, request)),
+    resync: async (request) => {
+      await findProducts(ports, request.product_ids, stopping.signal);
+      key.tryNow();
+      return storage.promptly(() => requestResync(ports, request));
+    },
     check: (question, signal) => checkBeforeOrder(checks, question, signal),
     order: (report) => storage.promptly(() => orderAndRecheck(checks, report, stopping.signal)),
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
@@ -216,27 +225,29 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   storage.serve();
   stack.use(every('second', async () => storage.look()));
+  stack.use(every('second', () => guarded(async () => void (await watch.look(stopping.signal)))));
   stack.use(every('second', tick));
+  stack.use(every('second', async () => outage.look()));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
-  stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
+  stack.use(every('second', () => whenKnown(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', async () => {
       if (files.isWell('inbox')) witnessFeed(mirror, inbox, log);
       await guarded(async () => {
         await receiving?.mind();
-        await runChores(ports, stopping.signal);
+        if (watch.observe()) await runChores(ports, stopping.signal);
       });
     }),
   );
   stack.use(every('minute', () => files.checkDue(stopping.signal)));
   // Apart from the chores: what must go does not wait for them.
-  stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
-  stack.use(every('minute', () => guarded(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
+  stack.use(every('minute', () => whenKnown(() => images.mind(stopping.signal))));
+  stack.use(every('minute', () => whenKnown(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;
-    const tend = () => guarded(() => work.tend(stopping.signal).catch(unlessStopping));
+    const tend = () => whenKnown(() => work.tend(stopping.signal).catch(unlessStopping));
     stack.use(every('minute', tend));
     // And at once: a rotation that a kill interrupted has its service waiting.
     const first = tend();
@@ -245,14 +256,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(
     every('hour', () =>
       guarded(async () => {
-        mirror.transaction(() => {
-          const before = ports.clock.now() - config.retention.changes;
-          mirror.changes.prune(before);
-          pruneCounts(mirror, before);
-          mirror.images.prune(before);
-          mirror.closures.prune(before);
-        });
-        inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
+        if (forgetOld(wiring) === 'in doubt') return;
         // What a flood has left behind is given back to the disk.
         while (!stopping.signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         await sortIntoCategories(ports, stopping.signal);

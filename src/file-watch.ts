@@ -44,7 +44,7 @@ export interface FileWatch extends Disposable {
 }
 
 export interface FileWatchOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Logger;
   /** Files that the start has not gone through. */
   readonly unchecked: readonly string[];

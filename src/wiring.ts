@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
+import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
@@ -17,10 +18,11 @@ import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.
 import type { CallbackAddresses } from './sync/callback.ts';
 import { noteAbsence } from './sync/coverage.ts';
 import type { Ports } from './sync/ports.ts';
-
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
+import { trustedClock } from './trusted-clock.ts';
 import { createUpstream } from './upstream/client.ts';
+import { counted } from './upstream/counted.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
@@ -54,6 +56,10 @@ export interface Wiring extends AsyncDisposable {
   readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** How many calls the service has answered since the start. */
+  answers(): number;
+  /** What is done about a machine's clock that is wrong. */
+  readonly watch: ClockWatch;
   /** Paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
@@ -71,7 +77,7 @@ export function wire(
   log: Logger,
   overrides: Overrides = {},
 ): Wiring {
-  const clock = overrides.clock ?? systemClock;
+  const machine = overrides.clock ?? systemClock;
   const chance = overrides.chance ?? systemChance;
   const stack = new AsyncDisposableStack();
   try {
@@ -80,15 +86,23 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
+    // By the clock that is believed, once there is one.
+    let now = machine.now;
     stack.use(acquireMirrorLock(path));
     const found = findFiles(config, 'touched');
     refuseFiles(config, found);
     forgetLastStop(lastStopPath(config.mirror));
-    const files = stack.use(watchFiles(config.mirror, { clock, log, unchecked: found.unchecked }));
+    const files = stack.use(
+      watchFiles(config.mirror, {
+        clock: { now: () => now(), monotonic: machine.monotonic },
+        log,
+        unchecked: found.unchecked,
+      }),
+    );
     const inbox = stack.use(
       openInbox(inbox_path, {
         master: secrets.receiver_secret,
-        now: clock.now(),
+        now: now(),
         deliveries_bytes: config.retention.deliveries_bytes,
       }),
     );
@@ -113,8 +127,12 @@ export function wire(
     stack.defer(() => {
       files.look();
       witnessFeed(mirror, inbox, log);
+      noteStop(inbox, now(), log);
     });
     if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
+    const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
+    const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
+    now = clock.now;
     const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
@@ -135,9 +153,13 @@ export function wire(
     );
     stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
-    const http = stack.use(
+    const transport = stack.use(
       createHttp({
-        heard: service_clock.heard,
+        heard: (offset) => {
+          const date = offset === null ? null : clock.now() + offset;
+          clock.heard(date);
+          service_clock.heard(date === null ? null : date - clock.now());
+        },
         base_url: service.base_url,
         authorization: profile.authorization,
         key: secrets.api_key,
@@ -148,6 +170,7 @@ export function wire(
         clock,
       }),
     );
+    const http = counted(transport);
     const upstream = createUpstream({
       http,
       limiter,
@@ -156,6 +179,22 @@ export function wire(
       commission: config.mirror.commission,
     });
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const probe = async (signal: AbortSignal): Promise<Outcome> => {
+      const { parameters, paths, timeouts, max_bytes } = profile;
+      const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
+      const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
+      using patience = clock.deadline(timeouts.total, signal);
+      try {
+        const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
+        return await limiter.run(ask, patience.signal, 'notification');
+      } catch (error) {
+        if (!(error instanceof DeadlineExceeded)) throw error;
+        return failed('deadline', 'no answer in time, or it asked for a longer pause');
+      }
+    };
+    const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: service_clock.forget });
+    // What a wrong clock has written is healed first, so that what is due is planned by the right one.
+    watch.observe();
     forgetUnasked(mirror, profile);
     prepareRecords(ports);
     // What cannot be applied again is as good as never received.
@@ -163,6 +202,7 @@ export function wire(
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,
+      mayRotate: () => clock.look().mayForget,
       addresses: overrides.addresses ?? (secrets.receiver_secret === null ? null : inbox.addresses),
       // The receiver's 404 has no body; that of a proxy has one.
       refusal: '',
@@ -181,25 +221,15 @@ export function wire(
       limiter,
       ports,
       subscriptions,
+      probe,
+      watch,
       raw: createRawReads({
         http,
         limiter,
         clock,
         limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
       }),
-      probe: async (signal) => {
-        const { parameters, paths, timeouts, max_bytes } = profile;
-        const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
-        const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
-        using patience = clock.deadline(timeouts.total, signal);
-        try {
-          const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
-          return await limiter.run(ask, patience.signal, 'notification');
-        } catch (error) {
-          if (!(error instanceof DeadlineExceeded)) throw error;
-          return failed('deadline', 'no answer in time, or it asked for a longer pause');
-        }
-      },
+      answers: http.answers,
       notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,
@@ -209,6 +239,15 @@ export function wire(
     // Nothing here needs an await to be given back; what failed is thrown on.
     stack.disposeAsync().catch(() => undefined);
     throw error;
+  }
+}
+
+/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+function noteStop(inbox: Inbox, at: number, log: Logger): void {
+  try {
+    inbox.stopped(at);
+  } catch (error) {
+    log.warn({ err: error }, 'the end could not be noted in the inbox');
   }
 }
 

@@ -197,9 +197,9 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
     { schema: { body: resyncBody } },
     async (request) => {
       const { dry_run, ...wanted } = request.body;
-      const price = options.price(wanted);
-      if (dry_run) return { job_id: null, resumed: false, ...price };
+      if (dry_run) return { job_id: null, resumed: false, ...options.price(wanted) };
       const job = await options.resync(wanted);
+      const price = options.price(wanted);
       log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },

@@ -4,8 +4,11 @@ import type { Database, FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { noteOf, type Standing, watchNames } from '../sqlite/identity.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
+import { inboxInstants } from './instants.ts';
+import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
 
 /** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
 export const inboxFile: FileKind = {
@@ -29,6 +32,13 @@ export interface Inbox extends Disposable {
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
   standing(): Standing;
+  readonly machineClock: MachineClockTable;
+  /** When the last process was surely alive; null: there was none. */
+  readonly last_alive_at: number | null;
+  /** Heals what a wrong clock has written. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
+  /** Notes when the process ended in order. */
+  stopped(at: number): void;
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void;
   /** How long a write waits, and blocks the event loop, while another program writes. */
@@ -77,6 +87,11 @@ export function openInbox(
     db.prepare("INSERT OR IGNORE INTO inbox (inbox_id, pair_id, mirror_state) VALUES (1, ?, 'none')").run(newPairId());
     const pair_id = db.prepare<[], string>('SELECT pair_id FROM inbox').pluck().get();
     if (pair_id === undefined) throw new Error('the inbox has no row');
+    const left = db
+      .prepare<[], { stopped_at: number | null; heartbeat_at: number | null }>(
+        'SELECT stopped_at, heartbeat_at FROM inbox',
+      )
+      .get();
     const addresses = addressesIn(db, master, now);
     const standing = watchNames(path);
     const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
@@ -87,6 +102,16 @@ export function openInbox(
       deliveries,
       addresses,
       standing,
+      machineClock: machineClockTable(db),
+      last_alive_at: Math.max(left?.stopped_at ?? 0, left?.heartbeat_at ?? 0) || null,
+      healInstants: (at) => {
+        const healed = db.transaction(() => healInstants(db, inboxInstants, at)).immediate();
+        if (healed.callback_epoch !== undefined) addresses.reload();
+        return healed;
+      },
+      stopped: (at) => {
+        db.prepare<[number]>('UPDATE inbox SET stopped_at = ?').run(at);
+      },
       touch: () => {
         try {
           db.exec('UPDATE inbox SET pair_id = pair_id');

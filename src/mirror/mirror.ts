@@ -7,6 +7,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
@@ -22,6 +23,7 @@ import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
+import { mirrorInstants } from './instants.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type OfferTable, offerTable } from './offers.ts';
 import { type ProductTables, productTables } from './products.ts';
@@ -102,6 +104,10 @@ export interface Mirror extends Disposable {
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
+  /** Heals what a wrong clock has written, inside the caller's transaction. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
+  /** When the newest stored read was sent; null: there is none. */
+  lastReadAt(): number | null;
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
@@ -208,6 +214,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
@@ -273,6 +280,8 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     },
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
+    healInstants: (now) => healInstants(db, mirrorInstants, now),
+    lastReadAt: () => lastReadAt.get() ?? null,
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
     },

@@ -1,4 +1,5 @@
 import type { Deadline } from '../clock.ts';
+import { isGoneBy } from '../domain/absence.ts';
 import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
@@ -19,6 +20,8 @@ export type Landing =
       /** What was answered, where the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
     }
+  /** The service no longer has the product. */
+  | { readonly kind: 'gone' }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 /** One live read of a window, and what all who wait for it have in common. */
@@ -246,9 +249,13 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
       );
       if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
       const reason = reasonOf(read);
-      log.warn({ ...key, ...read, reason }, 'a live read was not answered');
+      // Of an outage the daemon tells by itself: not once for every check.
+      const away = read.kind === 'throttled' || read.kind === 'unreachable';
+      log[away ? 'debug' : 'warn']({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
         void commit(() => doubtSaleStatus(ports, key.product_id), 'soon').catch(() => undefined);
+      if (read.kind === 'refused' && isGoneBy(read.status, mirror.removals.one(key.product_id)))
+        return { kind: 'gone' };
       if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
       flight.sent_at = null;
       const until = pause()?.until ?? clock.now();

@@ -175,12 +175,19 @@ function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Lan
     ports.counter.add({ product_id, tier }, 'unanswered');
     return unanswered(ports, asked, { day: flight.shown.get(date) ?? null, sale: flight.sale }, landed.reason);
   }
+  if (landed.kind === 'gone') {
+    const shown = standingOf(asked.wanted, flight.sale, flight.shown.get(date) ?? null);
+    ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
+    return withoutAsking(ports, asked, flight.sale, 'withdrawn', flight.shown.get(date) ?? null);
+  }
   const known = flight.found.get(id) as ReturnType<typeof compare> | undefined;
   const found = known ?? compare(ports, asked, flight, landed);
   flight.found.set(id, found);
   if (found.rating !== null) ports.counter.add({ product_id, tier }, found.rating);
   return found.answer;
 }
+
+const goneNow: Standing = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
 
 function compare(
   ports: CheckPorts,
@@ -249,9 +256,9 @@ function withoutAsking(
   asked: Asked,
   sale: SaleState,
   reason: 'withdrawn' | 'date-past' | 'outside-horizon',
+  day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
-  const { product_id, date, currency, wanted } = asked;
-  const day = ports.mirror.checks.date(product_id, currency, date);
+  const { wanted } = asked;
   if (reason === 'outside-horizon') return unanswered(ports, asked, { day, sale }, reason);
   const on_sale = sale === 'on-sale';
   return {

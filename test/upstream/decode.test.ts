@@ -88,7 +88,7 @@ describe('a product page', () => {
     );
     expect(page.entries.map(({ product_id, from_price }) => [product_id, from_price])).toEqual([[7, 1700]]);
     expect(page.rejected).toHaveLength(2);
-    expect(page).toMatchObject({ total: 3, last: true });
+    expect(page).toMatchObject({ total: 3, short: true });
   });
 
   it('treats an unknown sale status as data that is not sellable', () => {

@@ -1,5 +1,4 @@
 -- How a clean stop left the files stands in last-stop.json beside this one: it has to be known before either is opened.
-ALTER TABLE inbox DROP COLUMN stopped_at;
 ALTER TABLE inbox DROP COLUMN mirror_size;
 ALTER TABLE inbox DROP COLUMN mirror_modified_at;
 
