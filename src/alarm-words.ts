@@ -50,6 +50,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'other-dates': [
+    'Dates',
+    (products, since) =>
+      `${products} products are answered for other dates than were asked for, noticed ${since}: what stood of the rest is kept and ages; does something between here and the service cache without looking at the dates, or are service.profile.parameters others?`,
+  ],
   'clock-doubted': [
     'Clock',
     (_, since) =>

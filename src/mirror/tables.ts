@@ -205,6 +205,7 @@ export interface Tables {
     notified_at: number | null;
     told_at: number | null;
     off_sale_at: number | null;
+    unanswered_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -279,6 +280,7 @@ export interface Tables {
       | 'images-disk'
       | 'images-unverified'
       | 'sale-contradicted'
+      | 'other-dates'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'
