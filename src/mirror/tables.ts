@@ -27,6 +27,7 @@ export interface Tables {
     currency: string | null;
     last_delivery_id: number;
     image_size: ImageSize | null;
+    feed_id: string | null;
   };
   zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
   product: {
