@@ -5,21 +5,20 @@ import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 import { commitTogether } from './commit-together.ts';
+import { doubtSaleStatus } from './off-sale-answer.ts';
 import type { Ports, SyncPorts } from './ports.ts';
-import { type AvailabilityRead, doubtSaleStatus, readAvailability, type SaidNow } from './refresh-availability.ts';
+import { type AvailabilityRead, readAvailability, type SaidNow } from './refresh-availability.ts';
 
 /** Whether dates were spoken of: see `AvailabilityRead`. */
-type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
+type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
 
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
-  | {
+  | ({
       readonly kind: 'answered';
-      readonly sale: Sale;
-      readonly sent_at: number;
       /** What was answered, where the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
-    }
+    } & Said)
   /** The service no longer has the product. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
@@ -240,14 +239,15 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
-          late: (said) => land(flight, { kind: 'answered', sale: said.sale, sent_at: said.sent_at, said }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', unanswered: [], sent_at }),
+          late: (said) =>
+            land(flight, { kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { ...read, kind: 'answered' };
       const reason = reasonOf(read);
       // Of an outage the daemon tells by itself: not once for every check.
       const away = read.kind === 'throttled' || read.kind === 'unreachable';
@@ -301,6 +301,8 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
       return 'service-unreachable';
     case 'refused':
       return read.status === 401 ? 'key-refused' : 'service-refused';
+    case 'failed':
+      return read.code === 'other-dates' ? 'other-dates' : 'service-failed';
     default:
       return 'service-failed' satisfies CheckReason;
   }

@@ -193,7 +193,7 @@ function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { sale: spoken, sent_at, said }: Extract<Landing, { kind: 'answered' }>,
+  { sale: spoken, sent_at, unanswered: left, said }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
@@ -204,6 +204,8 @@ function compare(
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
   const now = standingOf(wanted, sale, day);
+  if (left.some(({ from, to }) => from <= date && date <= to))
+    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
   if (now === null)
     return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'service-failed'), rating: null };
