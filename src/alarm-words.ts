@@ -1,3 +1,4 @@
+import type { FileAlarmKind } from './file-watch.ts';
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import type { LiveAlarm } from './storage.ts';
@@ -9,10 +10,32 @@ export interface AlarmWords {
   readonly says: string;
 }
 
-type Kind = Alarm['kind'] | LiveAlarm['kind'];
+type Kind = Alarm['kind'] | LiveAlarm['kind'] | FileAlarmKind;
 type Says = (products: string, since: string) => string;
 
+const repair = 'put it back, or stop the daemon and: catalogued repair';
+
 const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
+  'mirror-lost': [
+    'Mirror',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: nothing is read, deliveries wait; ${repair}`,
+  ],
+  'mirror-damaged': [
+    'Mirror',
+    (_, since) =>
+      `its file is damaged, found ${since}: nothing is read, deliveries wait; stop the daemon and: catalogued repair`,
+  ],
+  'inbox-lost': [
+    'Inbox',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: deliveries are answered 503; ${repair}`,
+  ],
+  'inbox-damaged': [
+    'Inbox',
+    (_, since) =>
+      `its file is damaged, found ${since}: deliveries are answered 503; stop the daemon and: catalogued repair`,
+  ],
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -27,6 +50,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'other-dates': [
+    'Dates',
+    (products, since) =>
+      `${products} products are answered for other dates than were asked for, noticed ${since}: what stood of the rest is kept and ages; does something between here and the service cache without looking at the dates, or are service.profile.parameters others?`,
+  ],
   'clock-doubted': [
     'Clock',
     (_, since) =>
@@ -36,6 +64,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Dates',
     (products, since) =>
       `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
+  ],
+  'checks-flood': [
+    'Checks',
+    (calls, since) =>
+      `live checks take most of the call budget since ${since}, ${calls} calls in the last minute: other reads wait; name callers (--caller), or ask less often`,
   ],
   'closures-held': [
     'Closures',

@@ -3,6 +3,8 @@ import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
+import { quarantineAfter } from './domain/backoff.ts';
+import type { CataloguedError } from './errors.ts';
 import { forgetOld } from './forget.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { keyPause } from './key-pause.ts';
@@ -10,6 +12,7 @@ import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
+import { type MirrorStatus, readStatus } from './mirror/status.ts';
 import { statusReader } from './mirror/status-reader.ts';
 import { outageWatch } from './outage-watch.ts';
 import { probeThrough } from './probing.ts';
@@ -20,6 +23,7 @@ import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
+import { watchChecks } from './sync/check-flood.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
@@ -30,7 +34,7 @@ import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { listSubscriptions } from './sync/subscription-list.ts';
-import { type Overrides, type Wiring, wire } from './wiring.ts';
+import { type Overrides, type Wiring, wire, witnessFeed } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
 export interface Daemon extends AsyncDisposable {
@@ -43,6 +47,8 @@ export interface Daemon extends AsyncDisposable {
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
+  /** What is to be said when it ends: a file that was lost or found damaged while it ran; null: nothing. */
+  trouble(): CataloguedError | null;
 }
 
 export interface DaemonOverrides extends Overrides {
@@ -59,7 +65,7 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, limiter, ports, workers, config, storage, watch } = wiring;
+  const { mirror, inbox, files, limiter, ports, workers, config, storage, watch } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -68,6 +74,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const outage = outageWatch(limiter.pause, ports);
 
   async function tick(): Promise<void> {
+    files.look();
     if (stopping.signal.aborted || !key.mayTry(ports.clock.now())) return;
     await guarded(async () => {
       if (!watch.observe()) return;
@@ -84,12 +91,23 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     });
   }
 
-  /** A full disk and another program's lock are waited for; where anything else fails under it, the daemon cannot go on. */
+  /** Damage is told and lived with, because deliveries can still be taken; what else the disk does ends the daemon. */
+  function end(file: 'mirror' | 'inbox'): (error: unknown) => void {
+    return (error) => {
+      if (!files.noteDamage(file, error)) broken.reject(error);
+    };
+  }
+
+  /**
+   * Nothing is done for a mirror that no reader finds, or whose pages are damaged. A full disk and another program's lock
+   * are waited for; where anything else fails under it, the daemon cannot go on.
+   */
   async function guarded(work: () => Promise<void>): Promise<void> {
+    if (!files.isWell('mirror')) return;
     try {
       await storage.keepTrying(work, stopping.signal);
     } catch (error) {
-      broken.reject(error);
+      end('mirror')(error);
     }
   }
 
@@ -108,7 +126,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     applied: (counts) => {
       if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
     },
-    broken: broken.reject,
+    broken: end('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
 
@@ -129,11 +147,15 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
+    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
-    const status = await statuses.read(max_age_ms);
+    files.look();
+    const status = await mirrorStatus(max_age_ms);
     return {
       ...status,
-      alarms: [...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
+      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
       daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
@@ -142,6 +164,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   };
   const figures = stack.use(processFigures(ports.clock.now));
   const checks = checkPorts(wiring);
+  const floods = watchChecks(ports, limiter.state);
   const answers: Omit<AdminOptions, 'listen' | 'token'> = {
     hosts: config.admin.hosts,
     log,
@@ -149,7 +172,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     status: () => statusWithin(0),
     recentStatus: () => statusWithin(recentMs),
     processFigures: figures.look,
-    ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
+    ready: () => {
+      files.look();
+      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.signal.aborted;
+    },
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
     resync: async (request) => {
       await findProducts(ports, request.product_ids, stopping.signal);
@@ -161,18 +187,18 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
     decideRemovals: (decision, product_ids) =>
       storage.promptly(() => (decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports))),
-    doctor: (signal) =>
-      serviceChecks(
-        {
-          config,
-          probe: wiring.probe,
-          offset: wiring.serviceClock.offset,
-          subscriptions: wiring.subscriptions,
-          notOffered: wiring.notOffered,
-          peers: receiving?.peers ?? null,
-        },
-        signal,
-      ),
+    doctor: async (signal) => {
+      files.look();
+      const probes = {
+        config,
+        probe: wiring.probe,
+        offset: wiring.serviceClock.offset,
+        subscriptions: wiring.subscriptions,
+        notOffered: wiring.notOffered,
+        peers: receiving?.peers ?? null,
+      };
+      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
+    },
     probe: (signal) =>
       probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
     subscriptions: () => listSubscriptions(facts, settingsOf(config)),
@@ -208,13 +234,16 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => whenKnown(() => images.fetch(stopping.signal))));
   stack.use(
-    every('minute', () =>
-      guarded(async () => {
+    every('minute', async () => {
+      if (files.isWell('inbox')) witnessFeed(mirror, inbox, log);
+      await guarded(async () => {
         await receiving?.mind();
+        floods();
         if (watch.observe()) await runChores(ports, stopping.signal);
-      }),
-    ),
+      });
+    }),
   );
+  stack.use(every('minute', () => files.checkDue(stopping.signal)));
   // Apart from the chores: what must go does not wait for them.
   stack.use(every('minute', () => whenKnown(() => images.mind(stopping.signal))));
   stack.use(every('minute', () => whenKnown(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
@@ -246,6 +275,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving?.receiver.address ?? null,
     tick,
     broken: broken.promise,
+    trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

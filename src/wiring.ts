@@ -1,17 +1,19 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
-import { writeTroubleOf } from './domain/write-trouble.ts';
+import { retryBudget } from './domain/retry-budget.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
+import { type FileWatch, watchFiles } from './file-watch.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
 import { type Mirror, openMirror } from './mirror/mirror.ts';
+import { backupsIn, findFiles, lastStopPath, refuseFiles } from './pair-files.ts';
 import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
-import { acquireLock } from './sqlite/lock.ts';
+import { forgetLastStop } from './sqlite/last-stop.ts';
+import { acquireLock, acquireMirrorLock } from './sqlite/lock.ts';
 import { createStorage, type Storage } from './storage.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
@@ -44,6 +46,8 @@ export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly inbox: Inbox;
+  /** Whether both files are still where they were opened, and sound. */
+  readonly files: FileWatch;
   /** What waits for the disk and for locks. */
   readonly storage: Storage;
   readonly limiter: Limiter;
@@ -85,21 +89,25 @@ export function wire(
     stack.use(acquireLock(state_dir));
     // By the clock that is believed, once there is one.
     let now = machine.now;
+    stack.use(acquireMirrorLock(path));
+    const found = findFiles(config, 'touched');
+    refuseFiles(config, found);
+    forgetLastStop(lastStopPath(config.mirror));
+    const files = stack.use(
+      watchFiles(config.mirror, {
+        clock: { now: () => now(), monotonic: machine.monotonic },
+        log,
+        unchecked: found.unchecked,
+      }),
+    );
     const inbox = stack.use(
-      openInbox(inbox_path, path, {
+      openInbox(inbox_path, {
         master: secrets.receiver_secret,
         now: now(),
         deliveries_bytes: config.retention.deliveries_bytes,
       }),
     );
-    stack.defer(() => {
-      try {
-        inbox.stopped(path, now());
-      } catch (error) {
-        if (writeTroubleOf(error) === null) throw error;
-        log.warn({ err: error }, 'the clean end could not be noted: the next start checks the mirror');
-      }
-    });
+    const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
     const mirror = stack.use(
@@ -111,9 +119,18 @@ export function wire(
         currency,
         image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
         backups: backupsIn(config.backup.directory),
-        clean: inbox.clean,
+        feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
       }),
     );
+    inbox.feed.witness(mirror.changes.newest());
+    inbox.feed.opened(path);
+    files.opened(mirror, inbox);
+    stack.defer(() => {
+      files.look();
+      witnessFeed(mirror, inbox, log);
+      noteStop(inbox, now(), log);
+    });
+    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -162,7 +179,15 @@ export function wire(
       select: queryOf(service.select),
       commission: config.mirror.commission,
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const ports = {
+      upstream,
+      mirror,
+      clock,
+      chance,
+      log,
+      policy: policyOf(config, mirror.offers.offers),
+      retries: retryBudget(),
+    };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;
       const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
@@ -200,6 +225,7 @@ export function wire(
       config,
       mirror,
       inbox,
+      files,
       storage,
       limiter,
       ports,
@@ -225,22 +251,30 @@ export function wire(
   }
 }
 
+/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+function noteStop(inbox: Inbox, at: number, log: Logger): void {
+  try {
+    inbox.stopped(at);
+  } catch (error) {
+    log.warn({ err: error }, 'the end could not be noted in the inbox');
+  }
+}
+
+/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
+  try {
+    inbox.feed.witness(mirror.changes.newest());
+  } catch (error) {
+    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+  }
+}
+
 /** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {
     for (const path of optionalPaths) if (asked[path] === null) mirror.offers.forget(path);
   });
-}
-
-/** Verified copies that exist, oldest first. */
-function backupsIn(directory: string): string[] {
-  return existsSync(directory)
-    ? readdirSync(directory)
-        .filter((name) => name.endsWith('.db'))
-        .sort()
-        .map((name) => join(directory, name))
-    : [];
 }
 
 /** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
+import { unshared } from '../doctor-files.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
 import { nameOf } from '../domain/offer.ts';
 import { AnswerIsNo } from '../main.ts';
@@ -36,14 +38,8 @@ export function statusCommand(io: Io): Command {
         file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
         env: io.env,
       });
-      const db = openMirrorForReading(config.mirror.path);
-      let mirror: MirrorStatus;
-      try {
-        mirror = readStatus(db, quarantineAfter);
-      } finally {
-        db.close();
-      }
       const live = await askDaemon(config.admin.listen, secrets.admin_token);
+      const mirror = mirrorStatus(config.mirror.path, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = {
@@ -60,13 +56,24 @@ export function statusCommand(io: Io): Command {
     });
 }
 
-type Live = Readonly<{
-  daemon: LiveStatus;
-  inbox: InboxStatus;
-  storage: StorageStatus;
-  snapshot: SnapshotStatus | null;
-  alarms: MirrorStatus['alarms'];
-}>;
+type Live = MirrorStatus &
+  Readonly<{ daemon: LiveStatus; inbox: InboxStatus; storage: StorageStatus; snapshot: SnapshotStatus | null }>;
+
+/** As the file says; where it cannot be opened, as the daemon does that still has it open. */
+function mirrorStatus(path: string, live: Live | null): MirrorStatus {
+  try {
+    const db = openMirrorForReading(path);
+    try {
+      return readStatus(db, quarantineAfter);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (live === null) throw error;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, ...mirror } = live;
+    return mirror;
+  }
+}
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
   try {
@@ -84,6 +91,7 @@ function render(status: Status, now: number): string {
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
+    ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
@@ -117,6 +125,11 @@ function render(status: Status, now: number): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeSharing(path: string): string[] {
+  const advice = unshared(dirname(path));
+  return advice === null ? [] : [`Sharing   ${advice}`];
 }
 
 function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {
@@ -244,7 +257,7 @@ function freshnessRow(
 }
 
 function describeDaemon(
-  { key_refused, lanes, unreachable_since, not_before, calls, rate, ceiling, throttled }: LiveStatus,
+  { key_refused, lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
   if (key_refused !== null) return `running, but the service refuses the key: ${key_refused}`;
@@ -253,6 +266,8 @@ function describeDaemon(
   const busy = Object.entries(lanes)
     .filter(([, count]) => count > 0)
     .map(([lane, count]) => `${lane} ${number(count)}`);
-  const pause = not_before !== null && not_before > now ? `, told to wait ${duration(not_before - now)}` : '';
+  const left = (until: number | null) => (until !== null && until > now ? duration(until - now) : null);
+  const [told, own] = [left(told_until), left(not_before)];
+  const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, holding back for ${own}` : '';
   return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }

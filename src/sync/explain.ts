@@ -77,6 +77,8 @@ export interface ExplainedRecord {
   readonly failure: string | null;
   /** Since when its dates are answered as not on sale; null: the last answer spoke of days. */
   readonly off_sale_at: number | null;
+  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  readonly unanswered_at: number | null;
 }
 
 const dayMs = 86_400_000;
@@ -162,5 +164,6 @@ function explainRecord(record: RecordDetail, cadence_ms: number): Omit<Explained
     failures,
     failure,
     off_sale_at: record.off_sale_at,
+    unanswered_at: record.unanswered_at,
   };
 }

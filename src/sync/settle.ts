@@ -1,4 +1,4 @@
-import { listRetryAt, quarantineAfter, retryAt } from '../domain/backoff.ts';
+import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../domain/backoff.ts';
 import { dueByCadence, dueByWorth } from '../domain/cadence.ts';
 import { soldBy, weightOf } from '../domain/category.ts';
 import { noExtraCalls } from '../domain/price.ts';
@@ -35,6 +35,8 @@ export interface StoredRead {
   readonly sooner?: Due | null;
   /** Since when answers say "not on sale"; null: this one speaks of days. */
   readonly off_sale_at?: number | null;
+  /** Since when the service leaves out some of its dates; null: it spoke of all. */
+  readonly unanswered_at?: number | null;
 }
 
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
@@ -59,6 +61,7 @@ export function settleStored(
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
     off_sale_at: read.off_sale_at ?? null,
+    unanswered_at: read.unanswered_at ?? null,
   });
   if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
@@ -110,7 +113,7 @@ function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Vo
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
 export function settleFailure(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log'>,
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries'>,
   record: RecordFacts,
   reading: NoAnswer,
 ): Refreshed {
@@ -128,13 +131,16 @@ export function settleFailure(
 
 /** Counts a failure of the record. A `final` one (the service said no) or the fifth in a row ends its part in a resync. */
 export function recordFailure(
-  { mirror, clock, chance }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance'>,
+  { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
   record: RecordFacts,
   { code, message, final }: { code: string; message: string; final: boolean },
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
-  const again = record.product_id === 0 ? listRetryAt : retryAt;
+  // A refusal is the service's answer: asked again at once, it says the same.
+  const wanted = !final && (record.fetched_at === null || record.job_id !== null);
+  const soon = wanted && (failures >= quarantineAfter || retries.spend() === 'soon');
+  const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // What a notification asked for is still asked for: it stays in its lane, and in its share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);

@@ -88,7 +88,7 @@ export interface UpstreamOptions {
 }
 
 /** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
-const decoderGeneration = '1';
+const decoderGeneration = '2';
 
 export function createUpstream({ http, limiter, profile, select, commission }: UpstreamOptions): Upstream {
   const { paths, parameters } = profile;
