@@ -3,6 +3,7 @@ import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } 
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
+import { retryBudget } from './domain/retry-budget.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type FileWatch, watchFiles } from './file-watch.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
@@ -178,7 +179,15 @@ export function wire(
       select: queryOf(service.select),
       commission: config.mirror.commission,
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const ports = {
+      upstream,
+      mirror,
+      clock,
+      chance,
+      log,
+      policy: policyOf(config, mirror.offers.offers),
+      retries: retryBudget(),
+    };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;
       const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };

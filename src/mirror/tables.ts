@@ -278,6 +278,7 @@ export interface Tables {
     kind:
       | 'images-vanished'
       | 'images-disk'
+      | 'checks-flood'
       | 'images-unverified'
       | 'sale-contradicted'
       | 'other-dates'
