@@ -1,6 +1,7 @@
 import { identifier } from '../domain/identifier.ts';
 import { type Image, imageKey } from '../domain/image.ts';
 import { type ProductEntry, saleStatus } from '../domain/product.ts';
+import type { MayPublish } from '../domain/public-address.ts';
 import { knownZone } from '../domain/venue.ts';
 import {
   answered,
@@ -27,13 +28,18 @@ export interface Page<Entry> {
 }
 
 /** A page of the product list (specification §4). A row without a usable id is rejected, the others stand. */
-export function decodeProductPage(json: unknown, currency: string): Page<ProductEntry> {
-  return decodePage(json, 'products', (row) => decodeProduct(row, currency));
+export function decodeProductPage(json: unknown, currency: string, mayPublish: MayPublish): Page<ProductEntry> {
+  return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
 }
 
 /** The single-product read: `{success, product}`. */
-export function decodeProductDetail(json: unknown, product_id: number, currency: string): ProductEntry {
-  const entry = decodeProduct(answered(json).product, currency);
+export function decodeProductDetail(
+  json: unknown,
+  product_id: number,
+  currency: string,
+  mayPublish: MayPublish,
+): ProductEntry {
+  const entry = decodeProduct(answered(json).product, currency, mayPublish);
   if (entry.product_id !== product_id)
     throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
   return entry;
@@ -59,7 +65,7 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
   return { entries, rejected, total, last: rows.length === 0 || counted || (size !== null && rows.length < size) };
 }
 
-function decodeProduct(json: unknown, currency: string): ProductEntry {
+function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
   const product = members(json, 'the product');
   const product_id = identifier(product.id);
   if (product_id === null) throw new WrongShape(`product id ${JSON.stringify(product.id)} is no usable identifier`);
