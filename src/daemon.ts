@@ -21,6 +21,7 @@ import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { askNotOffered } from './sync/offers.ts';
 import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
@@ -152,6 +153,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
           probe: wiring.probe,
           offset: wiring.serviceClock.offset,
           subscriptions: wiring.subscriptions,
+          notOffered: wiring.notOffered,
           peers: receiving?.peers ?? null,
         },
         signal,
@@ -192,6 +194,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   );
   // Apart from the chores: what must go does not wait for them.
   stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
+  stack.use(every('minute', () => guarded(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;

@@ -2,6 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
+import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
 import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
@@ -25,6 +26,8 @@ export interface ServiceProbes {
   /** Milliseconds; null: the service has told no time. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
+  /** Paths that the service is known not to have. */
+  readonly notOffered: () => readonly OptionalPath[];
   /** Of the last deliveries, newest first; null: no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
@@ -56,7 +59,13 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
     service.verdict === 'ok'
       ? await declared(probes.subscriptions, signal)
       : skipped('subscriptions', 'the service cannot be asked');
-  return [service, clock(probes.offset()), subscriptions, ...(await receiver(probes, signal))];
+  return [
+    service,
+    ...endpoints(probes.notOffered()),
+    clock(probes.offset()),
+    subscriptions,
+    ...(await receiver(probes, signal)),
+  ];
 }
 
 /** A configuration or a secret that cannot be used: nothing else can be looked at. */
@@ -179,6 +188,13 @@ function reachability(outcome: Outcome): Check {
     default:
       return wrong('service', outcome.message, 'check service.base_url, the network, and service.profile.paths');
   }
+}
+
+/** What the specification does not list, a service may lack: nothing is wrong with that. */
+function endpoints(missing: readonly OptionalPath[]): Check[] {
+  if (missing.length === 0) return [];
+  const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
+  return [ok('endpoints', `${said.join(', ')}: asked again once a week`)];
 }
 
 function clock(offset: number | null): Check {

@@ -6,14 +6,17 @@ import type { Policy, ProductPolicy } from './sync/ports.ts';
 
 type Category = Config['categories'][number];
 
-/** What is mirrored and how often it is read, from the configuration. */
-export function policyOf(config: Config): Policy {
+/**
+ * What is mirrored and how often it is read, from the configuration. `offers`: whether the service has the path of a
+ * resource, as far as is known now; it is asked each time.
+ */
+export function policyOf(config: Config, offers: (resource: Resource) => boolean): Policy {
   const { service, cadence, budget } = config;
-  const general: ProductPolicy = { extent: extentOf(config, cadence), cadence, weight: 1 };
+  const general: ProductPolicy = { extent: extentOf(config, cadence, offers), cadence, weight: 1 };
   const byCategory = new Map(
     config.categories.map((category) => {
       const own = cadenceOf(config, category);
-      return [category.name, { extent: extentOf(config, own), cadence: own, weight: category.weight ?? 1 }];
+      return [category.name, { extent: extentOf(config, own, offers), cadence: own, weight: category.weight ?? 1 }];
     }),
   );
   return {
@@ -32,16 +35,24 @@ export function policyOf(config: Config): Policy {
   };
 }
 
-function extentOf({ service }: Config, cadence: StaleAfter): ProductPolicy['extent'] {
+function extentOf(
+  { service }: Config,
+  cadence: StaleAfter,
+  offers: (resource: Resource) => boolean,
+): ProductPolicy['extent'] {
   const { paths, days_per_request } = service.profile;
   const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(
     (resource) => paths[resource] !== null,
   );
+  const configured = new Set<Resource>([
+    ...resources,
+    ...(paths.product === null ? [] : (['product_detail'] as const)),
+  ]);
   return {
     languages: service.languages,
     currencies: service.currencies,
     windows: windows(cadence.availability, days_per_request),
-    resources: new Set<Resource>([...resources, ...(paths.product === null ? [] : (['product_detail'] as const))]),
+    resources: { has: (resource) => configured.has(resource) && offers(resource) },
   };
 }
 

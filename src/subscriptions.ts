@@ -57,7 +57,8 @@ export function manageSubscriptions({ loaded, ports, addresses, refusal, ...opti
 /** What is declared, as the work needs it. */
 export function settingsOf({ subscriptions, service, receiver }: Config): Omit<SubscriptionSettings, 'public_url'> {
   const { rotate_every, grace } = receiver;
-  return { declared: subscriptions, most: service.profile.entities_per_subscription, rotate_every, grace };
+  const { entities_per_subscription: most, subscription_reads: reads } = service.profile;
+  return { declared: subscriptions, most, reads, rotate_every, grace };
 }
 
 /** Null: there is no key to sign with. A key that cannot sign was refused when it was read. */

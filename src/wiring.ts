@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
+import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
@@ -43,6 +44,8 @@ export interface Wiring extends AsyncDisposable {
   readonly subscriptions: ManagedSubscriptions;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** Paths that the service is known not to have. */
+  notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
   readonly serviceClock: ServiceClock;
   /** How many records are worked on at a time. */
@@ -128,7 +131,8 @@ export function wire(
       select: queryOf(service.select),
       commission: config.mirror.commission,
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config) };
+    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    forgetUnasked(mirror, profile);
     prepareRecords(ports);
     // What cannot be applied again is as good as never received.
     if (again != null && again.gone_since !== null) noteAbsence(ports, again.gone_since);
@@ -164,6 +168,7 @@ export function wire(
           return failed('deadline', 'no answer in time, or it asked for a longer pause');
         }
       },
+      notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,
       [Symbol.asyncDispose]: () => closing.disposeAsync(),
@@ -173,6 +178,14 @@ export function wire(
     void stack.disposeAsync();
     throw error;
   }
+}
+
+/** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
+function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
+  const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
+  mirror.transaction(() => {
+    for (const path of optionalPaths) if (asked[path] === null) mirror.offers.forget(path);
+  });
 }
 
 /** Verified copies that exist, oldest first. */

@@ -30,6 +30,7 @@ async function found(probes: Partial<ServiceProbes>): Promise<Record<string, Che
   const checks = await serviceChecks(
     {
       config,
+      notOffered: () => [],
       probe: async () => ({ kind: 'answer', text: '{}', hash: '', bytes: 2, sent_at: 0 }),
       offset: () => 400,
       subscriptions: managed({}),

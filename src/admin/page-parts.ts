@@ -1,4 +1,5 @@
 import { imageLimitMs } from '../domain/image.ts';
+import { nameOf } from '../domain/offer.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status.ts';
 import type { DaemonStatus } from '../status.ts';
 import type { Verdict } from '../verdict.ts';
@@ -55,7 +56,10 @@ function figure(name: string, value: string, more: string | null): Html {
 }
 
 /** What the verdict does not hang on. */
-export function remarksPart({ daemon, gaps, closures, records, failures }: DaemonStatus, now: number): Html | null {
+export function remarksPart(
+  { daemon, gaps, closures, records, failures, not_offered }: DaemonStatus,
+  now: number,
+): Html | null {
   const paused = daemon.not_before !== null && daemon.not_before > now && daemon.unreachable_since === null;
   const remarks = [
     ...when(
@@ -78,6 +82,10 @@ export function remarksPart({ daemon, gaps, closures, records, failures }: Daemo
     ...gaps.map(
       ({ subscription_id, from_at, to_at, products }) =>
         `Nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', and that lasts' : `: ${number(products)} products made due so far`}.`,
+    ),
+    ...not_offered.map(
+      ({ path, since, set }) =>
+        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}: asked again once a week; set ${set} to ask no more.`,
     ),
     ...when(
       records.failing || null,

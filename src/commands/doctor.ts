@@ -83,10 +83,13 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     // Files that a first start makes are not made by somebody who only looks.
     if (!existsSync(config.mirror.path)) return [none, daemonless];
     await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
-    const { probe, serviceClock, subscriptions } = wiring;
+    const { probe, serviceClock, subscriptions, notOffered } = wiring;
     return [
       none,
-      ...(await serviceChecks({ config, probe, offset: serviceClock.offset, subscriptions, peers: null }, io.signal)),
+      ...(await serviceChecks(
+        { config, probe, offset: serviceClock.offset, subscriptions, notOffered, peers: null },
+        io.signal,
+      )),
     ];
   } catch (error) {
     if (error instanceof CataloguedError) return [daemon('wrong', error.message, error.hint ?? null)];

@@ -31,7 +31,10 @@ export function explainCommand(io: Io): Command {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
-      const found = explainProduct({ mirror, clock: systemClock, policy: policyOf(config) }, product_id);
+      const found = explainProduct(
+        { mirror, clock: systemClock, policy: policyOf(config, mirror.offers.offers) },
+        product_id,
+      );
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
         const told = explainDate(mirror, product_id, options.date);

@@ -21,7 +21,7 @@ export function planCommand(io: Io): Command {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, policy: policyOf(config) }, config.budget.lanes);
+      const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
     });
 }

@@ -4,6 +4,7 @@ import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
+import { nameOf } from '../domain/offer.ts';
 import { AnswerIsNo } from '../main.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
@@ -70,6 +71,10 @@ function render(status: Status, now: number): string {
     `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
+    ...status.not_offered.map(
+      ({ path, since, set }) =>
+        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week, or set ${set}`,
+    ),
     '',
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],

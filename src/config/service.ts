@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { minorUnitExponent } from '../domain/money.ts';
 import { duration, size } from './units.ts';
-import { always, areDistinct, headerText, ids, optionalFile, section, token, whole } from './values.ts';
+import { always, areDistinct, flag, headerText, ids, optionalFile, section, token, whole } from './values.ts';
 
 function path(fallback: string, placeholder?: string) {
   const error = `expected a path like ${fallback}`;
@@ -67,6 +67,7 @@ const profile = section({
       .nullable()
       .default(`/v2/product-change-notification/${subscription}/reactivate`),
   }).describe('Where the service answers; null switches a resource off, except products and availability.'),
+  subscription_reads: flag(true).describe('Whether a subscription can be read; the specification lists only its PUT.'),
   parameters: section(parameters).describe('What the query parameters are called.'),
   page_size: whole(100, 1, 100).describe('Rows asked for on a list page.'),
   days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),

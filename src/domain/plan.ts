@@ -1,7 +1,7 @@
 import type { Window } from './availability.ts';
 import { readsPerPeriod } from './cadence.ts';
 import { type Lane, type LaneShares, lanes } from './lanes.ts';
-import type { Resource } from './record.ts';
+import type { Resources } from './record-kinds.ts';
 
 /*
  * What keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
@@ -35,7 +35,7 @@ export interface Catalogue {
   readonly languages: number;
   readonly currencies: number;
   readonly page_size: number;
-  readonly resources: ReadonlySet<Resource>;
+  readonly resources: Resources;
   /** Milliseconds between two walks over the lists. */
   readonly walks: { readonly products: number; readonly experiences: number };
   /** Availability reads beyond what the cadences need, as a share of them. */

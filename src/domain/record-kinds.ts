@@ -2,13 +2,16 @@ import type { Window } from './availability.ts';
 import { dueNeverFetched } from './cadence.ts';
 import type { Resource } from './record.ts';
 
+/** What can be asked of the service, as of now: what it turns out to lack goes, and may come back. */
+export type Resources = Pick<ReadonlySet<Resource>, 'has'>;
+
 /** What the configuration and the service profile ask to be mirrored. The first language and currency are the primary. */
 export interface Extent {
   readonly languages: readonly [string, ...string[]];
   readonly currencies: readonly [string, ...string[]];
   readonly windows: readonly Window[];
-  /** Resources that the service profile has a path for. */
-  readonly resources: ReadonlySet<Resource>;
+  /** Resources that the service profile has a path for, and that the service is not known to lack. */
+  readonly resources: Resources;
 }
 
 /** A kind of record, and the instant in 1970 that puts a never-fetched one in its place. */

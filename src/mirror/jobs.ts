@@ -116,8 +116,7 @@ export function jobTable(db: Database): JobTable {
     },
     find: (job_id) => byId.get(job_id) ?? null,
     giveUp: ({ resource, product_id, edition, part }, job_id) => {
-      untie.run({ resource, product_id, edition, part });
-      countFailed.run(job_id);
+      if (untie.run({ resource, product_id, edition, part }).changes > 0) countFailed.run(job_id);
     },
     finish: (at) => finish.run(at).changes,
   };

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { Resource } from '../domain/record.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -17,6 +18,7 @@ import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
 import { type JobTable, jobTable } from './jobs.ts';
+import { type OfferTable, offerTable } from './offers.ts';
 import { type ProductTables, productTables } from './products.ts';
 import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './promises.ts';
 import { type RecordTable, recordTable } from './records.ts';
@@ -64,6 +66,7 @@ export interface Mirror extends Disposable {
   readonly budget: BudgetTable;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
+  readonly offers: OfferTable;
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
@@ -73,6 +76,8 @@ export interface Mirror extends Disposable {
   /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
   onChanges(listener: () => void): Disposable;
   writePromises(promised: Promised, daysPerRequest: number): boolean;
+  /** What is promised of a resource is promised no more. */
+  dropPromise(resource: Resource): void;
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
@@ -146,6 +151,7 @@ function mirrorOver(db: Database, path: string): Mirror {
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
+  const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const changes = changeTable(db);
   const closures = closureTable(db);
   const listeners = new Set<() => void>();
@@ -167,6 +173,7 @@ function mirrorOver(db: Database, path: string): Mirror {
     budget: budgetTable(db),
     changes,
     checks: checkTables(db),
+    offers: offerTable(db),
     removals: removalTable(db, changes),
     alarms: alarmTable(db),
     categories: categoryTable(db),
@@ -182,6 +189,9 @@ function mirrorOver(db: Database, path: string): Mirror {
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
+    dropPromise: (resource) => {
+      dropPromise.run(resource);
+    },
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
     markFilled: (now) => {

@@ -1,4 +1,5 @@
 import type { Tiers } from '../domain/availability.ts';
+import type { Resources } from '../domain/record-kinds.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import type { Tables } from './tables.ts';
 
@@ -19,6 +20,7 @@ export interface StaleAfter {
 /** What is promised: of everything, and what categories promise instead. */
 export interface Promised {
   readonly cadence: StaleAfter;
+  readonly extent: { readonly resources: Resources };
   readonly categories: readonly { readonly name: string }[];
   of(category: string | null): { readonly cadence: StaleAfter };
 }
@@ -27,8 +29,12 @@ export interface Promised {
  * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
  * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed. Inside the caller's transaction.
  */
-export function writePromises(db: Database, { cadence, categories, of }: Promised, daysPerRequest: number): boolean {
-  const wanted = promises(cadence, daysPerRequest);
+export function writePromises(
+  db: Database,
+  { cadence, extent, categories, of }: Promised,
+  daysPerRequest: number,
+): boolean {
+  const wanted = promises(cadence, daysPerRequest).filter(({ resource }) => isPromised(resource, extent.resources));
   const stored = db.prepare<[], Tables['promise']>('SELECT * FROM promise ORDER BY resource, tier').all();
   const told = db.prepare<[], string | null>('SELECT category_cadences FROM budget').pluck().get() ?? '[]';
   const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
@@ -66,6 +72,12 @@ export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: numbe
   db.prepare(
     `UPDATE variant SET stale_at = checked_at + CASE WHEN ${isCovered('variant')} THEN @covered ELSE @own END ${which}`,
   ).run({ covered: covered.variants, own: variants, product_id });
+}
+
+/** What the service may lack is promised as long as it is asked for. */
+function isPromised(resource: string, resources: Resources): boolean {
+  const optional = (['experiences', 'product_detail'] as const).find((each) => each === resource);
+  return optional === undefined || resources.has(optional);
 }
 
 /** Beyond every window: a category's horizon may be longer than that of everything. */

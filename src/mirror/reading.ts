@@ -6,6 +6,7 @@ import { closureTable } from './closures.ts';
 import { experienceTables } from './experiences.ts';
 import { openMirrorForReading } from './files.ts';
 import type { Mirror } from './mirror.ts';
+import { offerTable } from './offers.ts';
 import { productTables } from './products.ts';
 import { recordTable } from './records.ts';
 import { removalTable } from './removals.ts';
@@ -23,6 +24,7 @@ export interface MirrorFacts
     | 'experiences'
     | 'budget'
     | 'changes'
+    | 'offers'
     | 'removals'
     | 'subscriptions'
     | 'trust'
@@ -52,6 +54,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
   return {
     dateNow: (product_id, date) => dateNow.all(product_id, date),
     changes,
+    offers: offerTable(db),
     removals: removalTable(db, changes),
     records: recordTable(db),
     products: productTables(db, changes, closures),

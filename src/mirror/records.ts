@@ -52,6 +52,8 @@ export interface RecordTable {
   createWalk(template: RecordTemplate): void;
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordTemplate[]): void;
+  /** Drops every record of a resource, out of its jobs too: the service does not have it. */
+  dropResource(resource: Resource): void;
   /** Drops the windows that lie beyond `last_part`, of a product, or of a category's products (null: of those without one). */
   dropBeyond(product_id: number, last_part: number): void;
   dropBeyondFor(category: string | null, last_part: number): void;
@@ -212,6 +214,11 @@ export function recordTable(db: Database): RecordTable {
     `DELETE FROM record WHERE (resource, edition, part) NOT IN
        (SELECT resource, edition, part FROM (SELECT ${template} FROM json_each(@templates) k))`,
   );
+  const outOfJobs = db.prepare<{ resource: Resource }>(
+    `UPDATE job SET records = records - (SELECT count(*) FROM record r WHERE r.job_id = job.job_id AND r.resource = @resource)
+     WHERE finished_at IS NULL`,
+  );
+  const dropResource = db.prepare<[Resource]>('DELETE FROM record WHERE resource = ?');
   const unanswered = `(notified_at >= @sent_at AND notified_at <= @sent_at + ${longestReadMs})`;
   // A failed order that was told of after the request was sent keeps the record due.
   const untold = `(told_at > @sent_at AND told_at <= @sent_at + ${longestReadMs})`;
@@ -326,6 +333,10 @@ export function recordTable(db: Database): RecordTable {
     },
     dropOthers: (templates) => {
       dropOthers.run({ templates: JSON.stringify(templates) });
+    },
+    dropResource: (resource) => {
+      outOfJobs.run({ resource });
+      dropResource.run(resource);
     },
     fetched: (key, { due, changed, volatility, ...read }) => {
       const { shape, exposure } = volatility ?? { shape: null, exposure: null };

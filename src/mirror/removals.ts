@@ -29,6 +29,8 @@ export interface RemovalTable {
   one(product_id: number): Absent | null;
   list(): AbsentProduct[];
   answered(product_id: number, answer: DirectAnswer, at: number): void;
+  /** What products answered with a 404 says nothing about them: their path does not exist. */
+  forgetGone(): void;
   openHold(): Hold | null;
   beginHold(at: number): void;
   /** Another complete list, far enough from the last, agrees. */
@@ -75,6 +77,8 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
      SELECT product_id, 0, @at, @at, @answer, @at FROM product WHERE product_id = @product_id AND withdrawn_at IS NULL
      ON CONFLICT DO UPDATE SET answer = @answer, answered_at = @at`,
   );
+  const dropSuspects = db.prepare("DELETE FROM absence WHERE answer = 'gone' AND missing_walks = 0 AND rejected = 0");
+  const forgetGone = db.prepare("UPDATE absence SET answer = NULL, answered_at = NULL WHERE answer = 'gone'");
   const openHold = db.prepare<[], Hold>('SELECT * FROM hold WHERE ended_at IS NULL ORDER BY hold_id DESC LIMIT 1');
   const begin = db.prepare<[number, number]>('INSERT INTO hold (opened_at, lists, last_list_at) VALUES (?, 1, ?)');
   const agree = db.prepare<{ at: number }>(
@@ -112,6 +116,10 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
     list: () => list.all(),
     answered: (product_id, answer, at) => {
       answered.run({ product_id, answer, at });
+    },
+    forgetGone: () => {
+      dropSuspects.run();
+      forgetGone.run();
     },
     openHold: () => openHold.get() ?? null,
     beginHold: (at) => {

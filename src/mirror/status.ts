@@ -3,9 +3,11 @@ import { type AbsenceFacts, isMissing } from '../domain/absence.ts';
 import type { Tier } from '../domain/availability.ts';
 import { errorRate, type ReportCounts } from '../domain/error-rate.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../domain/image.ts';
+import { keyOf } from '../domain/offer.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
 import { imageLedger, type Unconfirmed } from './image-ledger.ts';
+import { type NotOffered, offerTable } from './offers.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -59,6 +61,8 @@ export interface MirrorStatus {
   }[];
   /** How often the mirror was wrong when somebody was about to order, over the days that are kept. */
   readonly error_rate: ErrorRate;
+  /** Paths that the service does not have: asked again once a week, and nothing waits for them. */
+  readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   /** Conditions that a person should know of. */
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
@@ -144,6 +148,9 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       )
       .all(),
     error_rate: errorRateOf(db),
+    not_offered: offerTable(db)
+      .missing()
+      .map((each) => ({ ...each, set: keyOf[each.path] })),
     alarms: db
       .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
       .all(),

@@ -3,6 +3,7 @@ import type { Tier } from '../domain/availability.ts';
 import type { AddressOwner } from '../domain/callback-epoch.ts';
 import type { ChangeKind } from '../domain/change.ts';
 import type { ImageSize, ImageType } from '../domain/image-file.ts';
+import type { OptionalPath } from '../domain/offer.ts';
 import type { SaleStatus } from '../domain/product.ts';
 import type { DueReason, Resource } from '../domain/record.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../domain/subscription.ts';
@@ -254,6 +255,13 @@ export interface Tables {
     rejected: Bit;
   };
   experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
+  offer: {
+    path: OptionalPath;
+    answered_at: number | null;
+    refused_at: number | null;
+    not_offered_at: number | null;
+    asked_at: number | null;
+  };
   hold: {
     hold_id: number;
     opened_at: number;

@@ -36,8 +36,14 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const hold = removals.openHold();
   const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
   if (again !== null) walkAgain(ports, walk.started_at + again);
-  ask(ports, idsOf(mustBeAsked(absent, hold)));
+  askMissing(ports);
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
+}
+
+/** Asks the read that decides about absence now of those whom it has to be asked of. Inside the caller's transaction. */
+export function askMissing(ports: AbsencePorts): void {
+  const { removals } = ports.mirror;
+  ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
 }
 
 /** Opens, goes on with or ends the hold over what a complete list lacks. */

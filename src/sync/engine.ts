@@ -123,6 +123,8 @@ export async function pass(
   async function refresh({ name }: Source, record: RecordFacts): Promise<void> {
     const own = ports.get(name);
     if (own === undefined) throw new Error(`no ports for ${name}`);
+    // Picked before its path turned out not to exist.
+    if (!given.policy.extent.resources.has(record.resource)) return;
     try {
       const result = await refreshes[record.resource](own, record, ended);
       if (result.kind === 'key-refused') {

@@ -1,9 +1,11 @@
 import { reopeningLook } from '../domain/cadence.ts';
 import { confirmApartMs, confirmAt } from '../domain/closure.ts';
+import { refusesPath } from '../domain/offer.ts';
 import type { Due, RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import { assignCategory } from './categories.ts';
+import { judgeProductPath, noteAnswered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
@@ -21,9 +23,16 @@ export async function refreshProductDetail(
   const [currency] = policy.extent.currencies;
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
-  if (reading.kind !== 'read') return settleFailure(ports, record, reading);
+  if (reading.kind !== 'read') {
+    const verdict = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
+    if (verdict === 'offered') return settleFailure(ports, record, reading);
+    // Not this record's failure: it is gone with its path, or the service has still to say so.
+    if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
+    return { kind: 'postponed' };
+  }
   const { sent_at, hash, value } = reading;
   return mirror.transaction(() => {
+    noteAnswered(ports, 'product', sent_at);
     const known = mirror.products.find(product_id);
     const stored = mirror.products.store(holdOwnImages(ports, value), {
       source: 'detail',
@@ -50,6 +59,11 @@ export async function refreshProductDetail(
       sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
     });
   });
+}
+
+/** A refused read of which nobody could say whether it speaks of the product. */
+function askLater({ due_reason }: RecordFacts, now: number): Due {
+  return { at: now + 30_000, reason: due_reason };
 }
 
 /** The next look at a product whose closure no read has decided yet; null: there is none. */

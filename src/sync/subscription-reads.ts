@@ -1,9 +1,11 @@
 import { retryAt } from '../domain/backoff.ts';
 import { standingOf } from '../domain/callback-epoch.ts';
+import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../domain/offer.ts';
 import { differences, type HeldSubscription, isWorking, type WantedSubscription } from '../domain/subscription.ts';
 import type { SubscriptionFacts } from '../mirror/subscriptions.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../upstream/subscriptions.ts';
 import { ownerOf } from './callback.ts';
+import { noteAnswered, noteNotOffered } from './offers.ts';
 import { isBlameless, pauseMs, wordsOf } from './subscription-failure.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './subscriptions.ts';
 
@@ -17,9 +19,15 @@ export async function readSubscription(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { mirror, clock, service } = ports;
+  if (!isRead(ports)) return notRead;
   const outcome = await service.find(wanted.subscription_id, signal);
+  const meant = refusesPath(outcome) ? judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405) : null;
+  if (meant === 'not-offered') noteNotOffered(ports, 'subscription');
+  if (meant === 'not-offered' || meant === 'too-early') return notRead;
   if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
   mirror.transaction(() => {
+    if (outcome.kind === 'read') noteAnswered(ports, 'subscription', outcome.sent_at);
+    else if (meant === 'doubted') mirror.offers.refused('subscription', clock.now());
     const at = clock.now();
     const before = mirror.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
@@ -29,12 +37,39 @@ export async function readSubscription(
       mirror.subscriptions.cover();
     }
     // At once, since the repair may follow within the second; it worked when it was looked at before, for all we know.
-    if (mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id))
+    if (
+      meant !== 'doubted' &&
+      mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
+    )
       mirror.trust.openGap(wanted.subscription_id, Math.min(before, at));
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });
   return null;
+}
+
+/** What a read says where subscriptions cannot be read: then the answer to the last PUT is believed. */
+const notRead = 'refused: subscriptions cannot be read here';
+
+/** Whether a read brought nothing because none is ever answered: nobody's failure. */
+export function isNotRead(unread: string | null): boolean {
+  return unread === notRead;
+}
+
+/** Whether the service is asked: where it has no such read, once a week. */
+function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
+  if (!settings.reads) return false;
+  return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
+}
+
+function judgeRefusal(
+  { mirror, clock }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  status: 404 | 405,
+): ReturnType<typeof judgeSubscriptionRead> {
+  if (!mirror.offers.isOffered('subscription')) return 'not-offered';
+  const put_at = mirror.subscriptions.find(subscription_id)?.put_at ?? null;
+  return judgeSubscriptionRead(status, mirror.offers.find('subscription'), { put_at, now: clock.now() });
 }
 
 function noteUnread(
@@ -63,10 +98,16 @@ export async function lookAtSubscription(
   signal: AbortSignal,
 ): Promise<HeldSubscription | null | string> {
   const { subscription_id } = wanted;
+  const row = ports.mirror.subscriptions.find(subscription_id);
+  const held = row === null ? null : heldOf(ports, row);
+  if (!isRead(ports)) return held;
   const outcome = await ports.service.find(subscription_id, signal);
+  if (refusesPath(outcome)) {
+    const meant = judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405);
+    if (meant === 'not-offered' || meant === 'too-early') return held;
+  }
   if (outcome.kind === 'missing') return null;
   if (outcome.kind !== 'read') return wordsOf(outcome);
-  const row = ports.mirror.subscriptions.find(subscription_id);
   const facts = factsOf(ports, subscription_id, outcome.value, null);
   const owner = facts.address === null ? { address: row?.address ?? null, epoch: row?.epoch ?? null } : facts;
   return {

@@ -1,7 +1,10 @@
 import { newestOf } from '../domain/callback-epoch.ts';
+import { mayAskAgain, refusesPath } from '../domain/offer.ts';
 import { isWorking, type WantedSubscription } from '../domain/subscription.ts';
 import { afterSelfTest, subscriptionStep } from '../domain/subscription-step.ts';
+import type { StoredSubscription } from '../mirror/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
+import { noteAnswered, noteNotOffered } from './offers.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './subscription-attempts.ts';
 import { mayPutUnread, noteDifferences, readSubscription } from './subscription-reads.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './subscriptions.ts';
@@ -31,7 +34,7 @@ export async function stepSubscription(
     epochs,
     {
       ...row,
-      can: service.can,
+      can: canOf(ports),
       put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
       foreign: isTaken(ports, row) ? 'theirs' : 'perhaps ours',
     },
@@ -105,7 +108,17 @@ async function repairSubscription(
     : reactivateSubscription(ports, wanted, signal);
 }
 
-/** Asks the service to send again. It counts as working once a later read shows it. */
+/** What can be done about subscriptions: a path that the service lacks is tried again after a week, when it is needed. */
+export function canOf({ mirror, clock, service }: SubscriptionPorts): SubscriptionPorts['service']['can'] {
+  const tried = mirror.offers.isOffered('reactivate') || mayAskAgain(mirror.offers.find('reactivate'), clock.now());
+  return { ...service.can, reactivate: service.can.reactivate && tried };
+}
+
+function isThere(row: StoredSubscription | null): boolean {
+  return row !== null && row.status !== null && row.status !== 'missing' && row.status !== 'cancelled';
+}
+
+/** Asks the service to send again; where it cannot be asked so, puts the subscription anew. It counts as working once a later read shows it. */
 export async function reactivateSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -118,8 +131,14 @@ export async function reactivateSubscription(
   const kept = before !== null && heldOf(ports, before)?.address === 'current';
   const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
   const outcome = await service.reactivate(subscription_id, callback_url, signal);
+  if (refusesPath(outcome)) {
+    // What is known to be there is not what it lacks.
+    if (outcome.kind === 'refused' || isThere(before)) noteNotOffered(ports, 'reactivate');
+    return putSubscription(ports, wanted, 'repair', signal);
+  }
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
+    noteAnswered(ports, 'reactivate', outcome.sent_at);
     mirror.subscriptions.learn(subscription_id, {
       status: outcome.value.status ?? 'accepted',
       type: outcome.value.type,

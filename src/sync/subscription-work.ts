@@ -9,8 +9,8 @@ import {
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StoredSubscription } from '../mirror/subscriptions.ts';
 import { type Attempt, putSubscription } from './subscription-attempts.ts';
-import { lookAtSubscription, mayPutUnread, readSubscription } from './subscription-reads.ts';
-import { reactivateSubscription, rotateSubscription, stepSubscription } from './subscription-steps.ts';
+import { isNotRead, lookAtSubscription, mayPutUnread, readSubscription } from './subscription-reads.ts';
+import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } from './subscription-steps.ts';
 import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './subscriptions.ts';
 
 /** Everything that is done about subscriptions, one thing after the other: for the daemon and for people. */
@@ -65,7 +65,7 @@ const hourMs = 3_600_000;
 const failuresTold = 3;
 
 export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
-  const { mirror, clock, service } = ports;
+  const { mirror, clock } = ports;
   /** The daemon ends: what was under way is taken up again at the next start. */
   const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
     if (!signal.aborted) throw error;
@@ -112,7 +112,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const compared: Comparison[] = [];
     for (const each of wanted) {
       const failure = await readSubscription(ports, each, signal);
-      compared.push(comparison(ports, each, failure));
+      compared.push(comparison(ports, each, isNotRead(failure) ? null : failure));
     }
     return compared;
   }
@@ -153,7 +153,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
         const attempts: Attempt[] = [];
         for (const wanted of chosen(declare(), subscription_id))
           attempts.push(
-            await (service.can.reactivate
+            await (canOf(ports).reactivate
               ? reactivateSubscription(ports, wanted, signal)
               : putSubscription(ports, wanted, 'requested', signal)),
           );

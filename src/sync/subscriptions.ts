@@ -20,6 +20,8 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
 export interface SubscriptionSettings {
   readonly declared: readonly DeclaredSubscription[];
   readonly public_url: string;
+  /** Whether a subscription can be read, as far as is configured. */
+  readonly reads: boolean;
   /** Entities of one subscription, at most. */
   readonly most: number;
   /** Milliseconds. */

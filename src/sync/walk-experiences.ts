@@ -1,7 +1,9 @@
 import { walksUntilDropped } from '../domain/absence.ts';
 import type { Experience } from '../domain/experience.ts';
+import { refusesPath } from '../domain/offer.ts';
 import type { RecordFacts } from '../domain/record.ts';
 import { splitListEdition } from '../domain/record-kinds.ts';
+import { noteNotOffered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
 import type { Refreshed } from './settle.ts';
 import { walk } from './walk.ts';
@@ -14,6 +16,11 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
   return walk(ports, record, {
     cadence,
     read: (page) => upstream.experiencePage(page, language, currency, signal),
+    refused: (reading) => {
+      if (!refusesPath(reading)) return 'failed';
+      noteNotOffered(ports, 'experiences');
+      return 'gone';
+    },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
       const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence };

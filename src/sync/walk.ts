@@ -3,12 +3,14 @@ import type { WalkKey, WalkState } from '../mirror/walks.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { Page } from '../upstream/decode-product.ts';
 import type { SyncPorts } from './ports.ts';
-import { type Refreshed, settleFailure, settleStored } from './settle.ts';
+import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 /** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
 export interface List<Entry> {
   readonly cadence: number;
   read(page: number): Promise<Reading<Page<Entry>>>;
+  /** Told of a first page that was not answered; `gone`: there is no such list, which is nobody's failure. */
+  refused?(reading: NoAnswer): 'gone' | 'failed';
   id(entry: Entry): number;
   /** `started_at`: when this attempt of the walk began. */
   store(page: Page<Entry>, sent_at: number, started_at: number): boolean;
@@ -37,6 +39,8 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
     // What failed before the pages that were stored meanwhile is forgotten.
+    if (reading.kind !== 'read' && state.next_page === 1 && list.refused?.(reading) === 'gone')
+      return { kind: 'postponed' };
     if (reading.kind !== 'read')
       return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, reading);
     const { value: page, sent_at } = reading;

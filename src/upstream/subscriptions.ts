@@ -27,10 +27,10 @@ export interface SubscriptionAnswer {
   readonly status: string | null;
 }
 
-/** `missing`: the service has none of this id. */
+/** `missing`: the service has none of this id, or (404) no such path. */
 export type SubscriptionOutcome =
   | { readonly kind: 'read'; readonly value: SubscriptionAnswer; readonly sent_at: number }
-  | { readonly kind: 'missing' }
+  | { readonly kind: 'missing'; readonly status: 404 | 410 }
   | Exclude<Outcome, { kind: 'answer' }>;
 
 /** The service's subscriptions, through the one limiter. A caller's abort rejects with its reason; nothing is repeated here. */
@@ -108,7 +108,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       const path = pathOf(paths.subscription, subscription_id);
       const call = (turn: AbortSignal) => http.get(path, {}, { ...limits, signal: turn });
       const outcome = await limiter.run(call, signal, 'notification');
-      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410)) return { kind: 'missing' };
+      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410))
+        return { kind: 'missing', status: outcome.status };
       const found = read(outcome, { callback_url: null, signing });
       // An answer without a word about the subscription would make it look right.
       return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
@@ -118,7 +119,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     reactivate: async (subscription_id, callback_url, signal) => {
       const payload = callback_url === null ? {} : { callback_url };
       const outcome = await send('POST', pathOf(paths.reactivate, subscription_id), payload, signal);
-      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410)) return { kind: 'missing' };
+      if (outcome.kind === 'refused' && (outcome.status === 404 || outcome.status === 410))
+        return { kind: 'missing', status: outcome.status };
       return read(outcome, { callback_url, signing });
     },
   };

@@ -46,6 +46,7 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  not_offered: [],
   removals: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [

@@ -76,7 +76,14 @@ async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> 
           db.close();
         }),
       );
-      const probes = { config: loaded.config, probe, offset: serviceClock.offset, subscriptions, peers: null };
+      const probes = {
+        config: loaded.config,
+        probe,
+        offset: serviceClock.offset,
+        subscriptions,
+        notOffered: () => [],
+        peers: null,
+      };
       const options: Pick<AdminOptions, 'listen' | 'token' | 'log' | 'doctor' | 'manage' | 'changes'> = {
         changes: { feed, clock: systemClock, onChanges: mirror.onChanges },
         listen: loaded.config.admin.listen,

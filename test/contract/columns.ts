@@ -237,7 +237,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps',
-    'error_rate', 'alarms', 'daemon', 'inbox', 'snapshot',
+    'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   'resync --dry-run': ['records', 'calls', 'minutes'],

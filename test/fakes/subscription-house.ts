@@ -95,7 +95,14 @@ export async function subscriptionHouse(
       clock,
     }),
     addresses,
-    settings: { declared, public_url, most, rotate_every: 30 * 24 * 60 * minute, grace: 7 * 24 * 60 * minute },
+    settings: {
+      declared,
+      public_url,
+      most,
+      reads: true,
+      rotate_every: 30 * 24 * 60 * minute,
+      grace: 7 * 24 * 60 * minute,
+    },
     selfTest: async () => ({ result: house.selfTest, words: 'no answer in time' }),
   };
   let work = subscriptionWork(ports);

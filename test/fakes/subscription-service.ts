@@ -29,6 +29,8 @@ export interface SubscriptionService extends AsyncDisposable {
   skew: number;
   /** Called before a call is answered. */
   verify: (call: ServedCall) => { status: number; error_code: string } | null;
+  /** Calls that it does not have, and the status that they are answered with. */
+  readonly lacks: Map<'read' | 'reactivate', 404 | 405>;
   puts(): ServedCall[];
 }
 
@@ -53,6 +55,9 @@ export async function subscriptionService(now: () => number): Promise<Subscripti
     const refusal = call.method === 'GET' ? null : service.verify(call);
     if (refusal !== null) return answer(response, refusal.status, { success: false, ...refusal, message: 'No.' });
     const [, id = '', rest] = /^\/v2\/product-change-notification\/([^/]+)(\/reactivate)?$/.exec(call.path) ?? [];
+    const lacking = service.lacks.get(call.method === 'GET' ? 'read' : 'reactivate');
+    if (lacking !== undefined && (call.method === 'GET' || rest !== undefined))
+      return answer(response, lacking, { success: false, error_code: 'not_found', message: 'None.' });
     const effect = () => {
       const payload = payloadOf(call.body);
       if (call.method === 'PUT')
@@ -80,6 +85,7 @@ export async function subscriptionService(now: () => number): Promise<Subscripti
     held,
     calls,
     script,
+    lacks: new Map(),
     skew: 0,
     verify: () => null,
     puts: () => calls.filter(({ method }) => method === 'PUT'),

@@ -1,0 +1,106 @@
+import type { Resource } from './record.ts';
+
+/*
+ * Paths that the specification does not list: a service may not have them, and a 404 or 405 then speaks of the path and
+ * not of what was asked for. `subscription` is the read of a subscription; its PUT the specification lists.
+ */
+export const optionalPaths = ['experiences', 'product', 'subscription', 'reactivate'] as const;
+export type OptionalPath = (typeof optionalPaths)[number];
+
+/** What an operator sets so that it is not asked for any more. */
+export const keyOf: Readonly<Record<OptionalPath, string>> = {
+  experiences: 'service.profile.paths.experiences: null',
+  product: 'service.profile.paths.product: null',
+  subscription: 'service.profile.subscription_reads: false',
+  reactivate: 'service.profile.paths.reactivate: null',
+};
+
+/** What it is, in words. */
+export const nameOf: Readonly<Record<OptionalPath, string>> = {
+  experiences: 'the list of experiences',
+  product: 'the read of a single product',
+  subscription: 'the read of a subscription',
+  reactivate: 'reactivating a subscription',
+};
+
+/** The resource that is read there; null: none is. */
+export function resourceAt(path: OptionalPath): Resource | null {
+  return path === 'experiences' ? 'experiences' : path === 'product' ? 'product_detail' : null;
+}
+
+/** What is known of a path. Instants in epoch milliseconds; null where it never happened. */
+export interface OfferFacts {
+  readonly answered_at: number | null;
+  readonly refused_at: number | null;
+  readonly not_offered_at: number | null;
+  readonly asked_at: number | null;
+}
+
+/** How often a path that is not offered is asked again. */
+const askAgainMs = 7 * 86_400_000;
+/** A path that answered within this exists: a 404 speaks of the product. */
+const believedMs = 3_600_000;
+
+/** Whether an answer refuses the path, or what was asked of it: nobody can tell from one. */
+export function refusesPath(outcome: { readonly kind: string; readonly status?: number }): boolean {
+  const { kind, status } = outcome;
+  return (kind === 'refused' || kind === 'missing') && (status === 404 || status === 405);
+}
+
+/** Whether an instant lies within the last `ms`; one that has not come yet counts as never. */
+function isWithin(at: number | null, ms: number, now: number): boolean {
+  return at !== null && at <= now && now - at < ms;
+}
+
+/** Whether it is known that the path exists, so that nobody need ask. */
+export function isBelieved({ answered_at }: Pick<OfferFacts, 'answered_at'>, now: number): boolean {
+  return isWithin(answered_at, believedMs, now);
+}
+
+/** Whether a path that is not offered may be asked again. */
+export function mayAskAgain({ asked_at }: Pick<OfferFacts, 'asked_at'>, now: number): boolean {
+  return !isWithin(asked_at, askAgainMs, now);
+}
+
+/** So many different products have to answer 404 or 405, and none with its data, before their path counts as not offered. */
+const leastRefused = 5;
+/** More than that are asked, so that a handful that are really gone cannot speak for all. */
+const mostAsked = 10;
+
+/** The products whose own reads tell whether their path exists: spread evenly over the listed ones (ascending). */
+export function witnessesAmong(listed: readonly number[]): number[] {
+  const step = (listed.length - 1) / (Math.min(mostAsked, listed.length) - 1 || 1);
+  const chosen = Array.from({ length: Math.min(mostAsked, listed.length) }, (_, index) => Math.round(index * step));
+  return chosen.map((index) => listed[index]).filter((id) => id !== undefined);
+}
+
+/**
+ * What witnesses say of whom none answered with its data; `refused` of `asked` did so with a 404 or 405. Of a small
+ * catalogue all are enough, but not where the path has answered before: then they may all be gone.
+ */
+export function judgeWitnesses(
+  { refused, asked }: { readonly refused: number; readonly asked: number },
+  { answered_at }: Pick<OfferFacts, 'answered_at'>,
+): 'offered' | 'not-offered' | 'unknown' {
+  if (asked === 0 || (asked < leastRefused && answered_at !== null)) return 'offered';
+  return refused === asked ? 'not-offered' : 'unknown';
+}
+
+/** The service's reads may be cached for so long: a subscription that was put since is not missed. */
+const readsBehindMs = 5 * 60_000;
+
+/**
+ * What a 404 or 405 to the read of a subscription means: there is none yet, or it is lost (`doubted`, where no read has
+ * ever been answered), which a PUT mends; or, where one that was put again because of a 404 is not found either, that
+ * subscriptions cannot be read: then the answer to the PUT is believed.
+ */
+export function judgeSubscriptionRead(
+  status: 404 | 405,
+  { answered_at, refused_at }: Pick<OfferFacts, 'answered_at' | 'refused_at'>,
+  { put_at, now }: { readonly put_at: number | null; readonly now: number },
+): 'missing' | 'doubted' | 'too-early' | 'not-offered' {
+  if (status === 405) return 'not-offered';
+  if (answered_at !== null || put_at === null) return 'missing';
+  if (refused_at === null || put_at < refused_at) return 'doubted';
+  return isWithin(put_at, readsBehindMs, now) ? 'too-early' : 'not-offered';
+}

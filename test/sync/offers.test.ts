@@ -1,0 +1,154 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { type OptionalPath, witnessesAmong } from '../../src/domain/offer.ts';
+import { askNotOffered } from '../../src/sync/offers.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const week = 7 * day;
+const never = new AbortController().signal;
+const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
+const lean = { lean: true, products: 40 };
+
+const noProduct = { kind: 'status', status: 404, path: '^/v2/products/\\d+(\\?|$)' } as const;
+const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } as const;
+
+function missing({ wiring }: VirtualHouse): OptionalPath[] {
+  return wiring.mirror.offers.missing().map(({ path }) => path);
+}
+
+/** Calls that reached a path of the service. */
+function asked(house: VirtualHouse): { calls: number } {
+  return { calls: house.sandbox.calls.counts().calls };
+}
+
+function sql({ wiring }: VirtualHouse, text: string, values: Record<string, unknown>): void {
+  const writer = new Database(wiring.mirror.path);
+  writer.prepare(text).run(values);
+  writer.close();
+}
+
+async function filled(house: VirtualHouse): Promise<void> {
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+}
+
+describe('a service with exactly the calls of the specification', () => {
+  it('is mirrored to the end: nothing fails, nothing is withdrawn, and it is said once with the key to set', async () => {
+    await using house = await virtualHouse({ ...lean, faults: [noProduct, noExperiences] });
+    const job = requestResync(house.wiring.ports, everything);
+    await filled(house);
+    expect(house.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(missing(house)).toEqual(['experiences', 'product']);
+    expect(house.wiring.mirror.products.count()).toBe(40);
+    expect(house.wiring.mirror.records.fill()).toMatchObject({ failing: 0, waiting: 0 });
+    const said = house.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
+    expect(said).toHaveLength(2);
+    expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
+    await house.liveUntil(house.clock.now() + 2 * day);
+    expect(house.wiring.mirror.removals.absent()).toEqual([]);
+    expect(house.wiring.mirror.products.count()).toBe(40);
+  });
+
+  it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
+    await using house = await virtualHouse({ ...lean, faults: [noProduct, noExperiences] });
+    await filled(house);
+    await house.restart();
+    expect(missing(house)).toEqual(['experiences', 'product']);
+    house.sandbox.faults.clear();
+    const before = asked(house);
+    await house.drive(askNotOffered(house.wiring.ports, never));
+    expect(asked(house)).toEqual(before);
+    await house.drive(house.clock.sleep(week));
+    await house.drive(askNotOffered(house.wiring.ports, never));
+    expect(missing(house)).toEqual([]);
+    await house.liveUntil(house.clock.now() + hour);
+    const [id = 0] = house.wiring.mirror.products.ids();
+    const detail = house.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
+    expect(house.wiring.mirror.experiences.count()).toBeGreaterThan(0);
+  });
+
+  it('is asked again once a week while it goes on to lack it', async () => {
+    await using house = await virtualHouse({ ...lean, faults: [noExperiences] });
+    await filled(house);
+    await house.drive(house.clock.sleep(week));
+    await house.drive(askNotOffered(house.wiring.ports, never));
+    const before = asked(house);
+    await house.drive(askNotOffered(house.wiring.ports, never));
+    expect(asked(house)).toEqual(before);
+    expect(missing(house)).toEqual(['experiences']);
+  });
+
+  it('withdraws by its lists alone: what a 404 said before counts for nothing', async () => {
+    await using house = await virtualHouse(lean, { cadence: { products: '1h' } });
+    await filled(house);
+    const [first] = house.sandbox.world.visible();
+    house.sandbox.faults.add(noProduct);
+    await house.drive(house.clock.sleep(2 * hour));
+    // As an earlier version would have noted it, of a product that a list has lacked once.
+    sql(house, "INSERT INTO absence VALUES (@id, 1, @at, @at, 'gone', @at + 1, NULL, 0)", {
+      id: first?.id ?? 0,
+      at: house.clock.now() - hour,
+    });
+    sql(house, "UPDATE record SET due_at = 0 WHERE resource = 'product_detail'", {});
+    await house.liveUntil(house.clock.now() + hour / 60);
+    expect(missing(house)).toEqual(['product']);
+    expect(house.wiring.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
+    await house.liveUntil(house.clock.now() + 3 * hour);
+    expect(house.wiring.mirror.products.count()).toBe(40);
+  });
+
+  it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
+    await using house = await virtualHouse({ ...lean, faults: [noProduct] }, { cadence: { products: '1h' } });
+    await filled(house);
+    const [gone] = house.sandbox.world.visible();
+    if (gone !== undefined) gone.withdrawn = true;
+    await house.liveUntil(house.clock.now() + 3 * hour);
+    expect(house.wiring.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
+    expect(house.wiring.mirror.products.count()).toBe(39);
+  });
+});
+
+describe('a service that has the read of a single product', () => {
+  it.each([6, 12, 40])(
+    'is not taken for one without, though five of %i are gone before the list says so (control)',
+    async (products) => {
+      await using house = await virtualHouse({ lean: true, products }, { cadence: { products: '1h' } });
+      const walk = { resource: 'products', edition: 'en/EUR' } as const;
+      await house.runUntil(() => house.wiring.mirror.walks.find(walk)?.completed_at != null);
+      for (const product of house.sandbox.products().slice(0, 5)) product.withdrawn = true;
+      await house.liveUntil(house.clock.now() + 5 * hour);
+      expect(missing(house)).toEqual([]);
+      expect(house.wiring.mirror.products.count()).toBe(products - 5);
+    },
+  );
+
+  it('is not taken for one without while it answers 500 or throttles', async () => {
+    const faults = [{ kind: 'status', status: 500, path: '^/v2/products/\\d+(\\?|$)', times: 30 }] as const;
+    await using house = await virtualHouse({ ...lean, faults });
+    await filled(house);
+    expect(missing(house)).toEqual([]);
+  });
+});
+
+it('what the specification lists fails as ever: a service without checkout information is not filled by saying 404', async () => {
+  const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
+  await using house = await virtualHouse({ ...lean, products: 8, faults });
+  const job = requestResync(house.wiring.ports, everything);
+  await house.liveUntil(house.clock.now() + hour / 60);
+  expect(missing(house)).toEqual([]);
+  expect(house.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
+});
+
+it('witnesses are ten at most, spread over the list, and none twice', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+  expect(witnessesAmong([])).toEqual([]);
+  expect(witnessesAmong([7])).toEqual([7]);
+  for (const count of [2, 5, 9, 10, 11, 12, 40, 7500]) {
+    const chosen = witnessesAmong(ids(count));
+    expect(new Set(chosen).size).toBe(Math.min(10, count));
+    expect([chosen[0], chosen.at(-1)]).toEqual([1, count]);
+  }
+});
