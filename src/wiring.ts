@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
+import { publishable } from './domain/public-address.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
@@ -32,6 +33,8 @@ export interface Overrides {
   readonly addresses?: CallbackAddresses;
   /** Asks our own public address; else it is asked for real. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
+  /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
+  readonly imageHost?: { readonly addresses: readonly string[] };
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -130,6 +133,7 @@ export function wire(
       profile,
       select: queryOf(service.select),
       commission: config.mirror.commission,
+      mayPublish: publishable([...config.images.hosts, ...(overrides.imageHost?.addresses ?? [])]),
     });
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
     forgetUnasked(mirror, profile);

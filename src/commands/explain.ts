@@ -6,7 +6,7 @@ import { policyOf } from '../policy.ts';
 import { notMirrored } from '../sync/check.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
-import { duration } from '../words.ts';
+import { duration, printable, short } from '../words.ts';
 import type { Io } from './io.ts';
 import { calendarDate } from './resync.ts';
 import { table } from './table.ts';
@@ -53,7 +53,7 @@ export function productId(value: string): number {
 function render(found: Explanation, now: number): string {
   const { images, records } = found;
   const facts = [
-    ['Product', `${found.product_id}  ${found.title ?? '(no title)'}`],
+    ['Product', `${found.product_id}  ${heading(found.title)}`],
     ['Shown', shownAs(found, now)],
     ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
     ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
@@ -75,7 +75,9 @@ function render(found: Explanation, now: number): string {
       records.map((record) => row(record, now)),
     ),
     ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now)]),
-    ...failing.map(({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${failure}`),
+    ...failing.map(
+      ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
+    ),
   ].join('\n')}\n`;
 }
 
@@ -98,8 +100,8 @@ function shownAs(
 ): string {
   if (withdrawn_at !== null) return `no: withdrawn ${duration(now - withdrawn_at)} ago`;
   if (sellable) return 'yes, on sale';
-  const reason = disabled_reason === null ? '' : `: ${disabled_reason}`;
-  const reopening = expected_reopening === null ? '' : `, expected back ${expected_reopening}`;
+  const reason = disabled_reason === null ? '' : `: ${printable(disabled_reason)}`;
+  const reopening = expected_reopening === null ? '' : `, expected back ${printable(expected_reopening)}`;
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
 }
 
@@ -133,7 +135,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
   );
   const lines = [
-    `Product ${product_id}  ${title ?? '(no title)'}`,
+    `Product ${product_id}  ${heading(title)}`,
     ...(shown.length === 0 ? [`Nothing is known of ${date}: it is past, or was never read.`] : shown),
   ];
   const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
@@ -146,6 +148,10 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
   if (rows.length > 0)
     lines.push('', table([`${date} from`, 'to', 'the file said', 'lowest price', 'read because'], rows));
   return `${lines.join('\n')}\n`;
+}
+
+function heading(title: string | null): string {
+  return title === null ? '(no title)' : short(printable(title));
 }
 
 function instant(at: number): string {

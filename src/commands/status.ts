@@ -11,7 +11,7 @@ import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus 
 import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
 import { verdictOf } from '../verdict.ts';
-import { ago, duration, megabytes, number } from '../words.ts';
+import { ago, duration, megabytes, number, printable } from '../words.ts';
 import type { Io } from './io.ts';
 import { table } from './table.ts';
 
@@ -110,7 +110,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
   const lateness = late === 1 ? `, LATE: one is due every ${duration(every_ms)}` : '';
   return [
     `Snapshot  ${age}: ${path}${lateness}`,
-    ...when(failure !== null, `          the last try failed: ${failure}`),
+    ...when(failure !== null, `          the last try failed: ${printable(failure ?? '')}`),
   ];
 }
 
@@ -229,7 +229,7 @@ function describeDaemon(
   { key_refused, lanes, unreachable_since, not_before, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
-  if (key_refused !== null) return `running, but the service refuses the key: ${key_refused}`;
+  if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
   if (unreachable_since !== null)
     return `running; the service has not been reachable for ${duration(now - unreachable_since)}`;
   const busy = Object.entries(lanes)

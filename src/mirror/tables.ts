@@ -274,6 +274,8 @@ export interface Tables {
     kind:
       | 'images-vanished'
       | 'images-disk'
+      | 'images-refused'
+      | 'prices-refused'
       | 'images-unverified'
       | 'closures-held'
       | 'hints-not-confirmed'

@@ -7,6 +7,7 @@ import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import { assignCategory } from './categories.ts';
 import { judgeProductPath, noteAnswered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
+import { noteRefused, refusedOf } from './refused-facts.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 import { expectNotices } from './trust.ts';
@@ -33,6 +34,7 @@ export async function refreshProductDetail(
   const { sent_at, hash, value } = reading;
   return mirror.transaction(() => {
     noteAnswered(ports, 'product', sent_at);
+    noteRefused(ports, refusedOf([value]), clock.now());
     const known = mirror.products.find(product_id);
     const stored = mirror.products.store(holdOwnImages(ports, value), {
       source: 'detail',

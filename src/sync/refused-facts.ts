@@ -1,3 +1,4 @@
+import type { ProductEntry } from '../domain/product.ts';
 import type { Ports } from './ports.ts';
 
 type RefusedPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
@@ -15,6 +16,11 @@ const words = {
   prices: 'prices below zero are refused: what they are of cannot be bought',
 } as const;
 
+/** What was left out of some products, without those of which nothing was. */
+export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'refused'>[]) {
+  return entries.flatMap(({ product_id, refused }) => (refused === undefined ? [] : [{ product_id, refused }]));
+}
+
 /**
  * Called inside the transaction that stores what was read, with what was left out of each product. Products that one
  * walk meets from `started_at` on are counted together.
@@ -29,7 +35,8 @@ export function noteRefused(
     const [first] = met;
     if (first === undefined) continue;
     const alarm = { kind: `${kind}-refused`, at: clock.now(), started_at, products: met.length } as const;
-    if (mirror.alarms.add(alarm) === 'new') log.warn({ product_id: first.product_id, products: met.length }, words[kind]);
+    if (mirror.alarms.add(alarm) === 'new')
+      log.warn({ product_id: first.product_id, products: met.length }, words[kind]);
   }
 }
 

@@ -74,6 +74,9 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   const venue = isMembers(product.venue) ? product.venue : {};
   const ratings = isMembers(product.ratings) ? product.ratings : {};
   const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
+  const price = foreign ? null : money(product.price, currency);
+  const shown = images === undefined ? null : decodeImages(elements(images, 'images'), mayPublish);
+  const refused = { images: shown?.refused ?? 0, prices: price !== null && price < 0 ? 1 : 0 };
   return {
     product_id,
     title: text(product.title),
@@ -81,7 +84,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     sale_status: saleStatus(product.sale_status),
     disabled_reason: text(product.sale_status_reason),
     expected_reopening: text(product.sale_status_expected_reopen),
-    from_price: foreign ? null : money(product.price, currency),
+    from_price: refused.prices > 0 ? null : price,
     city_id: identifier(product.city_id),
     city_name: text(product.city_name),
     country_id: identifier(product.country_id),
@@ -94,21 +97,36 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     tag_ids: Array.isArray(product.tag_ids)
       ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
       : [],
-    images: images === undefined ? null : decodeImages(elements(images, 'images')),
+    images: shown?.images ?? null,
     document: JSON.stringify(rest),
+    ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
 }
 
-function decodeImages(list: readonly unknown[]): Image[] {
-  const images = list.map((image, position) => decodeImage(members(image, 'an image'), position));
+/** `refused`: how many have an address that is not handed on. */
+function decodeImages(list: readonly unknown[], mayPublish: MayPublish): { images: Image[]; refused: number } {
+  const rows = list.map((image) => members(image, 'an image'));
+  const good = rows.map((image) => isPublishable(image, mayPublish));
+  const images = rows.map((image, position) => (good[position] ? decodeImage(image, position) : null));
+  const refused = good.filter((each) => !each).length;
   const first = new Map<string, Image>();
   for (const image of images) if (image !== null && !first.has(image.image_key)) first.set(image.image_key, image);
-  return [...first.values()];
+  return { images: [...first.values()], refused };
+}
+
+const sizes = ['large', 'medium', 'extra_large', 'small'] as const;
+
+/** An image is shown with all its sizes, or not at all. */
+function isPublishable(image: Members, mayPublish: MayPublish): boolean {
+  return sizes.every((size) => {
+    const url = text(image[size]);
+    return url === null || url === '' || mayPublish(url);
+  });
 }
 
 /** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
 function decodeImage(image: Members, position: number): Image | null {
-  const url = [image.large, image.medium, image.extra_large, image.small].map(text).find((each) => each !== null);
+  const url = sizes.map((size) => text(image[size])).find((each) => each !== null);
   const image_key = url == null ? null : imageKey(url);
   if (image_key === null) return null;
   const credit = [image.credit, image.credits].map(text).find((each) => each !== null && each.trim() !== '') ?? null;
