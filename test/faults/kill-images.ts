@@ -9,7 +9,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/image-directory.ts';
 import { mindImageFiles } from '../../src/sync/image-files.ts';
 import { wire } from '../../src/wiring.ts';
-import { type FilesFound, inspectFiles, listsOnly } from '../fakes/image-house.ts';
+import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
