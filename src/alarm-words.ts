@@ -1,5 +1,6 @@
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
+import type { LiveAlarm } from './storage.ts';
 import { ago, number } from './words.ts';
 
 /** A heading of one word, and what stands behind it. */
@@ -8,9 +9,10 @@ export interface AlarmWords {
   readonly says: string;
 }
 
+type Kind = Alarm['kind'] | LiveAlarm['kind'];
 type Says = (products: string, since: string) => string;
 
-const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]>> = {
+const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -34,6 +36,11 @@ const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]
     'Prices',
     (products, since) =>
       `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
+  ],
+  'sale-contradicted': [
+    'Dates',
+    (products, since) =>
+      `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
   ],
   'closures-held': [
     'Closures',
@@ -68,6 +75,16 @@ const words: Readonly<Record<Alarm['kind'], readonly [about: string, says: Says]
     'Failing',
     (_, since) => `a subscription cannot be applied, since ${since}: catalogued subscription list`,
   ],
+  'disk-full': ['Disk', (_, since) => `full since ${since}: nothing is stored until there is room; reading goes on`],
+  'disk-low': ['Disk', (_, since) => `space is low since ${since}: reads in bulk pause; free some`],
+  'file-locked': [
+    'Locked',
+    (_, since) => `another program has been writing our file since ${since}: end it; nothing is stored meanwhile`,
+  ],
+  'snapshot-failing': [
+    'Snapshot',
+    (_, since) => `none can be published since ${since}: readers elsewhere have an old one`,
+  ],
 };
 
 /** Every kind of alarm that there are words for. */
@@ -77,6 +94,6 @@ export const alarmKinds: readonly string[] = Object.keys(words);
 export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = words[kind as Alarm['kind']];
+  const [about, says] = words[kind as Kind];
   return { about, says: says(number(products), since) };
 }

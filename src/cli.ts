@@ -42,7 +42,7 @@ async function run(): Promise<void> {
   v8.setFlagsFromString('--heap-growing-percent=25');
   // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
   module.enableCompileCache?.();
-  const { main, commandNamed } = await import('./main.ts');
+  const { main, commandNamed, report } = await import('./main.ts');
   const args = process.argv.slice(2);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -69,5 +69,8 @@ async function run(): Promise<void> {
     process.exit(74);
   });
   const { stdout, stderr, env } = process;
-  process.exitCode = await main(args, { stdout, stderr, env, signal: stopping.signal, onHangup });
+  const io = { stdout, stderr, env, signal: stopping.signal, onHangup };
+  // What nobody caught: its cause is said like any other, and nothing is saved that could be half done.
+  process.on('uncaughtException', (error) => process.exit(report(error, io, commandNamed(args))));
+  process.exitCode = await main(args, io);
 }

@@ -9,6 +9,7 @@ import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
 import { statusReader } from './mirror/status-reader.ts';
+import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
 import { keepSnapshots, snapshotStatus } from './snapshot.ts';
@@ -58,16 +59,21 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, limiter, ports, workers, config } = wiring;
+  const { mirror, inbox, limiter, ports, workers, config, storage } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
+  storage.broken.catch(broken.reject);
   let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
 
   async function tick(): Promise<void> {
     if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
-    try {
-      const result = await pass(ports, workers, { job_id: null, signal: stopping.signal });
+    await guarded(async () => {
+      const result = await pass(ports, workers, {
+        job_id: null,
+        signal: stopping.signal,
+        mayBulk: () => !storage.isLow,
+      });
       if (result.key_refused === null) {
         key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
       } else {
@@ -76,16 +82,14 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         key = { refused: result.key_refused, pause: Math.min(2 * key.pause, keyRefusedPauseMs.longest), not_before };
       }
       if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
-      mirror.checkpoint();
-    } catch (error) {
-      broken.reject(error);
-    }
+      mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
+    });
   }
 
-  /** The disk fails under it: the daemon cannot go on. */
+  /** A full disk and another program's lock are waited for; where anything else fails under it, the daemon cannot go on. */
   async function guarded(work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await storage.keepTrying(work, stopping.signal);
     } catch (error) {
       broken.reject(error);
     }
@@ -124,6 +128,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     const status = await statuses.read(max_age_ms);
     return {
       ...status,
+      alarms: [...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
+      storage: storage.status(),
       daemon: liveStatus(limiter, key.refused),
       inbox: inboxStatus(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
@@ -140,12 +146,12 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     processFigures: figures.look,
     ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-    resync: (request) => requestResync(ports, request),
+    resync: (request) => storage.promptly(() => requestResync(ports, request)),
     check: (question, signal) => checkBeforeOrder(checks, question, signal),
-    order: (report) => orderAndRecheck(checks, report, stopping.signal),
+    order: (report) => storage.promptly(() => orderAndRecheck(checks, report, stopping.signal)),
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
     decideRemovals: (decision, product_ids) =>
-      decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
+      storage.promptly(() => (decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports))),
     doctor: (signal) =>
       serviceChecks(
         {
@@ -158,6 +164,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         },
         signal,
       ),
+    probe: (signal) =>
+      probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
     subscriptions: () => listSubscriptions(facts, settingsOf(config)),
     manage: () => {
       if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
@@ -169,8 +177,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     job: (job_id) => mirror.jobs.find(job_id),
     changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
     replay: async (since) => {
-      const deliveries = inbox.deliveries.replay(since, ports.clock.now());
-      await receiving?.apply();
+      const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
+      // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
+      if (storage.status().trouble === null) await receiving?.apply();
+      else void receiving?.apply();
       return deliveries;
     },
   };
@@ -180,6 +190,8 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   // Given up before the admin interface closes: it waits for whoever waits for them.
   stack.use(checks);
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
+  storage.serve();
+  stack.use(every('second', async () => storage.look()));
   stack.use(every('second', tick));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));

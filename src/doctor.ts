@@ -2,6 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
+import { lowBelow } from './domain/disk-space.ts';
 import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
@@ -33,7 +34,6 @@ export interface ServiceProbes {
 }
 
 const megabyte = 1024 * 1024;
-const leastFree = 200 * megabyte;
 /** Older ones can corrupt a file on which two connections write or checkpoint at once (reliability.md §0.6). */
 const sqliteNeeded = [3, 51, 3];
 
@@ -119,7 +119,12 @@ function disk(path: string, state_dir: string): Check {
       return bavail * bsize;
     }),
   );
-  const needed = Math.max(leastFree, 2 * walSizeOf(path));
+  const needed = Math.max(
+    ...directories.map((each) => {
+      const { blocks, bsize } = statfsSync(each);
+      return lowBelow({ size_bytes: blocks * bsize }, walSizeOf(path));
+    }),
+  );
   const found = `${Math.floor(free / megabyte)} MiB free`;
   return check('disk space', free >= needed, {
     right: found,

@@ -3,6 +3,7 @@ import type { Io } from './commands/io.ts';
 import { CataloguedError, type ExitCode, exitCodes } from './errors.ts';
 import { version } from './version.ts';
 import { printableOutput } from './words.ts';
+import { writeRefusal } from './write-refusal.ts';
 
 /** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
 const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
@@ -33,6 +34,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   plan: {
     summary: 'what the call budget buys, and what more would cost',
     load: async (io) => (await import('./commands/plan.ts')).planCommand(io),
+  },
+  probe: {
+    summary: 'ask the live service whether it is as we believe, in at most 40 calls',
+    load: async (io) => (await import('./commands/probe.ts')).probeCommand(io),
   },
   check: {
     summary: 'before an order: what the service says now, and whether what was shown still holds',
@@ -137,7 +142,9 @@ function quiet(command: Command, io: Io): void {
   for (const each of command.commands) quiet(each, io);
 }
 
-function report(error: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
+/** Prints what ended the program, the first cause first, and returns its exit code. */
+export function report(thrown: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
+  const error = decisive(firstOf(thrown));
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
     const of = named !== undefined && Object.hasOwn(commands, named) ? ` ${named}` : '';
@@ -152,15 +159,43 @@ function report(error: unknown, { stderr, signal }: Io, named: string | undefine
     if (error.hint !== undefined) stderr.write(`Try: ${error.hint}\n`);
     return error.exitCode;
   }
-  const code = (error as { code?: unknown }).code;
-  if (typeof code === 'string' && /^SQLITE_(FULL|IOERR)/.test(code)) {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code === 'string' && /^SQLITE_IOERR/.test(code)) {
     stderr.write(`Error: the disk fails: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
     return exitCodes.io;
   }
-  stderr.write(
-    `Error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nTry: report this, it is a bug of catalogued ${version}\n`,
-  );
+  stderr.write(`Error: ${stacksOf(error)}\nTry: report this, it is a bug of catalogued ${version}\n`);
   return exitCodes.bug;
+}
+
+/** What was thrown first: closing everything may have failed after it, and is wrapped around it. */
+function firstOf(error: unknown): unknown {
+  let first = error;
+  while (first instanceof SuppressedError) first = first.suppressed;
+  return first;
+}
+
+/** The error of a chain of causes that a person can act on; the outermost one where there is none. */
+function decisive(error: unknown): unknown {
+  for (const each of chainOf(error)) {
+    if (each instanceof CataloguedError) return each;
+    const refused = writeRefusal(each);
+    if (refused !== null) return refused;
+    if (/^SQLITE_IOERR/.test(String((each as { code?: unknown }).code))) return each;
+  }
+  return error;
+}
+
+function stacksOf(error: unknown): string {
+  const stack = (each: unknown) => (each instanceof Error ? (each.stack ?? each.message) : String(each));
+  return [error, ...chainOf(error).slice(1)].map(stack).join('\nCaused by: ');
+}
+
+/** An error and its causes, the outermost first: a handful at most, should they go round in a circle. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let each = error; each instanceof Error && chain.length < 8; each = firstOf(each.cause)) chain.push(each);
+  return chain;
 }
 
 function isNamed(error: unknown, name: string): boolean {

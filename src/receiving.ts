@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { writeTroubleOf } from './domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from './inbox/allowlist.ts';
 import { type Receiver, startReceiver } from './inbox/receiver.ts';
@@ -40,7 +41,7 @@ export interface ReceivingOptions {
 
 /** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
 export async function startReceiving(
-  { config, mirror, inbox, ports }: Wiring,
+  { config, mirror, inbox, ports, storage }: Wiring,
   secret: unknown,
   { clock, log, signal, rule, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
@@ -64,19 +65,12 @@ export async function startReceiving(
     } while (again && !signal.aborted);
   }
 
-  /** What cannot be kept at all ends the daemon; a full disk does not. */
-  function unlessFull(words: string): (error: unknown) => void {
-    return (error) => {
-      if ((error as { code?: unknown }).code === 'SQLITE_FULL') log.error({ err: error }, words);
-      else broken(error);
-    };
-  }
-
   function apply(): Promise<void> {
     again = true;
-    running ??= work()
-      // They wait in the inbox until there is room.
-      .catch(unlessFull('no room to apply deliveries'))
+    // They wait in the inbox until the files can be written.
+    running ??= storage
+      .keepTrying(work, signal)
+      .then(() => undefined, broken)
       .finally(() => {
         running = null;
       });
@@ -98,7 +92,8 @@ export async function startReceiving(
         try {
           noteDropped(ports);
         } catch (error) {
-          unlessFull('no room to note that an old address is called')(error);
+          // The next call tells of it again.
+          if (writeTroubleOf(error) === null) broken(error);
         }
       }
       if (reason !== 'address') return;
@@ -108,19 +103,26 @@ export async function startReceiving(
   });
   receiver.broken.catch(broken);
 
-  /** When a delivery could be stored last; and whether the inbox could not be written since. */
+  /** When the inbox could be written last; and whether that has failed since. */
   const beat = { at: clock.now(), failed: false };
 
+  function noteBeat(failed: boolean): void {
+    const now = clock.now();
+    inbox.deliveries.heartbeat(now);
+    // Every delivery was answered 503 meanwhile: as if nobody had been there.
+    if (failed) noteAbsence(ports, beat.at);
+    Object.assign(beat, { at: now, failed: false });
+  }
+
   async function mind(): Promise<void> {
+    const attempt = { failed: beat.failed };
+    beat.failed = true;
     try {
-      const now = clock.now();
-      inbox.deliveries.heartbeat(now);
-      // Every delivery was answered 503 meanwhile: as if nobody had been there.
-      if (beat.failed) noteAbsence(ports, beat.at);
-      Object.assign(beat, { at: now, failed: false });
+      storage.soon('heartbeat', () => noteBeat(attempt.failed));
+      // Where it is written later, nothing could be received until then.
+      attempt.failed = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
-      beat.failed = true;
       log.error({ err: error }, 'the inbox cannot be written');
     }
     await apply();

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -8,6 +8,7 @@ import { snapshotDue, snapshotLate } from './domain/snapshot.ts';
 import type { Logger } from './log.ts';
 import type { Mirror } from './mirror/mirror.ts';
 import { type PublishedCopy, removeTemporaries } from './sqlite/published-copy.ts';
+import type { LiveAlarm } from './storage.ts';
 
 /** How it stands with the copy for readers elsewhere. */
 export interface SnapshotStatus {
@@ -27,6 +28,8 @@ export interface Snapshots {
   /** Every second: publishes one when it is due, never before the mirror is filled. Fails by saying so, and tries again. */
   publishDue(signal: AbortSignal): Promise<void>;
   failure(): string | null;
+  /** While the last try came to nothing. */
+  alarms(): LiveAlarm[];
 }
 
 export interface SnapshotPorts {
@@ -36,7 +39,8 @@ export interface SnapshotPorts {
 }
 
 export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, path }: Config['snapshot']): Snapshots {
-  let failed = { count: 0, at: null as number | null, reason: null as string | null };
+  const fine = { count: 0, at: null as number | null, since: null as number | null, reason: null as string | null };
+  let failed = fine;
 
   async function publish(target: string, signal: AbortSignal): Promise<void> {
     const began = clock.monotonic();
@@ -44,15 +48,16 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
       const left = removeTemporaries(target);
       if (left > 0) log.warn({ files: left }, 'what a killed snapshot left is removed');
       const { bytes } = await inChild(mirror.path, target, signal);
-      failed = { count: 0, at: null, reason: null };
+      failed = fine;
       log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
     } catch (error) {
       if (signal.aborted) {
         removeTemporaries(target);
         return;
       }
-      const reason = (error as Error).message;
-      failed = { count: failed.count + 1, at: clock.now(), reason };
+      const reason = whyOf(error, target);
+      const at = clock.now();
+      failed = { count: failed.count + 1, at, since: failed.since ?? at, reason };
       log.error({ path: target, reason, failures: failed.count }, 'snapshot failed');
     }
   }
@@ -68,7 +73,14 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
       if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
     },
     failure: () => failed.reason,
+    alarms: () =>
+      failed.since === null ? [] : [{ kind: 'snapshot-failing', raised_at: failed.since, products: 0 as const }],
   };
+}
+
+function whyOf(error: unknown, target: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
 }
 
 /** Null: none is configured. `failure` as the daemon says it. */

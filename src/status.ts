@@ -2,6 +2,7 @@ import { CataloguedError, exitCodes } from './errors.ts';
 import type { ReceiverCounts } from './inbox/receiver.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import type { SnapshotStatus } from './snapshot.ts';
+import type { StorageStatus } from './storage.ts';
 import type { Limiter } from './upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */
@@ -41,6 +42,7 @@ export interface InboxStatus {
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
+  readonly storage: StorageStatus;
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
 };

@@ -2,6 +2,8 @@ import { alarmWords } from './alarm-words.ts';
 import type { Freshness, MirrorStatus } from './mirror/status.ts';
 import type { SnapshotStatus } from './snapshot.ts';
 import type { LiveStatus } from './status.ts';
+import type { StorageStatus } from './storage.ts';
+import { storageWords } from './storage-words.ts';
 import { ago, duration, inWords, number } from './words.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
@@ -14,17 +16,27 @@ export interface Verdict {
 
 /** `daemon` null: none runs, which breaks no promise before its time. */
 export function verdictOf(
-  status: MirrorStatus & { readonly daemon: LiveStatus | null; readonly snapshot: SnapshotStatus | null },
+  status: MirrorStatus & {
+    readonly daemon: LiveStatus | null;
+    readonly storage: StorageStatus | null;
+    readonly snapshot: SnapshotStatus | null;
+  },
   now: number,
 ): Verdict {
-  const { filled_at, records, freshness, removals, alarms, daemon, snapshot } = status;
+  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot } = status;
   const refused = daemon?.key_refused ?? null;
   const troubles = [
     ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
+    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage: ${words}`),
     ...alarms.map((alarm) => {
       const { about, says } = alarmWords(alarm, now);
       return `${about}: ${says}`;
     }),
+    ...(contradicted === null
+      ? []
+      : [
+          `${number(contradicted.products)} products are on sale by their own read and not by their dates, since ${ago(contradicted.since, now)}: asked again, and not bookable meanwhile`,
+        ]),
     ...(removals === null
       ? []
       : [
@@ -42,14 +54,18 @@ export function verdictOf(
         ...troubles,
       ],
     };
-  const reasons = [...freshness.filter(({ kept }) => kept === 0).map(broken), ...troubles];
+  const doubted = contradicted !== null;
+  const reasons = [...freshness.filter(({ kept }) => kept === 0).map((each) => broken(each, doubted)), ...troubles];
   return { state: reasons.length === 0 ? 'true' : 'broken', reasons };
 }
 
-function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness): string {
+function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness, doubted: boolean): string {
   const name = `${inWords(resource)}${tier === null ? '' : ` (${tier})`}`;
+  const orDoubted = doubted && resource === 'availability' ? ', or contradicted by the product itself' : '';
   const late =
-    stale === 0 ? [] : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}`];
+    stale === 0
+      ? []
+      : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${orDoubted}`];
   const hidden = expired === 0 ? [] : [`${number(expired)} are past their limit and hidden`];
   return `${name}: ${[...late, ...hidden].join(', ')}`;
 }

@@ -4,6 +4,7 @@ import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } 
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { publishable } from './domain/public-address.ts';
+import { writeTroubleOf } from './domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
@@ -11,6 +12,7 @@ import { type Mirror, openMirror } from './mirror/mirror.ts';
 import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
 import { acquireLock } from './sqlite/lock.ts';
+import { createStorage, type Storage } from './storage.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
 import { noteAbsence } from './sync/coverage.ts';
@@ -22,6 +24,7 @@ import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
+import { createRawReads, type RawReads } from './upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from './upstream/service-clock.ts';
 import { version } from './version.ts';
 
@@ -42,9 +45,13 @@ export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly inbox: Inbox;
+  /** What waits for the disk and for locks. */
+  readonly storage: Storage;
   readonly limiter: Limiter;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
+  /** Any GET, undecoded: for what asks how the service behaves. */
+  readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
   /** Paths that the service is known not to have. */
@@ -80,7 +87,14 @@ export function wire(
         deliveries_bytes: config.retention.deliveries_bytes,
       }),
     );
-    stack.defer(() => inbox.stopped(path, clock.now()));
+    stack.defer(() => {
+      try {
+        inbox.stopped(path, clock.now());
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
+        log.warn({ err: error }, 'the clean end could not be noted: the next start checks the mirror');
+      }
+    });
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
     const mirror = stack.use(
@@ -95,6 +109,7 @@ export function wire(
         clean: inbox.clean,
       }),
     );
+    const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
     const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
@@ -109,10 +124,10 @@ export function wire(
         chance,
         burst_statuses: profile.burst_statuses,
         learned: mirror.budget.learned(),
-        throttled: (learned) => mirror.budget.saveLearned(learned),
+        throttled: (learned) => storage.soon('budget', () => mirror.budget.saveLearned(learned)),
       }),
     );
-    stack.defer(() => mirror.budget.saveLearned(limiter.learned()));
+    stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
     const http = stack.use(
       createHttp({
@@ -156,9 +171,16 @@ export function wire(
       config,
       mirror,
       inbox,
+      storage,
       limiter,
       ports,
       subscriptions,
+      raw: createRawReads({
+        http,
+        limiter,
+        clock,
+        limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
+      }),
       probe: async (signal) => {
         const { parameters, paths, timeouts, max_bytes } = profile;
         const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
@@ -179,7 +201,7 @@ export function wire(
     };
   } catch (error) {
     // Nothing here needs an await to be given back; what failed is thrown on.
-    void stack.disposeAsync();
+    stack.disposeAsync().catch(() => undefined);
     throw error;
   }
 }

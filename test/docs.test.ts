@@ -80,6 +80,7 @@ it('every command’s help has two examples', async () => {
     ['explain'],
     ['plan'],
     ['check'],
+    ['probe'],
     ['order', 'confirmed'],
     ['order', 'failed'],
     ['removals', 'list'],

@@ -187,7 +187,7 @@ describe('publishing when it is due', () => {
     const mirror = { path: test.mirror.path, filledAt: () => 1 };
     const snapshots = keepSnapshots({ mirror, clock, log }, { every: 3_600_000, path });
     await snapshots.publishDue(never);
-    expect(snapshots.failure()).toContain('ENOENT');
+    expect(snapshots.failure()).toContain('is missing');
     expect(lines().at(-1)).toMatchObject({ msg: 'snapshot failed', failures: 1 });
     mkdirSync(dirname(path));
     writeFileSync(temporaryName(path, 77), 'half');

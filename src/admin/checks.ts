@@ -4,11 +4,12 @@ import { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { CheckAnswer } from '../sync/check.ts';
 import { type OrderNoted, type OrderReport, readOrder } from '../sync/orders.ts';
+import { isWriteRefusal, writeRefusal } from '../write-refusal.ts';
 
 /** What storefronts ask before an order and tell after it. */
 export interface CheckOptions {
   check(question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer>;
-  order(report: OrderReport): OrderNoted;
+  order(report: OrderReport): Promise<OrderNoted>;
 }
 
 interface Printed {
@@ -39,11 +40,13 @@ export function checkRoutes(
   };
   const options = {
     bodyLimit,
-    errorHandler: (error: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
-      const status = error.statusCode ?? 500;
+    errorHandler: (thrown: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
+      const error = writeRefusal(thrown) ?? thrown;
+      const status = thrown.statusCode ?? 500;
       if (error instanceof CataloguedError) {
         const { code, message, hint } = error;
-        return reply.code(code === 'unknown-product' ? 404 : 400).send({ error: code, message, hint });
+        const refused = isWriteRefusal(code) ? 503 : 400;
+        return reply.code(code === 'unknown-product' ? 404 : refused).send({ error: code, message, hint });
       }
       if (status < 500) return reply.code(400).send({ error: 'bad-request', message: error.message });
       log.error({ err: error }, 'admin request failed');

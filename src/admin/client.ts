@@ -15,9 +15,12 @@ export interface AdminClient {
 /** The daemon answered, and its answer is no. */
 export class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
+  /** Stable, kebab-case; the daemon's own. */
+  readonly code: string | undefined;
   readonly hint: string | undefined;
-  constructor({ message, hint }: { message: string; hint?: string }) {
+  constructor({ error, message, hint }: { error?: string; message: string; hint?: string }) {
     super(message);
+    this.code = error;
     this.hint = hint;
   }
 }

@@ -214,6 +214,26 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_snapshot_late', 'Whether it is older than two periods, or missing (1), or not (0).', ({ status }) =>
     one(status.snapshot?.late ?? null),
   ),
+  gauge(
+    'catalogued_storage_trouble',
+    'Whether a full disk or another writer keeps a file from being written (1) or not (0).',
+    ({ status: { storage } }) =>
+      (['disk-full', 'locked'] as const).map((kind) => ({
+        labels: { kind },
+        value: bit(storage.trouble?.kind === kind),
+      })),
+  ),
+  gauge(
+    'catalogued_storage_missing_bytes',
+    'Bytes that have to become free while the disk is full.',
+    ({ status: { storage } }) => one(storage.trouble?.missing_bytes ?? null),
+  ),
+  gauge('catalogued_disk_free_bytes', 'Free bytes where a file is.', ({ status: { storage } }) =>
+    storage.directories.map(({ of, free_bytes }) => ({ labels: { file: of }, value: free_bytes })),
+  ),
+  gauge('catalogued_disk_low_bytes', 'Below so many free bytes bulk reads pause.', ({ status: { storage } }) =>
+    storage.directories.map(({ of, low_below_bytes }) => ({ labels: { file: of }, value: low_below_bytes })),
+  ),
   gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
   gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
 

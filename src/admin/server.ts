@@ -8,13 +8,15 @@ import type { JobState } from '../mirror/jobs.ts';
 import type { DaemonStatus } from '../status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import type { SubscriptionWork } from '../sync/subscription-work.ts';
+import { isWriteRefusal, writeRefusal } from '../write-refusal.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { type PageOptions, pageRoute } from './page.ts';
+import { type ProbeRouteOptions, probeRoute } from './probe.ts';
 
-export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions {
+export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions, ProbeRouteOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -23,12 +25,12 @@ export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions 
   status(): Promise<DaemonStatus>;
   ready(): boolean;
   price(request: ResyncRequest): ResyncPrice;
-  resync(request: ResyncRequest): JobState & { resumed: boolean };
+  resync(request: ResyncRequest): Promise<JobState & { resumed: boolean }>;
   job(job_id: number): JobState | null;
   plan(): unknown;
   removals(): unknown;
   /** How many products a decision was about. */
-  decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): number;
+  decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): Promise<number>;
   /** What only a daemon can look at: the service, and its own receiver. */
   doctor(signal: AbortSignal): Promise<unknown>;
   subscriptions(): unknown;
@@ -154,13 +156,14 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   pageRoute(app, options);
   app.get('/v1/status', async () => options.status());
   checkRoutes(app, { ...options, log });
+  probeRoute(app, options);
   app.get('/v1/removals', async () => options.removals());
   for (const decision of ['approve', 'reject'] as const)
     app.post<{ Body: { product_ids: number[] } }>(
       `/v1/removals/${decision}`,
       { schema: { body: removalsBody } },
       async (request) => {
-        const products = options.decideRemovals(decision, request.body.product_ids);
+        const products = await options.decideRemovals(decision, request.body.product_ids);
         log.warn({ decision, products }, 'an operator decided about removals');
         return { products };
       },
@@ -195,7 +198,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       const { dry_run, ...wanted } = request.body;
       const price = options.price(wanted);
       if (dry_run) return { job_id: null, resumed: false, ...price };
-      const job = options.resync(wanted);
+      const job = await options.resync(wanted);
       log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },
@@ -206,11 +209,10 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       message: `nothing answers ${method} ${url.slice(0, 100).replace(/\?.*/, '')} here`,
     }),
   );
-  app.setErrorHandler(async (error: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
+  app.setErrorHandler(async (thrown: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
+    const error = writeRefusal(thrown) ?? thrown;
     if (error instanceof CataloguedError)
-      return reply
-        .code(error.code === 'cursor-too-old' ? 410 : 400)
-        .send({ error: error.code, message: error.message, hint: error.hint });
+      return reply.code(statusOf(error)).send({ error: error.code, message: error.message, hint: error.hint });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
     return reply.code(status).send({
@@ -218,6 +220,11 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
       message: status >= 500 ? 'internal error' : error.message,
     });
   });
+}
+
+function statusOf({ code }: CataloguedError): number {
+  if (code === 'cursor-too-old') return 410;
+  return isWriteRefusal(code) ? 503 : 400;
 }
 
 /** Before anything else of a request is looked at, also of one that no route takes. */

@@ -55,6 +55,7 @@ function render(found: Explanation, now: number): string {
   const facts = [
     ['Product', `${found.product_id}  ${heading(found.title)}`],
     ['Shown', shownAs(found, now)],
+    ...contradiction(found, now),
     ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
     ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
     ['Images', imagesShown(images, now)],
@@ -103,6 +104,17 @@ function shownAs(
   const reason = disabled_reason === null ? '' : `: ${printable(disabled_reason)}`;
   const reopening = expected_reopening === null ? '' : `, expected back ${printable(expected_reopening)}`;
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
+}
+
+/** What its dates say of the sale, where the product itself says otherwise. */
+function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): string[][] {
+  if (dates_off_at === null || !sellable) return [];
+  const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
+  const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
+  const since = duration(now - dates_off_at);
+  return [
+    ['Dates', `availability says not on sale for ${since}, the product's own read says enabled: asked again ${again}`],
+  ];
 }
 
 function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'], now: number): string {

@@ -1,11 +1,16 @@
 import { AdminRefusal } from '../admin/client.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 
-/** What a running daemon refuses is the command's refusal too (64), with the daemon's words; any other error stays itself. */
+const cannotWrite: Readonly<Record<string, ExitCode>> = { 'disk-full': exitCodes.io, locked: exitCodes.retryLater };
+
+/**
+ * What a running daemon refuses is the command's refusal too (64; 74 or 75 where it cannot write), with the daemon's words;
+ * any other error stays itself.
+ */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof AdminRefusal)) return error;
   return new CataloguedError('refused', error.message, {
-    exitCode: exitCodes.usage,
+    exitCode: cannotWrite[error.code ?? ''] ?? exitCodes.usage,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
   });
 }

@@ -4,10 +4,12 @@ import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { LiveStatus } from '../status.ts';
 import { liveStatus, throttledTooLong } from '../status.ts';
+import { storageWords } from '../storage-words.ts';
 import { pass } from '../sync/engine.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
 import { megabytes, number } from '../words.ts';
+import { writeRefusalOf } from '../write-refusal.ts';
 import type { Io } from './io.ts';
 import { progressPrinter } from './progress.ts';
 import { conclude } from './resync.ts';
@@ -37,6 +39,7 @@ export async function resyncAlone(
   const { clock } = wiring.ports;
   const began = clock.now();
   const opened = requestResync(wiring.ports, request);
+  wiring.storage.serve();
   if (opened.resumed)
     io.stderr.write(`An interrupted resync of the same scope goes on: ${number(opened.left)} records left.\n`);
   const stop = new AbortController();
@@ -70,12 +73,15 @@ export async function resyncAlone(
 }
 
 async function untilDone(
-  { ports, workers, mirror, limiter }: Wiring,
+  { ports, workers, mirror, limiter, storage }: Wiring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
   for (;;) {
-    const { key_refused } = await pass(ports, workers, { job_id, signal });
+    const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
+    signal.throwIfAborted();
+    if (result === null) continue;
+    const { key_refused } = result;
     if (key_refused !== null) throw keyRefused(key_refused);
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
@@ -89,7 +95,12 @@ async function untilDone(
 }
 
 /** Shows progress once a second, and ends the work when the service cannot be reached. */
-async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number, stop: AbortController): Promise<void> {
+async function watch(
+  io: Io,
+  { ports, mirror, limiter, storage }: Wiring,
+  job_id: number,
+  stop: AbortController,
+): Promise<void> {
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
@@ -97,10 +108,16 @@ async function watch(io: Io, { ports, mirror, limiter }: Wiring, job_id: number,
     if (job === null || stop.signal.aborted) break;
     const { visible, phase } = phaseOf(mirror.products.count(), job);
     printer.show(
-      { phase, done: job.records - job.left, total: job.records, calls: live.calls, note: noteOf(live, now, visible) },
+      {
+        phase,
+        done: job.records - job.left,
+        total: job.records,
+        calls: live.calls,
+        note: storageWords(storage.status(), now)[0] ?? noteOf(live, now, visible),
+      },
       now,
     );
-    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now);
+    const refusal = unreachableTooLong(live, now) ?? throttledTooLong(live, now) ?? unwritableTooLong(storage, now);
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
@@ -122,6 +139,12 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
     exitCode: exitCodes.unavailable,
     hint: 'check service.base_url and the network; the same command goes on where this one ended',
   });
+}
+
+function unwritableTooLong(storage: Wiring['storage'], now: number): CataloguedError | null {
+  const { trouble } = storage.status();
+  if (trouble === null || now - trouble.since < giveUpAfterMs) return null;
+  return writeRefusalOf(trouble.kind);
 }
 
 function keyRefused(message: string): CataloguedError {

@@ -7,6 +7,7 @@ import { readCatalogue } from '../sandbox/catalogue-file.ts';
 import { editableFields } from '../sandbox/edits.ts';
 import { habitValues } from '../sandbox/habits.ts';
 import { startImageHost } from '../sandbox/image-host.ts';
+import { readRecording } from '../sandbox/recording-file.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { number } from '../words.ts';
 import { aborted } from './aborted.ts';
@@ -24,6 +25,7 @@ interface Options {
   readonly drift: number;
   readonly faults: number;
   readonly habits?: string;
+  readonly recorded?: string;
   readonly live?: boolean;
   readonly hold?: number;
   readonly signingKey?: string;
@@ -39,6 +41,7 @@ Examples:
   catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
   catalogued sandbox --habits all                                 # as rough as the world
   catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, stray_503: 0.01 …
+  catalogued sandbox --recorded ./recorded                        # what a probe kept of the real service
   catalogued sandbox --hold 10s --signing-key partner.pub.pem     # notifications soon, subscriptions signed
 
 Its own endpoints, no part of the service:
@@ -75,6 +78,7 @@ export function sandboxCommand(io: Io): Command {
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
     .option('--habits <all|file>', 'how rough it is: every habit, or those that a YAML or JSON file names')
+    .option('--recorded <dir>', 'serve again what catalogued probe --record kept of a real service')
     .option('--live', 'days sell out as they near (default: a date stays as it is)')
     .option('--hold <duration>', 'how long changes of a product are held before they are announced (default: 5m)', held)
     .option(
@@ -85,8 +89,20 @@ export function sandboxCommand(io: Io): Command {
     .option('--images-port <port>', 'serve the images too, on a host of their own (default: they are nowhere)', port)
     .addHelpText('after', notes)
     .action(async (given: Options) => {
-      const { catalogue, throttle, faults, habits, key, live, hold, signingKey, legacy, imagesPort, ...options } =
-        given;
+      const {
+        catalogue,
+        throttle,
+        faults,
+        habits,
+        recorded,
+        key,
+        live,
+        hold,
+        signingKey,
+        legacy,
+        imagesPort,
+        ...options
+      } = given;
       const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
       const { host, seed } = options;
       await using images =
@@ -95,6 +111,7 @@ export function sandboxCommand(io: Io): Command {
         ...options,
         image_origin: images?.url ?? null,
         ...entries,
+        ...(recorded === undefined ? {} : { recorded: readRecording(recorded) }),
         clock: systemClock,
         key: key ?? null,
         throttle: throttle === undefined ? null : { per_second: throttle },

@@ -10,6 +10,8 @@ import { openMirrorForReading } from '../mirror/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot.ts';
 import type { InboxStatus, LiveStatus } from '../status.ts';
+import type { StorageStatus } from '../storage.ts';
+import { storageWords } from '../storage-words.ts';
 import { verdictOf } from '../verdict.ts';
 import { ago, duration, megabytes, number, printable } from '../words.ts';
 import type { Io } from './io.ts';
@@ -18,6 +20,7 @@ import { table } from './table.ts';
 type Status = MirrorStatus & {
   readonly daemon: LiveStatus | null;
   readonly inbox: InboxStatus | null;
+  readonly storage: StorageStatus | null;
   readonly snapshot: SnapshotStatus | null;
 };
 
@@ -43,13 +46,27 @@ export function statusCommand(io: Io): Command {
       const live = await askDaemon(config.admin.listen, secrets.admin_token);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
-      const status: Status = { ...mirror, daemon: live?.daemon ?? null, inbox: live?.inbox ?? null, snapshot };
+      const status: Status = {
+        ...mirror,
+        // The daemon's own conditions too: some cannot be stored.
+        alarms: live?.alarms ?? mirror.alarms,
+        daemon: live?.daemon ?? null,
+        inbox: live?.inbox ?? null,
+        storage: live?.storage ?? null,
+        snapshot,
+      };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
     });
 }
 
-type Live = Readonly<{ daemon: LiveStatus; inbox: InboxStatus; snapshot: SnapshotStatus | null }>;
+type Live = Readonly<{
+  daemon: LiveStatus;
+  inbox: InboxStatus;
+  storage: StorageStatus;
+  snapshot: SnapshotStatus | null;
+  alarms: MirrorStatus['alarms'];
+}>;
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
   try {
@@ -115,7 +132,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
 }
 
 /** What waits for a person. */
-function troubles({ removals, alarms, unconfirmed_images }: Status, now: number): string[] {
+function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now: number): string[] {
   const held =
     removals === null
       ? []
@@ -128,6 +145,7 @@ function troubles({ removals, alarms, unconfirmed_images }: Status, now: number)
   );
   return [
     ...held,
+    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage   ${words}`),
     ...alarms.flatMap((alarm) => [
       describeAlarm(alarm, now),
       ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),

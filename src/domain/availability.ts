@@ -45,8 +45,11 @@ export type DayForm = readonly [
 
 /** One answer of the availability read. */
 export interface AvailabilityAnswer {
-  /** False: the product is not on sale, and the answer says nothing about days (reliability.md section 3). */
-  readonly sales_enabled: boolean;
+  /**
+   * False: the product is not on sale, and the answer says nothing about days (reliability.md section 3). Null: it does not
+   * say, and that is no statement about days either.
+   */
+  readonly sales_enabled: boolean | null;
   /** The last date that the answer speaks of: where the service capped the range, earlier than asked. */
   readonly covered_to: string;
   readonly max_tickets_per_order: number | null;

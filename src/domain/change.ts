@@ -13,6 +13,9 @@ export type ChangeKind =
   /** {reason, expected_reopening} */
   | 'sale_disabled'
   | 'sale_enabled'
+  /** {}: on sale by its own read, but its dates are answered as not on sale: none is bookable, until they are released. */
+  | 'dates_withheld'
+  | 'dates_released'
   /** {currency, old, new}: with a date its lowest price, without one the product's price; minor units or null. */
   | 'price_changed'
   /** {currency, old, new}: state and lowest price of the date; `old` is null where it had none. */

@@ -27,6 +27,8 @@ const verdictOf = {
   'price-not-said': 'changed',
   /** Beyond the dates that are mirrored: nobody was asked. */
   'outside-horizon': 'unknown',
+  /** Its dates are answered as not on sale, its own read says that it is: one of them comes from a cache. */
+  'sale-contradicted': 'unknown',
   'service-unreachable': 'unknown',
   throttled: 'unknown',
   /** An answer came that cannot be used. */
@@ -57,7 +59,9 @@ export interface Wanted {
 }
 
 /** Whether a product can be sold at all. */
-export type SaleState = 'on-sale' | Extract<CheckReason, 'withdrawn' | 'not-on-sale' | 'closure-unconfirmed'>;
+export type SaleState =
+  | 'on-sale'
+  | Extract<CheckReason, 'withdrawn' | 'not-on-sale' | 'closure-unconfirmed' | 'sale-contradicted'>;
 
 /** One date of a product as it was read. */
 export interface DateOffer {

@@ -5,14 +5,19 @@ import type { Standing } from './check.ts';
  * the service.
  */
 
-/** Whether the mirror was right: if not, what it had said. Unknown: it had no row. */
+/** Whether the mirror was right: if not, what it had said. Unknown: it had no row, or reads contradicted each other. */
 export type Rating = 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown';
 
 /** What was shown beside what the service says now, of the same question. */
 export function rateCheck(shown: Standing | null, now: Standing): Rating {
-  if (shown === null) return 'unknown';
+  if (shown === null || isContradicted(shown) || isContradicted(now)) return 'unknown';
   if (shown.sellable !== now.sellable) return shown.sellable ? 'said-available' : 'said-sold-out';
   return shown.price === now.price ? 'right' : 'said-price';
+}
+
+/** Two reads contradict each other about the sale: nobody can be held to either. */
+function isContradicted({ reasons }: Standing): boolean {
+  return reasons.includes('sale-contradicted');
 }
 
 /** The service's codes for an order of something that is not there. */
@@ -37,7 +42,7 @@ export function rateOrder(
   { outcome, code }: { readonly outcome: 'confirmed' | 'failed'; readonly code: string | null },
 ): Rating | null {
   if (outcome === 'failed' && !saysGone(code)) return null;
-  if (shown === null) return 'unknown';
+  if (shown === null || isContradicted(shown)) return 'unknown';
   if (outcome === 'confirmed') return shown.sellable ? 'right' : 'said-sold-out';
   return shown.sellable ? 'said-available' : 'right';
 }

@@ -76,6 +76,8 @@ export interface RecordFacts extends RecordKey {
   readonly exposure: number | null;
   /** When a failed order said that it has changed since its last read; null: none did. */
   readonly told_at: number | null;
+  /** Availability: since when its answers say "not on sale" under the product's present sale status; null: the last one spoke of days. */
+  readonly off_sale_at: number | null;
 }
 
 /** When a record is due, and why. */

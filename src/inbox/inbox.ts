@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
-import { openForReading, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
+import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
 
@@ -19,12 +20,17 @@ export const inboxFile: FileKind = {
 
 /** The daemon's own durable file: what was received, and at which addresses. */
 export interface Inbox extends Disposable {
+  readonly path: string;
   /** Shared with the mirror, so that the wrong two are never used together. */
   readonly pair_id: string;
   /** Whether the last process ended cleanly and the mirror's file is still as it left it. */
   readonly clean: boolean;
   readonly deliveries: Deliveries;
   readonly addresses: CallbackAddresses;
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void;
+  /** How long a write waits, and blocks the event loop, while another program writes. */
+  waitForLocks(ms: number): void;
   /** Notes a clean end, after the mirror was closed. */
   stopped(mirror_path: string, now: number): void;
 }
@@ -63,10 +69,19 @@ export function openInbox(
     const deliveries = deliveriesIn(db, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes });
     db.exec('UPDATE inbox SET stopped_at = NULL');
     return {
+      path,
       pair_id: row.pair_id,
       clean: row.stopped_at !== null && untouched,
       deliveries,
       addresses,
+      touch: () => {
+        try {
+          db.exec('UPDATE inbox SET pair_id = pair_id');
+        } catch (error) {
+          throw orSyncFailed(path, error);
+        }
+      },
+      waitForLocks: (ms) => waitForLocks(db, ms),
       stopped: (stopped_path, at) => {
         const { size, modified_at } = sizeAndTime(stopped_path);
         db.prepare('UPDATE inbox SET stopped_at = ?, mirror_size = ?, mirror_modified_at = ?').run(

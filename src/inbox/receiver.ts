@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import type { CallbackAddresses } from './addresses.ts';
@@ -8,7 +9,7 @@ import { networksOf, unixPeer } from './allowlist.ts';
 import { InboxFull } from './byte-budget.ts';
 import { type Crowd, type CrowdLimits, crowd } from './crowd.ts';
 import type { Deliveries, Received } from './deliveries.ts';
-import { groupCommit } from './group-commit.ts';
+import { groupCommit, type TryAgain } from './group-commit.ts';
 import { answer, type ListenerLimits, startListener, valuesOf } from './listener.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { refusalLog } from './refusal-log.ts';
@@ -94,7 +95,8 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const sayRefused = refusalLog(log, () => clock.monotonic());
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
-  const commits = groupCommit(durably(options, broken.reject));
+  const { store, tryAgain } = durably(options, broken.reject);
+  const commits = groupCommit(store, { tryAgain, monotonic: clock.monotonic });
   const accepted = acceptedDeliveries();
   const callers: Crowd = crowd(limits);
   let draining = false;
@@ -164,26 +166,32 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Stores a group or throws. Trouble is said when it begins and when it ends. */
+/** Another program that writes the inbox is waited for so long: its sender is still there then. */
+const lockPatience = { ms: 1000, every: 20 } as const;
+
+/** Stores a group or throws; a lock is waited for. Trouble is said when it begins and when it ends. */
 function durably(
-  { deliveries, log, received }: ReceiverOptions,
+  { deliveries, log, received, clock }: ReceiverOptions,
   broken: (error: SyncFailed) => void,
-): (group: readonly Received[]) => void {
+): { store: (group: readonly Received[]) => void; tryAgain: TryAgain } {
   let failing = false;
-  return (group) => {
-    try {
+  return {
+    store: (group) => {
       deliveries.store(group);
-    } catch (error) {
+      if (failing) log.info('deliveries are stored again');
+      failing = false;
+      // After the answers, which nothing that it throws may change.
+      setImmediate(received);
+    },
+    tryAgain: (error, waited_ms) => {
+      if (!failing && writeTroubleOf(error) === 'locked' && waited_ms < lockPatience.ms)
+        return clock.sleep(lockPatience.every);
       const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
       if (!failing) log.error({ err: error }, `${words}: deliveries are answered 503`);
       failing = true;
       if (error instanceof SyncFailed) broken(error);
-      throw error;
-    }
-    if (failing) log.info('deliveries are stored again');
-    failing = false;
-    // After the answers, which nothing that it throws may change.
-    setImmediate(received);
+      return null;
+    },
   };
 }
 

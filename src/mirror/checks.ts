@@ -1,7 +1,6 @@
 import type { DayForm, Tier } from '../domain/availability.ts';
 import type { DateOffer, SaleState } from '../domain/check.ts';
 import type { ReportCounts } from '../domain/error-rate.ts';
-import type { SaleStatus } from '../domain/product.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { param, prepare, query } from './sql.ts';
 import type { Tables } from './tables.ts';
@@ -58,8 +57,8 @@ export const countNames = [
 export function checkTables(db: Database): CheckTables {
   const sale = db.prepare<
     [number],
-    { sale_status: SaleStatus; closure_unconfirmed: 0 | 1; withdrawn_at: number | null }
-  >('SELECT sale_status, closure_unconfirmed, withdrawn_at FROM product WHERE product_id = ?');
+    Pick<Tables['product'], 'sale_status' | 'closure_unconfirmed' | 'withdrawn_at' | 'dates_off_at'>
+  >('SELECT sale_status, closure_unconfirmed, withdrawn_at, dates_off_at FROM product WHERE product_id = ?');
   const dates = (where: string) =>
     `SELECT d.date, c.document, s.max_tickets_per_order, s.checked_at, s.stale_at
      FROM day d
@@ -78,7 +77,9 @@ export function checkTables(db: Database): CheckTables {
   const variants = db.prepare<[number], number>('SELECT DISTINCT variant_id FROM variant WHERE product_id = ?').pluck();
   const alternatives = db
     .prepare<[number], number>(
-      'SELECT DISTINCT alternative_product_id FROM alternatives WHERE product_id = ? ORDER BY 1 LIMIT 3',
+      `SELECT DISTINCT alternative_product_id FROM alternatives a WHERE product_id = ?
+         AND EXISTS (SELECT 1 FROM product p WHERE p.product_id = a.alternative_product_id AND p.dates_off_at IS NULL)
+       ORDER BY 1 LIMIT 3`,
     )
     .pluck();
   const columns = ['product_id', 'tier', 'day', ...countNames] as const;
@@ -94,7 +95,8 @@ export function checkTables(db: Database): CheckTables {
       if (row === undefined) return null;
       if (row.withdrawn_at !== null) return 'withdrawn';
       if (row.closure_unconfirmed === 1) return 'closure-unconfirmed';
-      return row.sale_status === 'enabled' ? 'on-sale' : 'not-on-sale';
+      if (row.sale_status !== 'enabled') return 'not-on-sale';
+      return row.dates_off_at === null ? 'on-sale' : 'sale-contradicted';
     },
     date: (product_id, currency, date) => {
       const row = one.get({ product_id, currency, date });

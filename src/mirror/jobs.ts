@@ -30,6 +30,8 @@ export interface JobTable {
   find(job_id: number): JobState | null;
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void;
+  /** The job has asked for a product's dates, and they were answered as not on sale before its own read said otherwise: it waits for them. */
+  rejoinOffSale(product_id: number, job_id: number): void;
   /** A record of the job has failed for good: the job goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
   /** Ends the jobs that have no record left; returns how many. */
@@ -62,6 +64,10 @@ export function jobTable(db: Database): JobTable {
   );
   const tieNew = db.prepare<Bound & { job_id: number }>(
     `UPDATE record SET due_reason = 'requested', job_id = @job_id WHERE fetched_at IS NULL AND job_id IS NULL AND ${where(some)}`,
+  );
+  const scopeOf = db.prepare<[number], string>('SELECT scope FROM job WHERE job_id = ?').pluck();
+  const tieOffSale = db.prepare<{ kind: string; product_id: number; job_id: number }>(
+    `UPDATE record SET job_id = @job_id WHERE off_sale_at IS NOT NULL AND job_id IS NULL AND ${where('= @product_id')}`,
   );
   const grow = db.prepare<[number, number]>('UPDATE job SET records = records + ? WHERE job_id = ?');
   const untie = db.prepare<RecordKey>(
@@ -113,6 +119,15 @@ export function jobTable(db: Database): JobTable {
           job_id,
         );
       }
+    },
+    rejoinOffSale: (product_id, job_id) => {
+      const { kinds } = JSON.parse(scopeOf.get(job_id) ?? '{"kinds":[]}') as RecordSelection;
+      const dates = kinds.filter(({ resource }) => resource === 'availability');
+      const tied = dates.map((kind) => tieOffSale.run({ kind: bound(kind, null).kind, product_id, job_id }).changes);
+      grow.run(
+        tied.reduce((sum, count) => sum + count, 0),
+        job_id,
+      );
     },
     find: (job_id) => byId.get(job_id) ?? null,
     giveUp: ({ resource, product_id, edition, part }, job_id) => {

@@ -1,7 +1,15 @@
 import { dirname } from 'node:path';
 import type { Resource } from '../domain/record.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { type Database, damaged, openForWriting, quickCheck, walSizeOf } from '../sqlite/database-file.ts';
+import {
+  type Database,
+  damaged,
+  openForWriting,
+  quickCheck,
+  waitForLocks,
+  walSizeOf,
+} from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
@@ -87,8 +95,15 @@ export interface Mirror extends Disposable {
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
-  /** Copies the write-ahead log into the file where there is much of it; returns its size in bytes afterwards. */
-  checkpoint(): number;
+  /**
+   * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
+   * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
+   */
+  checkpoint(space?: 'plenty' | 'tight'): number;
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void;
+  /** How long a write waits, and blocks the event loop, while another program writes. */
+  waitForLocks(ms: number): void;
 }
 
 const megabyte = 1024 * 1024;
@@ -154,7 +169,24 @@ function mirrorOver(db: Database, path: string): Mirror {
   const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const changes = changeTable(db);
   const closures = closureTable(db);
+  const touch = db.prepare('UPDATE mirror SET pair_id = pair_id');
   const listeners = new Set<() => void>();
+  let lockWaitMs = 5000;
+
+  function copyLog(space: 'plenty' | 'tight'): void {
+    const least = space === 'tight' ? 0 : 8 * megabyte;
+    if (walSizeOf(path) <= least) return;
+    const { log = 0, checkpointed = 0 } = passive.get() ?? {};
+    // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
+    if (log !== checkpointed || walSizeOf(path) <= (space === 'tight' ? 0 : 64 * megabyte)) return;
+    waitForLocks(db, 0);
+    try {
+      db.pragma('wal_checkpoint(TRUNCATE)');
+    } finally {
+      waitForLocks(db, lockWaitMs);
+    }
+  }
+
   return {
     path,
     products: productTables(db, changes, closures),
@@ -202,20 +234,29 @@ function mirrorOver(db: Database, path: string): Mirror {
     noteDelivery: (delivery_id) => {
       noteDelivery.run(delivery_id);
     },
-    checkpoint: () => {
-      if (walSizeOf(path) < 8 * megabyte) return walSizeOf(path);
-      const { log = 0, checkpointed = 0 } = passive.get() ?? {};
-      // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
-      if (log === checkpointed && walSizeOf(path) > 64 * megabyte) {
-        db.pragma('busy_timeout = 0');
-        db.pragma('wal_checkpoint(TRUNCATE)');
-        db.pragma('busy_timeout = 250');
+    checkpoint: (space = 'plenty') => {
+      try {
+        copyLog(space);
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
       }
       return walSizeOf(path);
     },
+    touch: () => {
+      touch.run();
+    },
+    waitForLocks: (ms) => {
+      lockWaitMs = ms;
+      waitForLocks(db, ms);
+    },
     [Symbol.dispose]: () => {
-      passive.get();
-      db.close();
+      try {
+        passive.get();
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
+      } finally {
+        db.close();
+      }
     },
   };
 }

@@ -14,7 +14,7 @@ import { prepare, upsert } from './sql.ts';
 import type { Tables } from './tables.ts';
 
 /** Without what is computed, and what is no part of a read. */
-type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at' | 'covered'>;
+type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at' | 'covered' | 'dates_off_at'>;
 type Text = Tables['product_text'];
 
 /** Which read an entry comes from, and what it may say: see `Editions`. */
@@ -36,6 +36,8 @@ export interface StoredProduct {
   /** The sale status before, and after. */
   readonly was: SaleStatus | null;
   readonly is: SaleStatus;
+  /** What the read says of its sale: `back` from being off sale, still `on`, or neither. */
+  readonly sale: 'back' | 'on' | 'neither';
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;
   /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */
@@ -55,6 +57,12 @@ export interface KnownProduct {
   /** A working, trusted subscription announces its changes. */
   readonly covered: boolean;
   readonly expected_reopening: string | null;
+  /** Visible, enabled by its own reads, and no closure that no read has decided. */
+  readonly sellable: boolean;
+  /** When the newest of its own reads was sent. */
+  readonly read_at: number;
+  /** Since when some of its dates are answered as not on sale; null: none is. */
+  readonly dates_off_at: number | null;
   readonly category: string | null;
   /** Tickets sold, as counted at `sold_at` (see `soldBy`). */
   readonly sold: number;
@@ -92,6 +100,8 @@ export interface ProductTables {
   /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
   imagesVerifiedBefore(at: number, limit: number): number[];
   count(): number;
+  /** On sale by their own reads, and with dates that have been answered as not on sale since an instant or longer. */
+  contradicted(since_at: number): number;
 }
 
 const productColumns = [
@@ -124,9 +134,13 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const addTag = db.prepare<[number, number]>('INSERT INTO product_tag (product_id, tag_id) VALUES (?, ?)');
   const known = db.prepare<
     [number],
-    Omit<KnownProduct, 'has_dynamic_pricing' | 'covered'> & { has_dynamic_pricing: number; covered: number }
+    Omit<KnownProduct, 'has_dynamic_pricing' | 'covered' | 'sellable'> & {
+      has_dynamic_pricing: number;
+      covered: number;
+      sellable: number;
+    }
   >(
-    `SELECT product_id, timezone, sale_status, expected_reopening, category, sold, sold_at, covered,
+    `SELECT product_id, timezone, sale_status, expected_reopening, sellable, read_at, dates_off_at, category, sold, sold_at, covered,
        EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS has_dynamic_pricing
      FROM product p WHERE product_id = ?`,
   );
@@ -151,17 +165,23 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     )
     .pluck();
   const visibleCount = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck();
+  const contradicted = db
+    .prepare<[number], number>('SELECT count(*) FROM product WHERE dates_off_at <= ? AND sellable = 1')
+    .pluck();
   const images = imageTable(db, changes);
   const ledger = imageLedger(db);
   const search = searchTable(db);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
-  function storeProduct(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is'> {
+  function storeProduct(
+    entry: ProductEntry,
+    read: ProductRead,
+  ): Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> {
     const { sent_at, now } = read;
     const row = productRow.get(entry.product_id);
     // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
-      return { outcome: 'late', was: row.sale_status, is: row.sale_status };
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither' };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
     const next: Product = {
@@ -190,7 +210,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
           : imagesChanged || row.sale_status !== sale_status
             ? 'changed'
             : 'unchanged';
-    return { outcome, was: row?.sale_status ?? null, is: sale_status };
+    const sale = !isOnSale(next) ? 'neither' : row !== undefined && !isOnSale(row) ? 'back' : 'on';
+    return { outcome, was: row?.sale_status ?? null, is: sale_status, sale };
   }
 
   function tellStatus(row: Product | undefined, next: Product, { title }: ProductEntry, read: ProductRead): void {
@@ -281,7 +302,11 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
     const { source, language, currency, primary } = read;
     const row = productRow.get(entry.product_id);
-    const kept = { was: row?.sale_status ?? null, is: row?.sale_status ?? entry.sale_status };
+    const kept = {
+      was: row?.sale_status ?? null,
+      is: row?.sale_status ?? entry.sale_status,
+      sale: 'neither' as const,
+    };
     if (language !== primary.language && row === undefined)
       return { outcome: 'late', ...kept, detail_doubted: false, fields: [], before_at: null };
     const status =
@@ -301,7 +326,13 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     find: (product_id) => {
       const row = known.get(product_id);
       if (row === undefined) return null;
-      return { ...row, has_dynamic_pricing: row.has_dynamic_pricing === 1, covered: row.covered === 1 };
+      const { has_dynamic_pricing, covered, sellable } = row;
+      return {
+        ...row,
+        has_dynamic_pricing: has_dynamic_pricing === 1,
+        covered: covered === 1,
+        sellable: sellable === 1,
+      };
     },
     isVisible: (product_id) => {
       const row = productRow.get(product_id);
@@ -323,6 +354,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     idsAfter: (product_id, limit) => visibleAfter.all(product_id, limit),
     imagesVerifiedBefore: (at, limit) => verifiedBefore.all(at, limit),
     count: () => visibleCount.get() ?? 0,
+    contradicted: (since_at) => contradicted.get(since_at) ?? 0,
   };
 }
 

@@ -68,6 +68,8 @@ export interface RecordTable {
       due: Due;
       /** Null: this visit taught nothing. */
       volatility: Volatility | null;
+      /** Since when its answers say "not on sale"; null: this one does not. */
+      off_sale_at: number | null;
     },
   ): void;
   /** A failed order said that it has changed since its last read, and what that taught. */
@@ -76,6 +78,8 @@ export interface RecordTable {
   failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
+  askOffSale(product_id: number, at: number, since_at: number | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: number, now: number): number;
   setDue(key: RecordKey, due: Due): void;
@@ -145,6 +149,7 @@ export function recordTable(db: Database): RecordTable {
       'shape',
       'exposure',
       'told_at',
+      'off_sale_at',
     ]);
   const ofLane = facts.where('lane', '=', param<number>('lane')).where('due_at', '<=', param<number>('now'));
   const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
@@ -225,7 +230,7 @@ export function recordTable(db: Database): RecordTable {
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
        stale_at = @stale_at, fetched_reason = @reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL,
-       shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
+       off_sale_at = @off_sale_at, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
        -- A notification that came after the request was sent has not been answered.
        notified_at = CASE WHEN ${unanswered} THEN notified_at END,
        due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} WHEN ${untold} THEN due_at ELSE @due_at END,
@@ -263,6 +268,11 @@ export function recordTable(db: Database): RecordTable {
     );
   const bringAll = bring('IS NOT NULL');
   const bringSome = bring('IN (SELECT value FROM json_each(@ids))');
+  const askOffSale = db.prepare<{ product_id: number; at: number; since_at: number | null; lane: number }>(
+    `UPDATE record SET due_at = min(due_at, @at), due_reason = CASE WHEN due_at > @at THEN 'sale-status-changed' ELSE due_reason END,
+       lane = min(lane, @lane), off_sale_at = COALESCE(@since_at, off_sale_at)
+     WHERE resource = 'availability' AND product_id = @product_id AND off_sale_at IS NOT NULL`,
+  );
   const putDue = db.prepare(
     `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
@@ -291,7 +301,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
-    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at,
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at, off_sale_at,
        lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
   );
   const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
@@ -369,6 +379,11 @@ export function recordTable(db: Database): RecordTable {
             : bringSome.run({ ...bound, ids: JSON.stringify(product_ids) }).changes;
       }
       return brought;
+    },
+    askOffSale: (product_id, at, since_at) => {
+      const asked = askOffSale.run({ product_id, at, since_at, lane: laneIndex('notification') }).changes;
+      if (asked > 0) generation += 1;
+      return asked;
     },
     notify: (product_ids, at, now) => {
       generation += 1;

@@ -49,6 +49,8 @@ export interface MirrorStatus {
   readonly freshness: readonly Freshness[];
   /** Products whose removal is held, and since when; null: nothing is held. */
   readonly removals: { readonly held: number; readonly since: number } | null;
+  /** Products that are on sale by their own reads, with dates that are answered as not on sale, and since when; null: none is. */
+  readonly contradicted: { readonly products: number; readonly since: number } | null;
   /** Products that notifications closed and no read has decided: in effect, and held back. */
   readonly closures: { readonly unconfirmed: number; readonly held: number };
   readonly subscriptions: readonly SubscriptionStatus[];
@@ -136,6 +138,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     failures,
     freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
     removals: removalsHeld(db),
+    contradicted: contradictedSales(db),
     closures: closuresOpen(db),
     subscriptions: db
       .prepare<[], SubscriptionStatus>(
@@ -195,6 +198,15 @@ function unconfirmedImages(db: Database): MirrorStatus['unconfirmed_images'] {
   if (seen_at === undefined) return [];
   const late = imageLedger(db).unconfirmed(seen_at - imageAlarmAfterMs);
   return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
+}
+
+function contradictedSales(db: Database): MirrorStatus['contradicted'] {
+  const found = db
+    .prepare<[], { products: number; since: number | null }>(
+      'SELECT count(*) AS products, min(dates_off_at) AS since FROM product WHERE dates_off_at IS NOT NULL AND sellable = 1',
+    )
+    .get();
+  return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
 }
 
 function closuresOpen(db: Database): MirrorStatus['closures'] {

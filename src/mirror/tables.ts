@@ -53,6 +53,7 @@ export interface Tables {
     sold: number;
     sold_at: number | null;
     covered: Bit;
+    dates_off_at: number | null;
     sellable: Bit;
   };
   product_text: {
@@ -202,6 +203,7 @@ export interface Tables {
     exposure: number | null;
     notified_at: number | null;
     told_at: number | null;
+    off_sale_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -277,6 +279,7 @@ export interface Tables {
       | 'images-refused'
       | 'prices-refused'
       | 'images-unverified'
+      | 'sale-contradicted'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'

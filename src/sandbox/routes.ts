@@ -9,6 +9,7 @@ import {
 import { dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { isCurrency } from './money.ts';
+import type { Recording } from './recording.ts';
 import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from './rough-reads.ts';
 import type { Roughness } from './roughness.ts';
 import { translate } from './translate.ts';
@@ -28,6 +29,8 @@ export interface RouteOptions {
   /** A product that is not on sale answers availability with a 400, or with `sales_enabled: false`. */
   readonly disabled: 'flag' | 'refuse';
   readonly rough: Roughness;
+  /** What was recorded of a real service stands above what is made up; null: nothing was. */
+  readonly recording: Recording | null;
   /** Called with the position of a list page before it is cut. */
   onPage(position: number): void;
 }
@@ -61,6 +64,9 @@ function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
   if (!/^[a-z]{2}$/.test(language)) return refuse('lang', 'Not a language.');
   if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
   if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
+  const recorded =
+    options.recording?.answer({ resource, id: id === undefined ? null : Number(id), part, query }) ?? null;
+  if (recorded !== null) return recorded;
   if (resource === 'experiences' && part === undefined)
     return experiences(world, query, id, { language, currency }, options);
   if (resource === 'cities' || resource === 'countries' || resource === 'tags')

@@ -15,6 +15,7 @@ import { type NotifierOptions, notifier, type Troubles } from './notifier.ts';
 import { ownAnswer } from './own-endpoints.ts';
 import { roll, sequence } from './random.ts';
 import { readBody } from './read-body.ts';
+import { createRecording, type RecordedAnswer } from './recording.ts';
 import { isOffered } from './rough-reads.ts';
 import { roughness } from './roughness.ts';
 import { error, type RouteOptions, route } from './routes.ts';
@@ -36,6 +37,8 @@ export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOp
   /** How many products are generated, where there is no catalogue. */
   readonly products: number;
   readonly catalogue?: readonly CatalogueEntry[];
+  /** What `catalogued probe --record` kept: its products are the catalogue, its answers are served again. */
+  readonly recorded?: readonly RecordedAnswer[];
   /** Where images are said to be, like `http://127.0.0.1:9001`: the `url` of an image host. Else at a host that does not exist. */
   readonly image_origin?: string | null;
   readonly host?: string;
@@ -111,10 +114,9 @@ export interface Sandbox extends AsyncDisposable {
 /** Starts the simulation. A port that is taken: 74. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed, host = '127.0.0.1' } = options;
-  const catalogue =
-    options.catalogue === undefined
-      ? generateCatalogue(seed, options.products)
-      : catalogueFrom(seed, options.catalogue);
+  const recording = options.recorded === undefined ? null : createRecording(options.recorded, clock);
+  const entries = recording?.entries ?? options.catalogue;
+  const catalogue = entries === undefined ? generateCatalogue(seed, options.products) : catalogueFrom(seed, entries);
   const products = options.lean ? catalogue.map(leaner) : catalogue;
   if (options.image_origin != null) for (const product of products) product.image_origin = options.image_origin;
   const changes = options.changes === undefined ? null : calendarChanges(seed, clock, options.changes);
@@ -161,6 +163,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     gone: options.gone ?? 404,
     disabled: options.disabled ?? 'flag',
     rough,
+    recording,
     onPage: (position) => {
       if (position > 0 && drift > 0 && chance() < drift) world.drift(position, chance());
     },

@@ -21,7 +21,8 @@ export interface FileKind {
 
 /**
  * Opens a file for writing, makes it where there is none, and brings its schema up to date. A file that is foreign,
- * newer, damaged, or empty where a backup exists is refused untouched (65); one we may not write (77).
+ * newer, damaged, or empty where a backup exists is refused untouched (65); one we may not write (77). Another program
+ * that is writing it is waited for, also afterwards (`waitForLocks`), and refused after five seconds (75).
  */
 export function openForWriting(
   path: string,
@@ -45,7 +46,6 @@ export function openForWriting(
       db.pragma(`wal_autocheckpoint = ${kind.wal_autocheckpoint}`);
       migrate(db, kind, steps, version);
       assertPragmas(db, kind);
-      db.pragma('busy_timeout = 250');
     });
     return db;
   } catch (error) {
@@ -64,6 +64,11 @@ export function openForReading(path: string, kind: FileKind): Database.Database 
   }
   storedVersion(path, kind, [], migrationsOf(kind).length);
   return guarded(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 }));
+}
+
+/** How long a statement waits, and blocks the event loop, while another program writes: milliseconds, 0 for not at all. */
+export function waitForLocks(db: Database.Database, ms: number): void {
+  db.pragma(`busy_timeout = ${ms}`);
 }
 
 /** The version of SQLite that this program brings along. */
@@ -192,6 +197,7 @@ function guarded<Result>(path: string, open: () => Result): Result {
     if (code === 'SQLITE_NOTADB') throw damaged(path, 'it is not a SQLite file', error);
     if (code.startsWith('SQLITE_CORRUPT')) throw damaged(path, (error as Error).message, error);
     if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) throw permission(path, error);
+    if (code.startsWith('SQLITE_BUSY')) throw locked(path, error);
     if (/^SQLITE_(FULL|IOERR)/.test(code)) {
       throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
         exitCode: exitCodes.io,
@@ -201,6 +207,14 @@ function guarded<Result>(path: string, open: () => Result): Result {
     }
     throw error;
   }
+}
+
+function locked(path: string, cause: unknown): CataloguedError {
+  return new CataloguedError('locked', `another program is writing ${path}`, {
+    exitCode: exitCodes.retryLater,
+    hint: `end its transaction, or that program (fuser ${path} names it), then start again`,
+    cause,
+  });
 }
 
 function permission(path: string, error: unknown): CataloguedError {

@@ -158,6 +158,8 @@ export const views = {
       | 'product_returned'
       | 'sale_disabled'
       | 'sale_enabled'
+      | 'dates_withheld'
+      | 'dates_released'
       | 'price_changed'
       | 'date_added'
       | 'date_sold_out'

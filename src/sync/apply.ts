@@ -207,7 +207,7 @@ function confirm(ports: ApplyPorts, product_ids: number[]): void {
 }
 
 /** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
-function lookAround(ports: ApplyPorts): void {
+export function lookAround(ports: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>): void {
   walkWithin(ports, lookEveryMs, 'suspicion');
 }
 
@@ -222,7 +222,11 @@ export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
 }
 
-function walkWithin({ mirror, policy, clock }: ApplyPorts, apart: number, reason: DueReason): void {
+function walkWithin(
+  { mirror, policy, clock }: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>,
+  apart: number,
+  reason: DueReason,
+): void {
   const { primary } = walkKinds(policy.extent);
   const now = clock.now();
   const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;

@@ -5,11 +5,20 @@ import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 import { commitTogether } from './commit-together.ts';
 import type { Ports, SyncPorts } from './ports.ts';
-import { type AvailabilityRead, doubtSaleStatus, readAvailability } from './refresh-availability.ts';
+import { type AvailabilityRead, doubtSaleStatus, readAvailability, type SaidNow } from './refresh-availability.ts';
+
+/** Whether dates were spoken of: see `AvailabilityRead`. */
+type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
 
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
-  | { readonly kind: 'answered'; readonly on_sale: boolean; readonly sent_at: number }
+  | {
+      readonly kind: 'answered';
+      readonly sale: Sale;
+      readonly sent_at: number;
+      /** What was answered, where the mirror cannot be written and does not have it yet. */
+      readonly said?: SaidNow;
+    }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 /** One live read of a window, and what all who wait for it have in common. */
@@ -65,7 +74,7 @@ const abandonedMs = 5000;
 export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limiter, 'pause'>): Flights {
   const { mirror, clock, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
-  const { commit, flush } = commitTogether(given);
+  const { commit, flush, close } = commitTogether(given);
   /** Those that somebody may join. */
   const flying = new Map<string, Flying>();
   const airborne = new Set<Flying>();
@@ -228,17 +237,18 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', on_sale: true, sent_at }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
+          late: (said) => land(flight, { kind: 'answered', sale: said.sale, sent_at: said.sent_at, said }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', on_sale: read.on_sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
       const reason = reasonOf(read);
       log.warn({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
-        mirror.transaction(() => doubtSaleStatus(ports, key.product_id));
+        void commit(() => doubtSaleStatus(ports, key.product_id), 'soon').catch(() => undefined);
       if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
       flight.sent_at = null;
       const until = pause()?.until ?? clock.now();
@@ -270,6 +280,7 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
         land(flight, unanswered('stopping'));
         flight.stop.abort(new Error('the checks are closed'));
       }
+      close();
       await stored();
     },
   };

@@ -13,6 +13,7 @@ import { type CheckQuestion, deadline, wantedOf } from '../domain/check-question
 import { rateCheck } from '../domain/error-rate.ts';
 import type { RecordKey } from '../domain/record.ts';
 import { windowOfDate } from '../domain/window-of-date.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
@@ -20,6 +21,7 @@ import { type Alternative, alternativesTo } from './check-alternatives.ts';
 import { type CheckCounter, checkCounter } from './check-counts.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './check-flights.ts';
 import type { Ports } from './ports.ts';
+import type { SaidNow } from './refresh-availability.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
@@ -80,7 +82,12 @@ export function checkPorts({
     waiting: new Map(),
     [Symbol.asyncDispose]: async () => {
       await flights[Symbol.asyncDispose]();
-      counter.flush();
+      // A second of counts is no reason not to end.
+      try {
+        counter.flush();
+      } catch (error) {
+        if (writeTroubleOf(error) === null) throw error;
+      }
     },
   };
 }
@@ -179,13 +186,14 @@ function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { on_sale, sent_at }: Extract<Landing, { kind: 'answered' }>,
+  { sale: spoken, sent_at, said }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const sale = on_sale ? known : known === 'on-sale' ? 'not-on-sale' : known;
-  const day = mirror.checks.date(product_id, currency, date);
+  const sale = saleNow(known, spoken);
+  const stored = mirror.checks.date(product_id, currency, date);
+  const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
   const now = standingOf(wanted, sale, day);
@@ -199,9 +207,24 @@ function compare(
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
     mirror: shownBy(ports, asked, { day: before, sale: flight.sale }, shown),
     alternatives:
-      verdict === 'holds' ? [] : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
+      verdict === 'holds' || verdict === 'unknown'
+        ? []
+        : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
+}
+
+/** A date as the service has just said it; null: it said nothing of it. One that is covered and absent is sold out. */
+function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: number): ReadDate | null {
+  if (date < from || date > answer.covered_to) return null;
+  const { days, max_tickets_per_order } = answer;
+  return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };
+}
+
+/** Another window of its dates may still be answered as not on sale: this one was not. */
+function saleNow(known: SaleState, said: Extract<Landing, { kind: 'answered' }>['sale']): SaleState {
+  if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
+  return known === 'on-sale' ? 'sale-contradicted' : known;
 }
 
 interface Seen {

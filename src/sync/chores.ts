@@ -4,6 +4,7 @@ import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
 import { pressImages, watchImages } from './confirm-images.ts';
 import { healGaps, mindCoverage } from './coverage.ts';
+import { watchContradictions } from './doubted-answers.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
 import { recoverFromClock } from './reschedule.ts';
@@ -21,6 +22,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   mindClosures(ports);
   pressImages(ports);
   watchImages(ports);
+  watchContradictions(ports);
   judgeNotices(ports);
   await mindCoverage(ports, signal);
   healGaps(ports);

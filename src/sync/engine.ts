@@ -1,6 +1,7 @@
 import { quarantineAfter } from '../domain/backoff.ts';
 import { type Queue, queues } from '../domain/lanes.ts';
 import type { RecordFacts, Resource } from '../domain/record.ts';
+import { writeTroubleOf } from '../domain/write-trouble.ts';
 import type { Ports, SyncPorts } from './ports.ts';
 import { refreshAvailability } from './refresh-availability.ts';
 import { refreshCheckoutInformation } from './refresh-checkout-information.ts';
@@ -33,6 +34,9 @@ export interface PassResult {
 /** Records are picked from the mirror in batches: what is due stands there and nowhere else. */
 const batch = 50;
 
+/** Lanes whose reads can wait while disk space is low: they bring most of what is written. */
+const bulk: ReadonlySet<Queue> = new Set(['far', 'weekly', 'fill']);
+
 /** A lane in which nothing was due is asked again after this long, or when something was made due. */
 const askAgainMs = 250;
 
@@ -52,12 +56,13 @@ interface Source {
 /**
  * Refreshes everything that is due now (of one job, or of all) and ends when nothing is due any more, the key is
  * refused or the signal is aborted. `workers` records of each lane are in hand at a time; whose call is next is the
- * limiter's to say. Each record fails or is stored by itself.
+ * limiter's to say. Each record fails or is stored by itself. Rejects where a file cannot be written: no record has failed,
+ * and what was under way is found due again. `mayBulk` false: only what is urgent is read.
  */
 export async function pass(
   { upstream, ...given }: Ports,
   workers: number,
-  { job_id, signal }: { job_id: number | null; signal: AbortSignal },
+  { job_id, signal, mayBulk = () => true }: { job_id: number | null; signal: AbortSignal; mayBulk?: () => boolean },
 ): Promise<PassResult> {
   const { mirror, clock, log } = given;
   const inFlight = new Set<string>();
@@ -70,6 +75,7 @@ export async function pass(
     sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
   );
   let key_refused: string | null = null;
+  let failure: { readonly error: unknown } | null = null;
 
   function take(source: Source): RecordFacts | null {
     for (;;) {
@@ -95,29 +101,43 @@ export async function pass(
   /** Puts idle hands to work; the pass is over when there is nothing to do and nobody doing it. */
   function pump(): void {
     for (const source of sources) {
+      if (bulk.has(source.name) && !mayBulk()) continue;
       while (!ended.aborted && source.in_flight < workers) {
         const record = take(source);
         if (record === null) break;
         start(source, record);
       }
     }
-    if (inFlight.size === 0) over.resolve();
+    endIfIdle();
   }
 
   function start(source: Source, record: RecordFacts): void {
     source.in_flight += 1;
     inFlight.add(keyOf(record));
     refresh(source, record)
-      .catch((error: unknown) => {
-        over.reject(error);
-        stop.abort(error);
-      })
-      .finally(() => {
+      .catch(fail)
+      .then(() => {
         source.in_flight -= 1;
         inFlight.delete(keyOf(record));
-        if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint();
+        if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
         pump();
+      })
+      .catch((error: unknown) => {
+        fail(error);
+        endIfIdle();
       });
+  }
+
+  /** Nothing more is begun; the pass rejects when nobody is at work any more. */
+  function fail(error: unknown): void {
+    failure ??= { error };
+    stop.abort(error);
+  }
+
+  function endIfIdle(): void {
+    if (inFlight.size > 0) return;
+    if (failure === null) over.resolve();
+    else over.reject(failure.error);
   }
 
   async function refresh({ name }: Source, record: RecordFacts): Promise<void> {
@@ -137,7 +157,7 @@ export async function pass(
       }
     } catch (error) {
       if (ended.aborted) return;
-      if (isDiskTrouble(error)) throw error;
+      if (isStorageTrouble(error)) throw error;
       // A record that trips over a bug of ours must not hold up the others.
       log.error({ ...keyFields(record), err: error }, 'refresh threw');
       recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
@@ -190,7 +210,8 @@ function report(
   log.warn(fields, failures === quarantineAfter ? 'record quarantined' : 'refresh failed');
 }
 
-function isDiskTrouble(error: unknown): boolean {
+function isStorageTrouble(error: unknown): boolean {
+  if (writeTroubleOf(error) !== null) return true;
   const code = (error as { code?: unknown }).code;
   return typeof code === 'string' && /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(code);
 }

@@ -19,6 +19,8 @@ export interface Explanation {
   readonly sellable: boolean;
   readonly disabled_reason: string | null;
   readonly expected_reopening: string | null;
+  /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none is. */
+  readonly dates_off_at: number | null;
   readonly withdrawn_at: number | null;
   readonly first_seen_at: number;
   readonly timezone: string | null;
@@ -73,6 +75,8 @@ export interface ExplainedRecord {
   readonly calls_per_day: number;
   readonly failures: number;
   readonly failure: string | null;
+  /** Since when its dates are answered as not on sale; null: the last answer spoke of days. */
+  readonly off_sale_at: number | null;
 }
 
 const dayMs = 86_400_000;
@@ -107,6 +111,7 @@ export function explainProduct(
   return {
     product_id,
     ...rest,
+    dates_off_at: known.dates_off_at,
     timezone: known.timezone,
     today,
     category: known.category,
@@ -152,5 +157,6 @@ function explainRecord(record: RecordDetail, cadence_ms: number): Omit<Explained
     calls_per_day: dayMs / span,
     failures,
     failure,
+    off_sale_at: record.off_sale_at,
   };
 }

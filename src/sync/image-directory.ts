@@ -7,9 +7,12 @@ import { filePattern } from '../domain/image-file.ts';
 /** The directory cannot be written: it is full, read-only, or not ours. Nothing that the mirror depends on. */
 export class DirectoryFailed extends Error {
   override readonly name = 'DirectoryFailed';
+  /** There is no room: it passes, and no file is to blame. */
+  readonly full: boolean;
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
     super(`the directory of the images cannot be written (${code ?? String(cause)})`, { cause });
+    this.full = code === 'ENOSPC' || code === 'EDQUOT';
   }
 }
 

@@ -33,6 +33,8 @@ export interface ImagePass {
 const slice = 200;
 const passFiles = 200;
 const dayMs = 86_400_000;
+/** After a full disk the next try: each costs a whole image. */
+const noRoomMs = 60_000;
 
 /**
  * Once a minute: which files are wanted, and which may not be there any more (withdrawn, expired, of another size).
@@ -88,12 +90,17 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
   const room = roomOf(ports, fetching.disk);
   const queue = due(room.isFull() ? 'kept' : 'all', passFiles);
   const resting = new Set<string>();
+  const giveUp = (error: unknown) => {
+    queue.length = 0;
+    throw error;
+  };
   const work = async () => {
     for (let row = queue.shift(); row !== undefined && !signal.aborted; row = queue.shift()) {
       if (resting.has(originOf(row.url)) || (row.file === null && room.isFull())) continue;
       const result = await fetchOne(ports, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
         if (signal.aborted) return null;
         if (!(error instanceof DirectoryFailed)) throw error;
+        if (error.full) return noteNoRoom(ports, row);
         return noteFailure(ports, row, error.message, retryAt(row.failures + 1, ports.chance(), clock.now()));
       });
       if (result === null) return;
@@ -101,8 +108,9 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
       else done[result] += 1;
     }
   };
-  // The host's own limit decides how many of them are under way.
-  await Promise.all(Array.from({ length: 8 }, work));
+  // The host's own limit decides how many of them are under way. Where one fails, all have ended before that is told.
+  const ended = await Promise.allSettled(Array.from({ length: 8 }, () => work().catch(giveUp)));
+  for (const each of ended) if (each.status === 'rejected') throw each.reason;
   return done;
 }
 
@@ -171,6 +179,14 @@ function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, tex
   // Once a failure: what fails daily need not be told daily.
   if (row.failure !== text) log.warn({ product_id, image_key, size, failure: text }, 'an image file was not fetched');
   return 'failed';
+}
+
+/** The disk is full: no failure of the file, which stays due. */
+function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
+  const origin = originOf(row.url);
+  mirror.transaction(() => mirror.imageFiles.postpone(origin, clock.now() + noRoomMs));
+  log.error({}, 'the disk of the images is full: nothing new is fetched');
+  return { resting: origin };
 }
 
 /** The host has withdrawn it: hidden at once, and the service is asked whether the product still has it. */

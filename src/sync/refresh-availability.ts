@@ -1,12 +1,14 @@
 import type { AvailabilityAnswer } from '../domain/availability.ts';
 import { dueForIncomingDate, type NextWindow, reopeningLook } from '../domain/cadence.ts';
 import { addDays } from '../domain/dates.ts';
-import type { RecordFacts } from '../domain/record.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../domain/off-sale.ts';
+import type { Due, RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import { startOfDate, venueToday } from '../domain/venue.ts';
 import type { WindowRead } from '../mirror/availability.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
+import { lookAround } from './apply.ts';
 import type { Commit } from './commit-together.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
 import { noteRefused } from './refused-facts.ts';
@@ -19,8 +21,8 @@ export type AvailabilityRead =
   | {
       readonly kind: 'stored';
       readonly changed: boolean;
-      /** False: the product is not on sale, and nothing was said about days. */
-      readonly on_sale: boolean;
+      /** `off`: the product is not on sale, and nothing was said about days. `contradicted`: its own read says that it is. */
+      readonly sale: 'on' | 'off' | 'contradicted';
       /** When the (first) request was sent. */
       readonly sent_at: number;
     }
@@ -34,6 +36,16 @@ interface LiveRead {
   readonly sent?: () => void;
   /** Told before the disk is waited for that everything is as it stands in the mirror. */
   readonly confirmed?: (sent_at: number) => void;
+  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  readonly late?: (said: SaidNow) => void;
+}
+
+/** What the service has said and the mirror does not have yet. */
+export interface SaidNow {
+  readonly sent_at: number;
+  readonly sale: 'on' | 'off' | 'contradicted';
+  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
 /** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
@@ -46,7 +58,10 @@ export async function refreshAvailability(
     signal,
     commit: async (work) => ports.mirror.transaction(work),
   });
-  return read.kind === 'stored' ? read : settleFailure(ports, record, read);
+  if (read.kind !== 'stored') return settleFailure(ports, record, read);
+  if (read.sale !== 'contradicted') return read;
+  const message = 'answered as not on sale, and the product itself is on sale by its own read';
+  return { kind: 'failed', code: 'sale-contradicted', message };
 }
 
 /**
@@ -56,7 +71,7 @@ export async function refreshAvailability(
 export async function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, sent, confirmed }: LiveRead,
+  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
@@ -80,12 +95,13 @@ export async function readAvailability(
     const [language] = policy.extent.languages;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return notOnSale(ports, record, product, clock.now());
+      return notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late });
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') return reading;
-    if (reading.kind === 'read' && !reading.value.sales_enabled)
-      return notOnSale(ports, record, product, reading.sent_at);
+    if (reading.kind === 'read' && reading.value.sales_enabled !== true)
+      return notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late });
     if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(reading.value.covered_to);
 
+    const start = from;
     const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
     const last = covered_to >= window.to;
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
@@ -102,14 +118,34 @@ export async function readAvailability(
         if (!last) return 'stored';
         const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
         settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
+        release(ports, record, { sent_at, before: product });
         return 'stored';
       },
       same ? 'soon' : 'now',
+      () =>
+        late({
+          sent_at: reading.sent_at,
+          sale: 'on',
+          dates: reading.kind === 'read' ? { from: start, answer: reading.value } : null,
+        }),
     );
     if (stored === 'superseded') known = null;
     else from = addDays(covered_to, 1);
   }
-  return { kind: 'stored', changed, on_sale: true, sent_at };
+  return { kind: 'stored', changed, sale: 'on', sent_at };
+}
+
+/** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */
+function release(
+  { mirror, clock }: SyncPorts,
+  { product_id, due_reason: reason }: RecordFacts,
+  { sent_at, before }: { sent_at: number; before: KnownProduct },
+): void {
+  if (before.dates_off_at === null) return;
+  const now = mirror.products.find(product_id);
+  if (now === null || !now.sellable) return;
+  if (now.dates_off_at !== null) mirror.records.askOffSale(product_id, clock.now(), null);
+  else mirror.changes.add({ product_id, kind: 'dates_released', detail: {} }, { sent_at, reason });
 }
 
 function storeAnswer(
@@ -151,40 +187,73 @@ function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { catego
   return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
 }
 
-/** No day row is touched. Until it is back on sale, which makes its dates due at once, a look a week is enough. */
-function notOnSale(ports: SyncPorts, record: RecordFacts, product: KnownProduct, sent_at: number): AvailabilityRead {
-  const { mirror, policy, clock } = ports;
-  mirror.transaction(() => {
-    if (product.sale_status === 'enabled') doubtSaleStatus(ports, product.product_id);
-    mirror.availability.prune(
-      { product_id: product.product_id, currency: record.edition },
-      venueToday(product.timezone, clock.now()).earliest,
-    );
+/**
+ * The answer says "not on sale", or does not say that it is: no day row is touched. Where the product's own read says so
+ * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
+ * they agree no date of it counts as fresh or bookable.
+ */
+async function notOnSale(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { sent_at, every, commit, late }: { sent_at: number; every: number } & Required<Pick<LiveRead, 'commit' | 'late'>>,
+): Promise<AvailabilityRead> {
+  const { mirror, policy, clock, log } = ports;
+  const { product_id } = record;
+  const store = (): AvailabilityRead => {
+    // Its own read may have come while this one was under way.
+    const product = mirror.products.find(product_id);
+    if (product === null) throw new Error(`no product ${product_id}`);
+    const { earliest } = venueToday(product.timezone, clock.now());
+    mirror.availability.prune({ product_id, currency: record.edition }, earliest);
     const { cadence, extent } = policy.of(product.category);
-    // Where there is no single-product read, the near dates are looked at for the reopening.
-    const looks = record.part === 0 && !extent.resources.has('product_detail');
-    settleStored(ports, record, {
-      sent_at,
-      changed: false,
-      body_hash: null,
-      cadence: cadence.products,
-      teaches: 'nothing',
-      sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
-    });
+    const current = mirror.records.find(record) ?? record;
+    const since_at = current.off_sale_at ?? sent_at;
+    const settle = (settled: { cadence: number; sooner: Due | null }) =>
+      settleStored(ports, record, {
+        sent_at,
+        changed: false,
+        body_hash: null,
+        teaches: 'nothing',
+        off_sale_at: since_at,
+        ...settled,
+      });
+    const verdict = judgeOffSale(product);
+    if (verdict === 'contradicted') {
+      if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
+      if (current.job_id !== null) mirror.jobs.giveUp(record, current.job_id);
+      settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
+      if (product.dates_off_at === null) {
+        const by = { sent_at, reason: record.due_reason };
+        mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
+        log.warn({ product_id }, 'a product is on sale by its own read, and its dates are answered as not on sale');
+      }
+    } else {
+      // Where there is no single-product read, the near dates are looked at for the reopening.
+      const looks = verdict === 'confirmed' && record.part === 0 && !extent.resources.has('product_detail');
+      settle({
+        cadence: verdict === 'confirmed' ? cadence.products : every,
+        sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
+      });
+    }
+    return { kind: 'stored', changed: false, sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
+  };
+  return commit(store, 'now', () => {
+    const product = mirror.products.find(product_id);
+    const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
+    late({ sent_at, sale, dates: null });
   });
-  return { kind: 'stored', changed: false, on_sale: false, sent_at };
 }
 
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
-export function doubtSaleStatus(
-  { mirror, clock, policy }: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>,
-  product_id: number,
-): void {
+export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+  const { mirror, clock, policy } = ports;
   const [language] = policy.extent.languages;
   const detail = productKinds(policy.extent).filter(
     (kind) => kind.resource === 'product_detail' && kind.edition === language,
   );
-  mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
+  if (detail.length > 0)
+    mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
+  else lookAround(ports);
 }
 
 function cappedAway(covered_to: string): NoAnswer {

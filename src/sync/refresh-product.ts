@@ -47,6 +47,7 @@ export async function refreshProductDetail(
       reason: record.due_reason,
     });
     afterStore(ports, { product_id, language, sent_at }, stored);
+    if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
     const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
     const primary = language === policy.extent.languages[0];
     const reopening =
@@ -82,7 +83,7 @@ export function afterStore(
   stored: StoredProduct,
 ): void {
   const { mirror, clock, policy } = ports;
-  const { outcome, was, is, detail_doubted } = stored;
+  const { outcome, was, is, sale, detail_doubted } = stored;
   if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
   const product_ids = [product_id];
   if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
@@ -90,10 +91,12 @@ export function afterStore(
   if (outcome === 'added' || outcome === 'returned') {
     mirror.records.create(productKinds(extent), product_ids);
     mirror.jobs.adopt(product_ids);
-  } else if (was !== is && is === 'enabled') {
+  } else if (sale === 'back' || (was !== is && is === 'enabled')) {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
+  // Whatever its dates were answered before: it says itself that it is on sale.
+  if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
     const kinds = productKinds(extent).filter(
       ({ resource, edition }) => resource === 'product_detail' && edition === language,

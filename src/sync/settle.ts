@@ -33,6 +33,8 @@ export interface StoredRead {
   readonly teaches?: 'nothing';
   /** Due before its cadence for a reason of its own; null: for none. */
   readonly sooner?: Due | null;
+  /** Since when answers say "not on sale"; null: this one speaks of days. */
+  readonly off_sale_at?: number | null;
 }
 
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
@@ -56,6 +58,7 @@ export function settleStored(
     stale_at: sent_at + cadence,
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
+    off_sale_at: read.off_sale_at ?? null,
   });
   if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };

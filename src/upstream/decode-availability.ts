@@ -2,7 +2,18 @@ import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../dom
 import { isDate } from '../domain/dates.ts';
 import { identifier } from '../domain/identifier.ts';
 import { decodeVariantList } from './decode-variants.ts';
-import { answered, elements, integer, isMembers, type Members, members, money, text, WrongShape } from './shape.ts';
+import {
+  answered,
+  elements,
+  flag,
+  integer,
+  isMembers,
+  type Members,
+  members,
+  money,
+  text,
+  WrongShape,
+} from './shape.ts';
 
 export interface AvailabilityQuestion {
   readonly from: string;
@@ -38,7 +49,7 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     if (day.date >= question.from && day.date <= question.to) days.set(day.date, decodeDay(day, asked));
   }
   return {
-    sales_enabled: answer.sales_enabled !== false,
+    sales_enabled: flag(answer.sales_enabled),
     covered_to: capped,
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,

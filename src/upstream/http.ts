@@ -32,6 +32,8 @@ export interface GetOptions {
   /** Before and after inflating. */
   readonly max_bytes: number;
   readonly signal: AbortSignal;
+  /** Told of the status and the headers (in lower case) as soon as they are there. */
+  readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
 
 export interface SendOptions extends GetOptions {
@@ -86,7 +88,7 @@ export function createHttp(options: HttpOptions): Http {
   async function call(
     path: string,
     request: { method: 'GET' | SendOptions['method']; headers: Record<string, string>; body?: string },
-    { deadline_ms, max_bytes, signal }: GetOptions,
+    { deadline_ms, max_bytes, signal, head }: GetOptions,
   ): Promise<Outcome> {
     signal.throwIfAborted();
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
@@ -98,6 +100,7 @@ export function createHttp(options: HttpOptions): Http {
       answering = true;
       const { statusCode: status, body } = response;
       hear(response, options);
+      head?.(status, plainHeaders(response));
       const verdict = judgeHead(response, request.method, options);
       if (verdict !== null) {
         await spend(body, deadline.signal);
@@ -282,6 +285,12 @@ function outcomeOf(error: unknown, reason: unknown, answering: boolean): Outcome
 function rootCause(error: unknown): unknown {
   if (error instanceof AggregateError && error.errors.length > 0) return rootCause(error.errors[0]);
   return error instanceof Error && error.cause !== undefined && !('code' in error) ? rootCause(error.cause) : error;
+}
+
+function plainHeaders({ headers }: Dispatcher.ResponseData): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
+  );
 }
 
 function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {

@@ -46,8 +46,16 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  storage: {
+    trouble: null,
+    directories: [
+      { of: 'mirror', path: '/var/lib/catalogued', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
+      { of: 'inbox', path: '/var/lib/catalogued/state', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
+    ],
+  },
   not_offered: [],
   removals: null,
+  contradicted: null,
   closures: { unconfirmed: 0, held: 0 },
   subscriptions: [
     {

@@ -14,6 +14,7 @@ const document = 'text, the service’s JSON with unknown members kept';
 const currency = 'text, ISO 4217, upper case';
 const language = 'text, the language asked for, lower case';
 const stale = `${bit}: past its cadence`;
+const staleDate = `${stale}, or answered as not on sale while the product is on sale by its own read`;
 const expiry = {
   expired_at: `${instant}: four cadences after checked_at, where policies say what expired means`,
   freshness: 'text: fresh, stale or expired now; policies say what a storefront does then',
@@ -129,13 +130,13 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     date,
     currency,
     state:
-      'text: available, sold_out, or not_on_sale while the product is not sellable; a date never fetched has no row',
+      'text: available, sold_out, or not_on_sale while the product is not sellable, or is and its dates are answered as not on sale; a date never fetched has no row',
     lowest_price: money('sold out, or no exact price'),
     max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
     availability: 'integer, tickets of the date; null: sold out, or not said',
     max_tickets_per_order: 'integer, over all variants; null: no limit said',
     checked_at: instant,
-    stale,
+    stale: staleDate,
     ...expiry,
   },
   availability_slots: {
@@ -152,7 +153,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     commission: money('not mirrored (mirror.commission), not sent, or not exact'),
     pricing_restriction: 'integer, the service’s code; null: none',
     checked_at: instant,
-    stale,
+    stale: staleDate,
     ...expiry,
   },
   bookable_days: {
@@ -173,7 +174,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     seq: 'integer, without gaps above mirror_info.feed_floor_seq: a cursor',
     at: `${instant}, when the read that found it was sent`,
     product_id: id,
-    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn',
+    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn',
     language: 'text, of a product_changed; null: it is of no language',
     date: 'text, YYYY-MM-DD at the venue; null: it is of no date',
     detail: 'text, JSON: what was and what is (src/domain/change.ts)',
@@ -236,13 +237,14 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
-    'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'closures', 'subscriptions', 'gaps',
-    'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'snapshot',
+    'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
+    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'inbox', 'storage', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
+  probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
   'resync --dry-run': ['records', 'calls', 'minutes'],
   explain: [
-    'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at',
+    'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'withdrawn_at', 'first_seen_at',
     'timezone', 'today', 'category', 'weight', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],

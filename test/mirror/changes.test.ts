@@ -150,7 +150,7 @@ describe('the change feed', () => {
     if (product === undefined) throw new Error('no product');
     product.status = 'available';
     await house.liveUntil(house.clock.now() + 3 * hour);
-    expect(kindsOf(house, product, last ?? 0)).toEqual(['sale_enabled']);
+    expect(kindsOf(house, product, last ?? 0)).toEqual(['sale_enabled', 'dates_released']);
   });
 
   it('of a product that returns tells what became of its dates meanwhile', async () => {

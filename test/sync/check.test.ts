@@ -151,19 +151,23 @@ describe('a check', () => {
     expect(answer.now?.slots[0]?.variants[0]?.max_tickets).toBe(slot?.offers[0]?.max_tickets);
   });
 
-  it('of a product that was taken off sale is gone, and the read that decides about it is due', async () => {
+  it('of a product that was taken off sale is unknown until the read that decides about it, which is due, and gone then', async () => {
     await using test = await filled();
+    await test.house.drive(test.house.clock.sleep(3_600_000));
     test.product.status = 'unavailable';
     const answer = await test.check();
     expect(answer).toMatchObject({
-      verdict: 'gone',
-      reasons: ['not-on-sale'],
+      verdict: 'unknown',
+      reasons: ['sale-contradicted'],
       now: { state: 'not_on_sale', slots: [] },
     });
-    expect(answer.alternatives.filter(({ kind }) => kind !== 'product')).toEqual([]);
-    expect(test.house.wiring.mirror.records.ofProduct(test.product.id).map(({ due_reason }) => due_reason)).toContain(
-      'sale-status-doubted',
-    );
+    expect(answer.alternatives).toEqual([]);
+    const detail = test.house.wiring.mirror.records
+      .ofProduct(test.product.id)
+      .find(({ resource }) => resource === 'product_detail');
+    expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
+    await test.house.drive(pass(test.house.wiring.ports, 4, { job_id: null, signal: never }));
+    expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
   });
 
   it('of a date beyond the horizon, or past, costs no call: unknown, and gone', async () => {

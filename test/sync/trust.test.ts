@@ -6,7 +6,14 @@ import { virtualHouse } from '../fakes/virtual-house.ts';
 
 const now = Date.parse('2026-11-21T12:30:00Z');
 const wrong = Date.parse('2038-01-19T03:14:07Z');
-const closed = { outcome: 'changed', was: 'enabled', is: 'disabled', detail_doubted: false, fields: [] } as const;
+const closed = {
+  outcome: 'changed',
+  was: 'enabled',
+  is: 'disabled',
+  sale: 'neither',
+  detail_doubted: false,
+  fields: [],
+} as const;
 
 it('a change since a read that a wrong clock dated counts against nobody', () => {
   using test = testMirror();

@@ -1,0 +1,128 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { adminClient } from '../admin/client.ts';
+import { documentText } from '../config/document.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { probeAlone } from '../probing.ts';
+import { mostCalls, type ProbeReport } from '../sync/probe.ts';
+import type { Overrides } from '../wiring.ts';
+import { printable } from '../words.ts';
+import type { Io } from './io.ts';
+import { asRefusal } from './refusal.ts';
+
+/** Forty calls, and pauses that the service may ask for. */
+const patienceMs = 10 * 60_000;
+
+export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: number } = {}): Command {
+  return new Command('probe')
+    .description(
+      `Asks the live service, in at most ${mostCalls} calls of which none hurries, whether it is as we believe; stores nothing. ` +
+        'Exit 0: everything is as believed or explained; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
+    )
+    .option(
+      '--record <dir>',
+      'keep the answers without what they are about: catalogued sandbox --recorded DIR serves them',
+    )
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nOutput: what is believed, what was seen, what it means; then the service.profile that follows. A running daemon asks,\nelse the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
+    )
+    .action(async ({ record, json }: { record?: string; json?: boolean }, command: Command) => {
+      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
+      const loaded = loadConfig({ file, env: io.env });
+      const progress = progressOf(io);
+      const report =
+        (await askDaemon(io, loaded)) ??
+        (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, { ...overrides, told: progress.told }));
+      progress.end();
+      if (report.unusable !== null) throw unusable(report.unusable);
+      if (record !== undefined) keep(record, report);
+      const { recorded: _, ...facts } = report;
+      io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : render(report));
+      if (record !== undefined)
+        io.stderr.write(
+          `${report.recorded.length} answers are in ${record}, without texts, ids, prices, addresses and the key.\n`,
+        );
+      if (report.cut_short !== null) throw cutShort(report.cut_short);
+    });
+}
+
+async function askDaemon(io: Io, { config, secrets }: LoadedConfig): Promise<ProbeReport | null> {
+  const client = adminClient(config.admin.listen, secrets.admin_token);
+  return client
+    .call<ProbeReport>('POST', '/v1/probe', {}, patienceMs)
+    .catch((error: unknown) => Promise.reject(asRefusal(error)))
+    .then((report) => {
+      if (report !== null) io.stderr.write('Asked by the running daemon.\n');
+      return report;
+    });
+}
+
+/** One line that is rewritten, on a terminal only: it is over in half a minute. */
+function progressOf({ stderr }: Io): { told(calls: number, asking: string): void; end(): void } {
+  let open = false;
+  return {
+    told: (calls, asking) => {
+      if (!stderr.isTTY) return;
+      stderr.write(`\r\u001b[K${calls} calls of at most ${mostCalls}: ${asking}`);
+      open = true;
+    },
+    end: () => {
+      if (open) stderr.write('\r\u001b[K');
+      open = false;
+    },
+  };
+}
+
+function keep(directory: string, { recorded }: ProbeReport): void {
+  try {
+    mkdirSync(directory, { recursive: true });
+    for (const [index, answer] of recorded.entries()) {
+      const name = `${String(index + 1).padStart(2, '0')}-${answer.resource.replaceAll('_', '-')}.json`;
+      writeFileSync(join(directory, name), `${JSON.stringify(answer, null, 2)}\n`);
+    }
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CataloguedError('probe-record', `the answers cannot be written to ${directory} (${code ?? 'unknown'})`, {
+      exitCode: code === 'EACCES' ? exitCodes.permission : exitCodes.io,
+      hint: 'name a directory that can be written to',
+      cause,
+    });
+  }
+}
+
+const marks = { 'as believed': '✓', otherwise: '≠', 'cannot tell': '?' } as const;
+
+function render({ findings, calls, profile, cut_short }: ProbeReport): string {
+  const lines = findings.flatMap(({ name, believed, seen, verdict, means }) => [
+    `${marks[verdict]} ${name}: ${believed}`,
+    `    seen   ${printable(seen)}`,
+    ...(means === '' ? [] : [`    means  ${printable(means)}`]),
+  ]);
+  const count = (verdict: keyof typeof marks) => findings.filter((each) => each.verdict === verdict).length;
+  const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${calls} calls`;
+  const follows =
+    Object.keys(profile).length === 0
+      ? 'The service.profile in use fits.'
+      : `The service.profile that follows:\n\n${documentText({ service: { profile } })}`.trimEnd();
+  return `${lines.join('\n')}\n\n${counts}${cut_short === null ? '' : `; ended early: ${cut_short}`}.\n${follows}\n`;
+}
+
+function unusable({ code, message }: NonNullable<ProbeReport['unusable']>): CataloguedError {
+  if (code === 'throttled') return cutShort(message);
+  return new CataloguedError(code, `the service cannot be used: ${printable(message)}`, {
+    exitCode: exitCodes.unavailable,
+    hint:
+      code === 'key-refused'
+        ? 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you'
+        : 'check service.base_url, the network, and service.profile.paths',
+  });
+}
+
+function cutShort(message: string): CataloguedError {
+  return new CataloguedError('throttled', message, { exitCode: exitCodes.retryLater, hint: 'ask again later' });
+}

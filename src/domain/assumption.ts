@@ -1,0 +1,118 @@
+/*
+ * What is believed of the service (service-facts.md), beside what a few calls to it showed. Each judgement is a pure
+ * function of the exchanges: nothing here asks anybody.
+ */
+
+/** One call of a probe, and what came of it. */
+export interface Exchange {
+  /** What it was asked for: `list`, `list again`, `dates` … Each once. */
+  readonly name: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** Null where no head of an answer came. */
+  readonly status: number | null;
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined where there is none: refused, spoilt, no JSON. */
+  readonly json: unknown;
+  /** The code and the words of what is no answer; null where there is one. */
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly sent_at: number;
+  readonly took_ms: number;
+}
+
+/** All that a probe has seen, and what it was asked with. */
+export interface Evidence {
+  readonly exchanges: readonly Exchange[];
+  /** Every attempt, also those that were made again. */
+  readonly attempts: readonly Exchange[];
+  readonly page_size: number;
+  readonly days_per_request: number;
+  readonly language: string;
+  readonly currency: string;
+  /** Names of the query's parameters. */
+  readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
+  /** Calls a second that the probe made at most. */
+  readonly calls_a_second: number;
+}
+
+export type Verdict = 'as believed' | 'otherwise' | 'cannot tell';
+
+/** The profile's keys that follow from what was seen, as they stand below `service.profile`. */
+export type ProfilePart = Readonly<Record<string, unknown>>;
+
+export interface Finding {
+  readonly name: string;
+  readonly believed: string;
+  readonly seen: string;
+  readonly verdict: Verdict;
+  /** What follows from it, in words; empty where nothing does. */
+  readonly means: string;
+  readonly profile: ProfilePart | null;
+}
+
+/** What a judgement says; `profile` where a key follows from it. */
+export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & { readonly profile?: ProfilePart };
+
+export interface Assumption {
+  readonly name: string;
+  readonly believed: string;
+  judge(evidence: Evidence): Judgement;
+}
+
+export function asBelieved(seen: string, means = ''): Judgement {
+  return { verdict: 'as believed', seen, means };
+}
+
+export function otherwise(seen: string, means: string, profile?: ProfilePart): Judgement {
+  return { verdict: 'otherwise', seen, means, ...(profile === undefined ? {} : { profile }) };
+}
+
+export function cannotTell(seen: string, means = ''): Judgement {
+  return { verdict: 'cannot tell', seen, means };
+}
+
+export function exchange({ exchanges }: Evidence, name: string): Exchange | null {
+  return exchanges.find((each) => each.name === name) ?? null;
+}
+
+/** The members of what was answered; null where there is no answer, or none of this shape. */
+export function answerTo(evidence: Evidence, name: string): Members | null {
+  return membersOf(exchange(evidence, name)?.json);
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export function membersOf(value: unknown): Members | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+    ? (value as Members)
+    : null;
+}
+
+/** The elements of an array that are objects; none where it is no array. */
+export function rowsOf(value: unknown): Members[] {
+  return Array.isArray(value) ? value.map(membersOf).filter((row) => row !== null) : [];
+}
+
+/** A number, however it was printed. */
+export function numberOf(value: unknown): number | null {
+  const number = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+/** How an exchange that brought no answer ended. */
+export function ending({ status, failure }: Exchange): string {
+  return status === null ? (failure?.message ?? 'no answer') : `${status} ${failure?.code ?? ''}`.trim();
+}
+
+/** `3 of 100 products` */
+export function share(count: number, of: number, what: string): string {
+  return `${count} of ${of} ${what}`;
+}
+
+/** Different values, the most frequent first. */
+export function distinct(values: readonly unknown[]): string[] {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([value]) => value);
+}
