@@ -4,6 +4,7 @@ import { configPath, loadConfig } from '../config.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
 import { notMirrored } from '../sync/check.ts';
+import { refuseDates } from '../sync/date-reach.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
 import { duration, printable, short } from '../words.ts';
@@ -31,12 +32,11 @@ export function explainCommand(io: Io): Command {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
-      const found = explainProduct(
-        { mirror, clock: systemClock, policy: policyOf(config, mirror.offers.offers) },
-        product_id,
-      );
+      const policy = policyOf(config, mirror.offers.offers);
+      const found = explainProduct({ mirror, clock: systemClock, policy }, product_id);
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
+        refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date);
         io.stdout.write(options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title));
         return;

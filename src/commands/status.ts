@@ -19,6 +19,8 @@ import { table } from './table.ts';
 
 type Status = MirrorStatus & {
   readonly daemon: LiveStatus | null;
+  /** False: a daemon listens and says nothing; null: none runs. */
+  readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
   readonly snapshot: SnapshotStatus | null;
@@ -43,7 +45,8 @@ export function statusCommand(io: Io): Command {
       } finally {
         db.close();
       }
-      const live = await askDaemon(config.admin.listen, secrets.admin_token);
+      const asked = await askDaemon(config.admin.listen, secrets.admin_token);
+      const live = asked === 'silent' ? null : asked;
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = {
@@ -51,14 +54,18 @@ export function statusCommand(io: Io): Command {
         // The daemon's own conditions too: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
         daemon: live?.daemon ?? null,
+        daemon_answers: asked === null ? null : asked !== 'silent',
         inbox: live?.inbox ?? null,
         storage: live?.storage ?? null,
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true' || asked === 'silent') throw new AnswerIsNo();
     });
 }
+
+/** A daemon that works answers within milliseconds; one that hangs must not hang this. */
+const patienceMs = 3000;
 
 type Live = Readonly<{
   daemon: LiveStatus;
@@ -68,11 +75,12 @@ type Live = Readonly<{
   alarms: MirrorStatus['alarms'];
 }>;
 
-async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
+async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | 'silent' | null> {
   try {
-    return await adminClient(listen, token).call<Live>('GET', '/v1/status');
+    return await adminClient(listen, token).call<Live>('GET', '/v1/status', undefined, patienceMs);
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
+    if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';
     throw error;
   }
 }
@@ -85,7 +93,7 @@ function render(status: Status, now: number): string {
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
     ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
+    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'it runs, and does not answer: what follows is from the file; look at its log, restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(

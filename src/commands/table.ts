@@ -6,7 +6,7 @@ const longestCell = 2000;
 /** Rows under headings, columns aligned: numbers to the right, text to the left. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => short(printable(String(cell)), longestCell)));
-  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));
   const right = headings.map(
     (_, column) => rows.length > 0 && rows.every((row) => /^[\d,.]+$|^-$/.test(String(row[column]))),
   );

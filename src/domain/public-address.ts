@@ -86,7 +86,9 @@ export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRe
   if (url.port !== '') return { code: 'port', message: `port ${url.port} is not the one of ${url.protocol}` };
   if (hosts.length > 0 && !hosts.some((each) => each.toLowerCase() === literal))
     return { code: 'host-not-listed', message: 'its host is not in images.hosts' };
-  return isPublicHost(literal) ? null : { code: 'private-address', message: 'its host is not on the public internet' };
+  return isPublicLiteral(literal)
+    ? null
+    : { code: 'private-address', message: 'its host is not on the public internet' };
 }
 
 /** Whether a URL may be handed on to readers, who let a browser fetch it. */
@@ -106,7 +108,7 @@ export function publishable(hosts: readonly string[]): MayPublish {
     const url = URL.parse(origin);
     if (url === null || url.username !== '' || url.password !== '') return false;
     const literal = url.hostname.replace(/^\[|\]$/g, '');
-    return named.has(literal) || isPublicHost(literal);
+    return named.has(literal) || isPublicLiteral(literal);
   };
   return (text) => {
     const [origin] = /^https?:\/\/[^/?#\\\s]+(?=[/?#]|$)/i.exec(text) ?? [];
@@ -117,7 +119,12 @@ export function publishable(hosts: readonly string[]): MayPublish {
   };
 }
 
-function isPublicHost(literal: string): boolean {
+/** Whether a host, as a URL has it, can be reached from elsewhere, as far as its name tells. */
+export function isPublicHost(host: string): boolean {
+  return isPublicLiteral(host.replace(/^\[|\]$/g, ''));
+}
+
+function isPublicLiteral(literal: string): boolean {
   return isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
 }
 
