@@ -37,6 +37,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     (products, since) =>
       `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
   ],
+  'clock-doubted': [
+    'Clock',
+    (_, since) =>
+      `the machine's clock is wrong or has jumped, noticed ${since}: work goes by the time since boot and the service's, nothing is pruned, and readers hide what their clock calls old; set it right (timedatectl)`,
+  ],
   'sale-contradicted': [
     'Dates',
     (products, since) =>

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -9,6 +11,10 @@ export interface Clock {
   now(): number;
   /** Milliseconds since some fixed moment, for durations: never jumps. */
   monotonic(): number;
+  /** Milliseconds since the machine was booted, to a hundredth of a second: never jumps, and goes on while it is suspended. */
+  boot(): number;
+  /** Names this boot of the machine, so that a later process can tell; null where it has no name. */
+  bootId(): string | null;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** A signal that aborts with a `DeadlineExceeded` after `ms`, or with the parent's reason before; dispose it when done. */
@@ -35,6 +41,14 @@ export class DeadlineExceeded extends Error {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  boot: () => uptime() * 1000,
+  bootId: () => {
+    try {
+      return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    } catch {
+      return null;
+    }
+  },
   async sleep(ms, signal) {
     signal?.throwIfAborted();
     try {

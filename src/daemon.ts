@@ -3,6 +3,7 @@ import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
+import { forgetOld } from './forget.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
@@ -17,7 +18,6 @@ import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
-import { pruneCounts } from './sync/check-counts.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { refuseDates } from './sync/date-reach.ts';
 import { pass } from './sync/engine.ts';
@@ -60,7 +60,7 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, limiter, ports, workers, config, storage } = wiring;
+  const { mirror, inbox, limiter, ports, workers, config, storage, watch } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -70,6 +70,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   async function tick(): Promise<void> {
     if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
     await guarded(async () => {
+      if (!watch.observe()) return;
       const result = await pass(ports, workers, {
         job_id: null,
         signal: stopping.signal,
@@ -94,6 +95,13 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     } catch (error) {
       broken.reject(error);
     }
+  }
+
+  /** The same, unless it is not even known what the time is. */
+  async function whenKnown(work: () => Promise<void>): Promise<void> {
+    await guarded(async () => {
+      if (watch.observe()) await work();
+    });
   }
 
   const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
@@ -201,25 +209,26 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const images = stack.use(keepImageFiles(wiring, overrides.imageHost));
   storage.serve();
   stack.use(every('second', async () => storage.look()));
+  stack.use(every('second', () => guarded(async () => void (await watch.look(stopping.signal)))));
   stack.use(every('second', tick));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
-  stack.use(every('second', () => guarded(() => images.fetch(stopping.signal))));
+  stack.use(every('second', () => whenKnown(() => images.fetch(stopping.signal))));
   stack.use(
     every('minute', () =>
       guarded(async () => {
         await receiving?.mind();
-        await runChores(ports, stopping.signal);
+        if (watch.observe()) await runChores(ports, stopping.signal);
       }),
     ),
   );
   // Apart from the chores: what must go does not wait for them.
-  stack.use(every('minute', () => guarded(() => images.mind(stopping.signal))));
-  stack.use(every('minute', () => guarded(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
+  stack.use(every('minute', () => whenKnown(() => images.mind(stopping.signal))));
+  stack.use(every('minute', () => whenKnown(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
   // By now the receiver listens: what is put may be called at once.
   if ('work' in wiring.subscriptions && receiving !== null) {
     const { work } = wiring.subscriptions;
-    const tend = () => guarded(() => work.tend(stopping.signal).catch(unlessStopping));
+    const tend = () => whenKnown(() => work.tend(stopping.signal).catch(unlessStopping));
     stack.use(every('minute', tend));
     // And at once: a rotation that a kill interrupted has its service waiting.
     const first = tend();
@@ -228,14 +237,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(
     every('hour', () =>
       guarded(async () => {
-        mirror.transaction(() => {
-          const before = ports.clock.now() - config.retention.changes;
-          mirror.changes.prune(before);
-          pruneCounts(mirror, before);
-          mirror.images.prune(before);
-          mirror.closures.prune(before);
-        });
-        inbox.deliveries.prune(ports.clock.now() - config.retention.deliveries);
+        if (forgetOld(wiring) === 'in doubt') return;
         // What a flood has left behind is given back to the disk.
         while (!stopping.signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         await sortIntoCategories(ports, stopping.signal);

@@ -26,7 +26,7 @@ const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
 export function keepImageFiles(
-  { config, ports }: Pick<Wiring, 'config' | 'ports'>,
+  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayForget'> },
   overrides: ImageHostOverrides = usual,
 ): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
@@ -45,8 +45,13 @@ export function keepImageFiles(
     fetching: files ? { sizes, disk, host } : null,
   };
   let begun = false;
-  const sweep = () => survive(ports.log, () => sweepImageFiles(filePorts));
-  const mind = (signal: AbortSignal) => survive(ports.log, () => mindImageFiles(filePorts, signal));
+  const sweep = async () => {
+    if (watch.mayForget()) await survive(ports.log, () => sweepImageFiles(filePorts));
+  };
+  // Which files may be there is a question of time: while that is in doubt, none is removed.
+  const mind = async (signal: AbortSignal) => {
+    if (watch.mayForget()) await survive(ports.log, () => mindImageFiles(filePorts, signal));
+  };
   return {
     fetch: async (signal) => {
       if (!begun) {

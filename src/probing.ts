@@ -72,12 +72,13 @@ export async function probeAlone(
 }
 
 function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
-  const { paths, parameters, page_size, days_per_request } = service.profile;
+  const { paths, parameters, page_size, days_per_request, throttle_statuses } = service.profile;
   return {
     paths,
     parameters,
     page_size,
     days_per_request,
+    throttle_statuses,
     languages: service.languages,
     currencies: service.currencies,
   };

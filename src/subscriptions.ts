@@ -16,6 +16,7 @@ export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { reado
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
   readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'>;
+  readonly mayRotate: () => boolean;
   /** Null: there is no master secret. */
   readonly addresses: CallbackAddresses | null;
   /** The body of the receiver's 404; null: any passes. */
@@ -27,7 +28,14 @@ interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service
 const selfTestMs = 10_000;
 
 /** Wires what is declared under `subscriptions` to the service, where all that it takes is configured. */
-export function manageSubscriptions({ loaded, ports, addresses, refusal, ...options }: Parts): ManagedSubscriptions {
+export function manageSubscriptions({
+  loaded,
+  ports,
+  addresses,
+  refusal,
+  mayRotate,
+  ...options
+}: Parts): ManagedSubscriptions {
   const { config, secrets } = loaded;
   const { clock } = ports;
   const { public_url } = config.receiver;
@@ -43,6 +51,7 @@ export function manageSubscriptions({ loaded, ports, addresses, refusal, ...opti
     ...ports,
     service,
     addresses,
+    mayRotate,
     settings: { ...settingsOf(config), public_url },
     selfTest:
       options.selfTest ??

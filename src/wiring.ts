@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
+import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { publishable } from './domain/public-address.ts';
@@ -17,9 +18,9 @@ import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.
 import type { CallbackAddresses } from './sync/callback.ts';
 import { noteAbsence } from './sync/coverage.ts';
 import type { Ports } from './sync/ports.ts';
-
 import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
+import { trustedClock } from './trusted-clock.ts';
 import { createUpstream } from './upstream/client.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
@@ -54,6 +55,8 @@ export interface Wiring extends AsyncDisposable {
   readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** What is done about a machine's clock that is wrong. */
+  readonly watch: ClockWatch;
   /** Paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
@@ -71,7 +74,7 @@ export function wire(
   log: Logger,
   overrides: Overrides = {},
 ): Wiring {
-  const clock = overrides.clock ?? systemClock;
+  const machine = overrides.clock ?? systemClock;
   const chance = overrides.chance ?? systemChance;
   const stack = new AsyncDisposableStack();
   try {
@@ -80,16 +83,18 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
+    // By the clock that is believed, once there is one.
+    let now = machine.now;
     const inbox = stack.use(
       openInbox(inbox_path, path, {
         master: secrets.receiver_secret,
-        now: clock.now(),
+        now: now(),
         deliveries_bytes: config.retention.deliveries_bytes,
       }),
     );
     stack.defer(() => {
       try {
-        inbox.stopped(path, clock.now());
+        inbox.stopped(path, now());
       } catch (error) {
         if (writeTroubleOf(error) === null) throw error;
         log.warn({ err: error }, 'the clean end could not be noted: the next start checks the mirror');
@@ -109,6 +114,9 @@ export function wire(
         clean: inbox.clean,
       }),
     );
+    const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
+    const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
+    now = clock.now;
     const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
     // A restored mirror; a new one reads everything anyway.
@@ -131,7 +139,11 @@ export function wire(
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
     const http = stack.use(
       createHttp({
-        heard: service_clock.heard,
+        heard: (offset) => {
+          const date = offset === null ? null : clock.now() + offset;
+          clock.heard(date);
+          service_clock.heard(date === null ? null : date - clock.now());
+        },
         base_url: service.base_url,
         authorization: profile.authorization,
         key: secrets.api_key,
@@ -151,6 +163,22 @@ export function wire(
       mayPublish: publishable([...config.images.hosts, ...(overrides.imageHost?.addresses ?? [])]),
     });
     const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const probe = async (signal: AbortSignal): Promise<Outcome> => {
+      const { parameters, paths, timeouts, max_bytes } = profile;
+      const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
+      const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
+      using patience = clock.deadline(timeouts.total, signal);
+      try {
+        const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
+        return await limiter.run(ask, patience.signal, 'notification');
+      } catch (error) {
+        if (!(error instanceof DeadlineExceeded)) throw error;
+        return failed('deadline', 'no answer in time, or it asked for a longer pause');
+      }
+    };
+    const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: service_clock.forget });
+    // What a wrong clock has written is healed first, so that what is due is planned by the right one.
+    watch.observe();
     forgetUnasked(mirror, profile);
     prepareRecords(ports);
     // What cannot be applied again is as good as never received.
@@ -158,6 +186,7 @@ export function wire(
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,
+      mayRotate: () => clock.look().mayForget,
       addresses: overrides.addresses ?? (secrets.receiver_secret === null ? null : inbox.addresses),
       // The receiver's 404 has no body; that of a proxy has one.
       refusal: '',
@@ -175,25 +204,14 @@ export function wire(
       limiter,
       ports,
       subscriptions,
+      probe,
+      watch,
       raw: createRawReads({
         http,
         limiter,
         clock,
         limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
       }),
-      probe: async (signal) => {
-        const { parameters, paths, timeouts, max_bytes } = profile;
-        const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
-        const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
-        using patience = clock.deadline(timeouts.total, signal);
-        try {
-          const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
-          return await limiter.run(ask, patience.signal, 'notification');
-        } catch (error) {
-          if (!(error instanceof DeadlineExceeded)) throw error;
-          return failed('deadline', 'no answer in time, or it asked for a longer pause');
-        }
-      },
       notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,

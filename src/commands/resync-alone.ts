@@ -73,11 +73,19 @@ export async function resyncAlone(
 }
 
 async function untilDone(
-  { ports, workers, mirror, limiter, storage }: Wiring,
+  { ports, workers, mirror, limiter, storage, watch }: Wiring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
   for (;;) {
+    const known = await storage.keepTrying(() => watch.look(signal), signal);
+    signal.throwIfAborted();
+    if (known !== true) {
+      const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
+      if (unreachable !== null) throw unreachable;
+      await ports.clock.sleep(1000, signal);
+      continue;
+    }
     const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
     signal.throwIfAborted();
     if (result === null) continue;

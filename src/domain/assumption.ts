@@ -28,6 +28,8 @@ export interface Evidence {
   readonly attempts: readonly Exchange[];
   readonly page_size: number;
   readonly days_per_request: number;
+  /** Statuses that mean "less, please". */
+  readonly throttle_statuses: readonly number[];
   readonly language: string;
   readonly currency: string;
   /** Names of the query's parameters. */

@@ -40,7 +40,15 @@ function limit(evidence: Evidence): Judgement {
   );
   const throttled = all.filter(({ status, headers: own }) => status === 429 || own['retry-after'] !== undefined);
   const told = throttled.filter(({ headers: own }) => own['retry-after'] !== undefined);
+  const others = distinct(told.map(({ status }) => status)).map(Number);
+  const unknown = others.filter((status) => status >= 400 && !evidence.throttle_statuses.includes(status));
   const visible = headers.length > 0 ? `; headers ${headers.join(', ')}` : '';
+  if (unknown.length > 0)
+    return otherwise(
+      `${share(told.length, all.length, 'calls')} ${unknown.join(', ')} with Retry-After${visible}`,
+      'read as failures of a record until the profile names them',
+      { throttle_statuses: [...evidence.throttle_statuses, ...unknown] },
+    );
   if (told.length > 0)
     return otherwise(
       `${share(throttled.length, all.length, 'calls')} throttled at ${evidence.calls_a_second} a second, Retry-After ${distinct(told.map(({ headers: own }) => own['retry-after'])).join(', ')}${visible}`,

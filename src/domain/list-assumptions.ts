@@ -57,6 +57,8 @@ function listOrder(evidence: Evidence): Judgement {
     rowsOf(answerTo(evidence, name)?.products).map(({ id }) => String(id)),
   ) as [string[], string[], string[]];
   if (first.length < 2 || again.length < 2) return cannotTell('the first page was not answered twice');
+  if (second.length > 0 && second.every((id, index) => first[index] === id))
+    return otherwise('page 2 is page 1 once more', 'check service.profile.parameters.page: no walk ends so');
   const moved = first.filter((id, index) => again[index] !== id).length;
   const repeated = second.filter((id) => first.includes(id)).length;
   const seen = `${share(moved, first.length, 'rows')} elsewhere in the second walk${repeated > 0 ? `, ${repeated} again on page 2` : ''}`;

@@ -44,6 +44,15 @@ export const readAssumptions: readonly Assumption[] = [
     judge: (evidence) =>
       optional(evidence, ['variants'], 'variants come from availability alone', { paths: { variants: null } }),
   },
+  {
+    name: 'GET checkout_information',
+    believed: 'it is at the path of the specification',
+    judge: (evidence) =>
+      optional(evidence, ['checkout information'], 'check service.profile.paths: no product is complete without it', {
+        paths: { checkout_information: null },
+      }),
+  },
+  { name: 'GET availability', believed: 'it is at the path of the specification', judge: availability },
   { name: 'GET subscription', believed: 'it exists: 404 for an id that nobody has', judge: subscription },
   { name: 'unknown product', believed: '404 (or 410)', judge: unknownProduct },
   { name: 'dates asked for', believed: 'an answer has the dates asked for, and no other', judge: dates },
@@ -62,8 +71,19 @@ function optional(evidence: Evidence, names: readonly string[], means: string, p
   if (answered !== undefined) return asBelieved(`${answered.status}`);
   if (asked.length === 0) return cannotTell('not asked');
   const seen = distinct(asked.map(ending)).join(', ');
+  if (asked.every(({ status }) => status === 403))
+    return otherwise(`${seen}: not for this key`, `ask the service for access; until then ${means}`, profile);
   if (!asked.every(({ status }) => status === 404 || status === 405)) return cannotTell(seen);
   return otherwise(`${seen}${asked.length > 1 ? ` for ${asked.length} products` : ''}: not offered`, means, profile);
+}
+
+function availability(evidence: Evidence): Judgement {
+  const asked = exchange(evidence, 'near dates');
+  if (asked === null) return cannotTell('not asked');
+  if (asked.failure === null) return asBelieved(`${asked.status}`);
+  return asked.status !== null && asked.status < 500 && asked.status !== 429
+    ? otherwise(ending(asked), 'check service.profile.paths.availability: without it no date is known')
+    : cannotTell(ending(asked));
 }
 
 function subscription(evidence: Evidence): Judgement {

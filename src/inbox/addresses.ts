@@ -39,6 +39,8 @@ export interface CallbackAddresses {
   announced(subscription_id: string, epoch: number, now: number, grace_ms: number): void;
   /** Whose token this is; null: nobody's. Takes the same time whichever it is. */
   recognise(token: string, now: number): RecognisedToken | null;
+  /** Reads the epochs again, after something else has changed them. */
+  reload(): void;
   /** Whether the master secret is another one than at the last start: every address the service knows is void. */
   masterChanged(): boolean;
 }
@@ -122,6 +124,9 @@ export function addressesIn(db: Database, master: MasterSecret, now: number): Ca
       if (found === null) return null;
       const { subscription_id, epoch, until } = found;
       return { subscription_id, epoch, standing: until === null ? 'current' : at < until ? 'grace' : 'dropped' };
+    },
+    reload: () => {
+      known = readKnown();
     },
     masterChanged: () => changed,
   };

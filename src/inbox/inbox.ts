@@ -4,8 +4,11 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, type DeliveryReader, deliveriesIn, deliveryReader } from './deliveries.ts';
+import { inboxInstants } from './instants.ts';
+import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
 
 /** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
 export const inboxFile: FileKind = {
@@ -27,6 +30,11 @@ export interface Inbox extends Disposable {
   readonly clean: boolean;
   readonly deliveries: Deliveries;
   readonly addresses: CallbackAddresses;
+  readonly machineClock: MachineClockTable;
+  /** When the last process was surely alive; null: there was none. */
+  readonly last_alive_at: number | null;
+  /** Heals what a wrong clock has written. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void;
   /** How long a write waits, and blocks the event loop, while another program writes. */
@@ -59,8 +67,14 @@ export function openInbox(
     const row = db
       .prepare<
         [],
-        { pair_id: string; stopped_at: number | null; mirror_size: number | null; mirror_modified_at: number | null }
-      >('SELECT pair_id, stopped_at, mirror_size, mirror_modified_at FROM inbox')
+        {
+          pair_id: string;
+          stopped_at: number | null;
+          heartbeat_at: number | null;
+          mirror_size: number | null;
+          mirror_modified_at: number | null;
+        }
+      >('SELECT pair_id, stopped_at, heartbeat_at, mirror_size, mirror_modified_at FROM inbox')
       .get();
     if (row === undefined) throw new Error('the inbox has no row');
     const found = sizeAndTime(mirror_path);
@@ -74,6 +88,13 @@ export function openInbox(
       clean: row.stopped_at !== null && untouched,
       deliveries,
       addresses,
+      machineClock: machineClockTable(db),
+      last_alive_at: Math.max(row.stopped_at ?? 0, row.heartbeat_at ?? 0) || null,
+      healInstants: (at) => {
+        const healed = db.transaction(() => healInstants(db, inboxInstants, at)).immediate();
+        if (healed.callback_epoch !== undefined) addresses.reload();
+        return healed;
+      },
       touch: () => {
         try {
           db.exec('UPDATE inbox SET pair_id = pair_id');

@@ -11,6 +11,7 @@ import {
   walSizeOf,
 } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
@@ -25,6 +26,7 @@ import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { mirrorFile } from './files.ts';
 import { type ImageFileTable, imageFileTable } from './image-files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
+import { mirrorInstants } from './instants.ts';
 import { type JobTable, jobTable } from './jobs.ts';
 import { type OfferTable, offerTable } from './offers.ts';
 import { type ProductTables, productTables } from './products.ts';
@@ -89,6 +91,10 @@ export interface Mirror extends Disposable {
   /** After a change of what covers a product: its `stale_at` with the cadence. */
   moveStaleAt(cadence: StaleAfter, product_id: number): void;
   writeZones(now: number): void;
+  /** Heals what a wrong clock has written, inside the caller's transaction. Returns the rows changed, by table. */
+  healInstants(now: number): Record<string, number>;
+  /** When the newest stored read was sent; null: there is none. */
+  lastReadAt(): number | null;
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
@@ -164,6 +170,7 @@ function mirrorOver(db: Database, path: string): Mirror {
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
+  const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
@@ -226,6 +233,8 @@ function mirrorOver(db: Database, path: string): Mirror {
     },
     moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
     writeZones: (now) => writeZones(db, now),
+    healInstants: (now) => healInstants(db, mirrorInstants, now),
+    lastReadAt: () => lastReadAt.get() ?? null,
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
     },

@@ -10,6 +10,7 @@ import {
 } from '../domain/record.ts';
 import type { Volatility } from '../domain/volatility.ts';
 import type { Database } from '../sqlite/database-file.ts';
+import { earliestMs, longestAheadMs } from '../sqlite/instants.ts';
 import { param, prepare, query, raw } from './sql.ts';
 
 /** A kind of record that every product has, with the instant in 1970 that puts it in its place in a first fill. */
@@ -83,6 +84,8 @@ export interface RecordTable {
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: number, now: number): number;
   setDue(key: RecordKey, due: Due): void;
+  /** The next answer is decoded and stored, also where it is the one that was stored last. */
+  forgetBody(key: RecordKey): void;
   /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
   waiting(product_id: number | null): WaitingRecord[];
   reschedule(key: RecordKey, due: Due, stale_at: number): void;
@@ -93,8 +96,8 @@ export interface RecordTable {
   /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
-  /** Records that were read, or are due, after an instant that cannot be: the clock was wrong then. */
-  beyond(fetched_after: number, due_after: number): RecordKey[];
+  /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
+  beyond(now: number): RecordKey[];
 }
 
 type RecordRow = RecordFacts;
@@ -293,8 +296,13 @@ export function recordTable(db: Database): RecordTable {
     `SELECT count(*) AS records, COALESCE(sum(fetched_at IS NULL), 0) AS never_fetched, COALESCE(sum(failures > 0), 0) AS failing,
        COALESCE(sum(fetched_at IS NULL AND failures < ${quarantineAfter}), 0) AS waiting FROM record`,
   );
-  const beyond = db.prepare<[number, number], RecordKey>(
-    'SELECT resource, product_id, edition, part FROM record WHERE fetched_at > ? OR due_at > ?',
+  const beyond = db.prepare<{ fetched_after: number; fetched_before: number; due_after: number }, RecordKey>(
+    `SELECT resource, product_id, edition, part FROM record
+     WHERE fetched_at > @fetched_after OR fetched_at < @fetched_before OR due_at > @due_after`,
+  );
+  const forgetBody = db.prepare<RecordKey>(
+    `UPDATE record SET body_hash = NULL
+     WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const forgetFailures = db.prepare<RecordKey>(
     `UPDATE record SET failures = 0, failed_at = NULL, failure = NULL
@@ -406,7 +414,15 @@ export function recordTable(db: Database): RecordTable {
       const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
       return adaptive.all({ product_id, edition, part, limit });
     },
-    beyond: (fetched_after, due_after) => beyond.all(fetched_after, due_after),
+    beyond: (now) =>
+      beyond.all({
+        fetched_after: now + futureToleranceMs,
+        fetched_before: earliestMs,
+        due_after: now + longestAheadMs,
+      }),
+    forgetBody: (key) => {
+      forgetBody.run(only(key));
+    },
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
   };
 }

@@ -284,6 +284,7 @@ export interface Tables {
       | 'hints-not-confirmed'
       | 'old-address-used'
       | 'subscription-silent'
+      | 'clock-doubted'
       | SubscriptionAlarm;
     raised_at: number;
     seen_at: number;

@@ -10,6 +10,8 @@ export interface VirtualClock extends Clock {
   pending(): number;
   /** Sets the wall clock alone, as an operator or a bad battery does. */
   set(now: number): void;
+  /** Moves the wall clock alone, by so much. */
+  jump(ms: number): void;
 }
 
 interface Timer {
@@ -60,6 +62,8 @@ export function virtualClock(start: number): VirtualClock {
   return {
     now: () => Math.round(now),
     monotonic: () => elapsed,
+    boot: () => elapsed,
+    bootId: () => 'virtual',
     sleep: (ms, signal) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       if (signal?.aborted) return Promise.reject(signal.reason);
@@ -96,6 +100,9 @@ export function virtualClock(start: number): VirtualClock {
     pending: () => timers.size,
     set: (to) => {
       now = to;
+    },
+    jump: (ms) => {
+      now += ms;
     },
   };
 }

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { futureToleranceMs } from '../domain/record.ts';
 import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
 import { pressImages, watchImages } from './confirm-images.ts';
@@ -7,7 +6,6 @@ import { healGaps, mindCoverage } from './coverage.ts';
 import { watchContradictions } from './doubted-answers.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
-import { recoverFromClock } from './reschedule.ts';
 import { judgeNotices } from './trust.ts';
 
 /** So many products are looked at between two turns of the event loop. */
@@ -18,7 +16,6 @@ const slice = 200;
  * categories. Run once a minute; what is needed less often knows it by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
-  mindClock(ports);
   mindClosures(ports);
   pressImages(ports);
   watchImages(ports);
@@ -42,17 +39,4 @@ export async function sortIntoCategories(ports: Ports, signal: AbortSignal): Pro
     after = last;
     await setImmediate();
   }
-}
-
-/** The latest instant that chores were done at, by mirror: an earlier one now means that the clock was set back. */
-const latest = new WeakMap<Ports['mirror'], number>();
-
-function mindClock(ports: Ports): void {
-  const { mirror, clock, log } = ports;
-  const now = clock.now();
-  const before = latest.get(mirror) ?? now;
-  latest.set(mirror, now);
-  if (now >= before - futureToleranceMs) return;
-  const records = mirror.transaction(() => recoverFromClock(ports));
-  log.warn({ set_back_ms: before - now, records }, 'the clock was set back: what was read in the future is read again');
 }

@@ -1,7 +1,7 @@
 import { productKinds, walkKinds } from '../domain/record-kinds.ts';
 import { allProducts, assignCategories } from './categories.ts';
 import type { Ports } from './ports.ts';
-import { recoverFromClock, reschedule } from './reschedule.ts';
+import { reschedule } from './reschedule.ts';
 
 /**
  * Brings what the mirror plans to what the configuration asks for: records that are missing, records nobody wants any
@@ -31,7 +31,6 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
     if (mirror.writePromises(policy, policy.daysPerRequest)) reschedule(ports, null);
     else for (const product_id of moved) reschedule(ports, product_id);
-    recoverFromClock(ports);
     mirror.writeZones(clock.now());
   });
 }

@@ -43,6 +43,7 @@ export interface ProbeSettings {
   readonly parameters: Evidence['parameters'];
   readonly page_size: number;
   readonly days_per_request: number;
+  readonly throttle_statuses: readonly number[];
   readonly languages: readonly string[];
   readonly currencies: readonly string[];
 }
@@ -126,6 +127,7 @@ export async function probeService(
     attempts,
     page_size,
     days_per_request: settings.days_per_request,
+    throttle_statuses: settings.throttle_statuses,
     language,
     currency,
     parameters,
@@ -196,6 +198,7 @@ export async function probeService(
       const [id] = idsOf([row]);
       if (id === undefined) continue;
       const near = await ask('near dates', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
+      if (near?.failure != null) return;
       if (rowsOf(membersOf(near?.json)?.dates).length === 0) {
         exchanges.splice(
           exchanges.findIndex(({ name }) => name === 'near dates'),
@@ -253,8 +256,9 @@ function exchangeOf(name: string, path: string, query: Record<string, string>, a
 }
 
 /** Whether a call may go well when it is made again: the service broke, or wanted a pause. */
-function isStray({ status, failure }: Exchange): boolean {
-  return failure !== null && (status === null || status >= 500 || status === 429 || failure.code === 'throttled');
+function isStray({ status, headers, failure }: Exchange): boolean {
+  if (failure === null) return false;
+  return status === null || status >= 500 || status === 429 || headers['retry-after'] !== undefined;
 }
 
 function refusal(first: Exchange | null): ProbeReport['unusable'] {

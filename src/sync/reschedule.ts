@@ -1,5 +1,5 @@
 import { dueAfterNewCadence } from '../domain/cadence.ts';
-import { futureToleranceMs, type RecordKey } from '../domain/record.ts';
+import type { RecordKey } from '../domain/record.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Ports, ProductPolicy } from './ports.ts';
 
@@ -16,20 +16,6 @@ export function reschedule(
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
     mirror.records.reschedule(record, due, record.fetched_at + every);
   }
-}
-
-/** Longer than any cadence: a record that is due later than this was planned by a clock that was wrong. */
-const longestMs = 100 * 86_400_000;
-
-/**
- * After the clock was set back (at every start it may have been): what was read in the future counts as never read, and
- * is due now. Inside the caller's transaction. Returns how many.
- */
-export function recoverFromClock({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): number {
-  const now = clock.now();
-  const wrong = mirror.records.beyond(now + futureToleranceMs, now + longestMs);
-  for (const record of wrong) mirror.records.setDue(record, { at: now, reason: 'clock-set-back' });
-  return wrong.length;
 }
 
 /** What a product's cadences depend on, beside its category. */

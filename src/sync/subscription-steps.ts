@@ -38,7 +38,7 @@ export async function stepSubscription(
       put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
       foreign: isTaken(ports, row) ? 'theirs' : 'perhaps ours',
     },
-    { rotate_every: settings.rotate_every, now },
+    { rotate_every: ports.mayRotate() ? settings.rotate_every : Number.POSITIVE_INFINITY, now },
   );
   switch (step.step) {
     case 'nothing':

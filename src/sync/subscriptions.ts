@@ -13,6 +13,8 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
   readonly service: Subscriptions;
   readonly addresses: CallbackAddresses;
   readonly settings: SubscriptionSettings;
+  /** False while the machine's clock is in doubt: no callback address is replaced because of its age. */
+  mayRotate(): boolean;
   /** Asks our own public address, as a stranger would. */
   selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly words: string }>;
 }

@@ -22,8 +22,8 @@ export interface HttpOptions {
   /** Statuses that mean "less, please" (service profile). */
   readonly throttle_statuses: readonly number[];
   readonly clock: Clock;
-  /** Told with each answer by how many milliseconds the service's clock is ahead of ours. */
-  readonly heard?: (offset_ms: number) => void;
+  /** Called with each answer: by how many milliseconds the service's clock is ahead of ours; null: it has no `Date`. */
+  readonly heard?: (offset_ms: number | null) => void;
 }
 
 export interface GetOptions {
@@ -57,6 +57,9 @@ export interface Http extends AsyncDisposable {
 
 /** A body longer than this cannot be used; ends the transfer. */
 class TooLarge extends Error {}
+
+/** More than a clock is slewed by while an answer comes. */
+const movedMs = 30_000;
 
 /** As much as is read of a body that is no answer: for its words, or to keep the connection. */
 const wordsBytes = 128 * 1024;
@@ -93,7 +96,7 @@ export function createHttp(options: HttpOptions): Http {
     signal.throwIfAborted();
     if (!path.startsWith('/')) throw new TypeError('a path of the service starts with a slash');
     using deadline = clock.deadline(deadline_ms, signal);
-    const sent_at = clock.now();
+    const sent = { at: clock.now(), boot: clock.boot() };
     let answering = false;
     try {
       const response = await pool.request({ path, ...request, signal: deadline.signal });
@@ -105,11 +108,11 @@ export function createHttp(options: HttpOptions): Http {
       if (verdict !== null) {
         await spend(body, deadline.signal);
         signal.throwIfAborted();
-        return verdict === 'done' ? read(Buffer.alloc(0), sent_at) : verdict;
+        return verdict === 'done' ? read(Buffer.alloc(0), sentAt(sent, clock)) : verdict;
       }
       if (status >= 400) return refused(status, await refusal(response), key);
       const raw = await collect(body, max_bytes);
-      return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sent_at);
+      return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sentAt(sent, clock));
     } catch (error) {
       signal.throwIfAborted();
       return outcomeOf(error, deadline.signal.reason, answering);
@@ -126,10 +129,19 @@ export function createHttp(options: HttpOptions): Http {
   };
 }
 
+/** When it was sent, by the clock as it is now: this very answer may have shown that it was wrong. */
+function sentAt({ at, boot }: { at: number; boot: number }, clock: Clock): number {
+  const moved = clock.now() - at - (clock.boot() - boot);
+  return Math.abs(moved) > movedMs ? Math.round(at + moved) : at;
+}
+
 function hear(response: Dispatcher.ResponseData, { heard, clock }: HttpOptions): void {
   const date = Date.parse(header(response, 'date') ?? '');
+  // A cache in between sends the date of the answer that it has kept, and for how long.
+  const age = Number(header(response, 'age') ?? 0);
+  const kept = Number.isFinite(age) && age > 0 ? age * 1000 : 0;
   // The header has whole seconds: half of one is the best guess.
-  if (Number.isFinite(date)) heard?.(date + 500 - clock.now());
+  heard?.(Number.isFinite(date) ? date + kept + 500 - clock.now() : null);
 }
 
 /** What the status and the headers decide by themselves; null where the body has a say, `done` where it has none. */

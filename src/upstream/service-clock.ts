@@ -1,7 +1,9 @@
 /** How far our clock is from the service's, as its `Date` headers tell. */
 export interface ServiceClock {
-  /** What one answer says: the service's time less ours, in milliseconds. */
-  heard(offset_ms: number): void;
+  /** What one answer says: the service's time less ours, in milliseconds; null: it says nothing. */
+  heard(offset_ms: number | null): void;
+  /** Forgets what was heard: our own time was moved. */
+  forget(): void;
   /** The median of the last five answers; null: none has come yet. */
   offset(): number | null;
   /** What the last answer alone says. */
@@ -27,11 +29,15 @@ export function serviceClock(apart: (offset_ms: number) => void = () => undefine
   const median = () => heard.toSorted((a, b) => a - b)[heard.length >> 1] ?? null;
   return {
     heard: (offset) => {
+      if (offset === null) return;
       heard.push(offset);
       if (heard.length > kept) heard.shift();
       const now = median();
       if (isWrong(now) && !told) apart(now ?? offset);
       told = isWrong(now);
+    },
+    forget: () => {
+      heard.length = 0;
     },
     offset: median,
     newest: () => heard.at(-1) ?? null,

@@ -7,6 +7,8 @@ export function fastClock(times: number): Clock {
   return {
     now: () => Math.round(started.now + passed()),
     monotonic: passed,
+    boot: passed,
+    bootId: () => null,
     sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
     deadline: (ms, parent) => systemClock.deadline(ms / times, parent),
   };

@@ -95,6 +95,7 @@ export async function subscriptionHouse(
       clock,
     }),
     addresses,
+    mayRotate: () => true,
     settings: {
       declared,
       public_url,

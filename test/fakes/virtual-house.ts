@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -37,7 +38,9 @@ const day = 24 * hour;
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
 
-export interface HouseOptions extends Overrides {
+export interface HouseOptions extends Omit<Overrides, 'clock'> {
+  /** The clock of the machine that the engine runs on; else it is right. */
+  readonly machine?: (clock: VirtualClock) => Clock;
   readonly start?: number;
   readonly secrets?: Partial<Secrets>;
   /** Told of each move of the clock before anything happens at the new time: until then the files are as they were. */
@@ -49,7 +52,14 @@ export interface HouseOptions extends Overrides {
 export async function virtualHouse(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
-  { start = noon, secrets = {}, busy: others = () => false, moved = () => {}, ...overrides }: HouseOptions = {},
+  {
+    start = noon,
+    secrets = {},
+    busy: others = () => false,
+    moved = () => {},
+    machine = (clock) => clock,
+    ...overrides
+  }: HouseOptions = {},
 ): Promise<VirtualHouse> {
   const clock = virtualClock(start);
   const stack = new AsyncDisposableStack();
@@ -60,7 +70,7 @@ export async function virtualHouse(
   let step = 0;
   const chance = () => roll(99, step++);
   const startWiring = () =>
-    wire(testConfig(path, sandbox.url, config, secrets), log.log, { clock, chance, ...overrides });
+    wire(testConfig(path, sandbox.url, config, secrets), log.log, { clock: machine(clock), chance, ...overrides });
   let wiring = startWiring();
   stack.defer(() => wiring[Symbol.asyncDispose]());
 
@@ -119,6 +129,7 @@ export async function virtualHouse(
         // The next whole minute: what falls due in between is read together.
         const at = Math.min(Math.ceil(next / minute) * minute, end);
         await drive(clock.sleep(Math.max(at - clock.now(), 1000)));
+        if (!(await drive(wiring.watch.look(never)))) continue;
         if (clock.now() - chored_at >= hour) {
           chored_at = clock.now();
           await drive(runChores(wiring.ports, never));

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { wrongClock } from '../rough/cases/03-wrong-clock.ts';
 import { flood } from './flood.ts';
 import { fullDisk } from './full-disk.ts';
 import { type Injected, inject } from './inject.ts';
@@ -39,6 +41,7 @@ const tools = {
   strace: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
   unshare: ['unshare', '-Urm', 'true'],
   nsenter: ['nsenter', '--version'],
+  faketime: ['faketime', '+0', 'true'],
 } as const;
 
 const faults: readonly Fault[] = [
@@ -168,7 +171,34 @@ const faults: readonly Fault[] = [
       };
     },
   },
+  {
+    id: 'T2',
+    what: 'wall clock 4,100 days ahead for 15 s',
+    needs: ['faketime'],
+    run: async () => {
+      const { green, said } = await wallClock('set right');
+      return { passed: green, numbers: said };
+    },
+  },
+  {
+    id: 'T2',
+    what: 'control: it is never set right',
+    needs: ['faketime'],
+    run: async () => {
+      const { green, said } = await wallClock('left wrong');
+      return { passed: !green, numbers: `${said}: the harness sees it` };
+    },
+  },
 ];
+
+async function wallClock(course: 'set right' | 'left wrong') {
+  const root = join(import.meta.dirname, '../..');
+  // The program as it is built: a clock is faked for a whole process.
+  if (!existsSync(join(root, 'dist/cli.js'))) spawnSync('npm', ['run', 'build'], { cwd: root });
+  using directory = temporaryDirectory();
+  await using stack = new AsyncDisposableStack();
+  return await wrongClock({ root, directory: directory.path, stack }, course);
+}
 
 /** Runs a fault at each position, two at a time, and says at which ones it was not survived as it should be. */
 async function sweep(

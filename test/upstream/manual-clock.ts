@@ -25,6 +25,8 @@ export function manualClock(start = Date.UTC(2026, 10, 21)): ManualClock {
   return {
     now: () => wall,
     monotonic: () => elapsed,
+    boot: () => elapsed,
+    bootId: () => 'manual',
     sleep: (ms, signal) => {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { promise, resolve, reject } = Promise.withResolvers<void>();

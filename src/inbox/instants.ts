@@ -1,0 +1,17 @@
+import type { InstantRules } from '../sqlite/instants.ts';
+
+/** What becomes of each instant of the inbox that a wrong clock has written. */
+export const inboxInstants: InstantRules = {
+  inbox: {
+    stopped_at: 'now',
+    mirror_modified_at: { leave: "compared with the file's own time, which nobody has healed" },
+    heartbeat_at: 'now',
+  },
+  delivery: { received_at: 'now', settled_at: 'now' },
+  last_delivery: { received_at: 'now' },
+  callback_epoch: { begun_at: 'now', announced_at: 'now', until: 'ahead' },
+  machine_clock: {
+    booted_at: { leave: 'believed only within the same boot, and judged like every clock' },
+    doubted_at: { leave: 'the end of a doubt that lies ahead keeps things from being forgotten, for an hour at most' },
+  },
+};

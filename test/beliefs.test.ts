@@ -1,0 +1,523 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { configKeys } from '../src/config/keys.ts';
+import { createLog } from '../src/log.ts';
+import { openMirrorForReading } from '../src/mirror/files.ts';
+import { readStatus } from '../src/mirror/status.ts';
+import { probeAlone } from '../src/probing.ts';
+import type { SandboxOptions } from '../src/sandbox/sandbox.ts';
+import { pass } from '../src/sync/engine.ts';
+import type { ProbeReport } from '../src/sync/probe.ts';
+import { wire } from '../src/wiring.ts';
+import { capturedIo } from './fakes/captured-io.ts';
+import { type Difference, differentService } from './fakes/different-service.ts';
+import { fastClock } from './fakes/fast-clock.ts';
+import { notifiedHouse } from './fakes/notified-house.ts';
+import { startSandbox } from './fakes/start-sandbox.ts';
+import { subscriptionHouse } from './fakes/subscription-house.ts';
+import { testConfig } from './fakes/test-config.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+
+/*
+ * Who wrote the assumption? For every default of `service.profile`, and for what reliability.md marks as assumed: the
+ * service does otherwise, and this is what the operator then sees. The same list stands in the README.
+ */
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const never = new AbortController().signal;
+
+interface Belief {
+  readonly belief: string;
+  /** What the service does instead. */
+  readonly otherwise: string;
+  /** What is then seen, as the README has it. */
+  readonly seen: string;
+  shows(): Promise<void>;
+}
+
+/** What a probe says of a service that differs. */
+async function probed(
+  difference: Difference,
+  { sandbox: options = {}, profile = {} }: { sandbox?: Partial<SandboxOptions>; profile?: object } = {},
+): Promise<ProbeReport> {
+  using directory = temporaryDirectory();
+  const clock = fastClock(20);
+  await using sandbox = await startSandbox({ clock, seed: 1, products: 150, ...options });
+  await using service = await differentService(sandbox.url, difference);
+  const more = { service: { profile: { authorization: { header: null }, ...profile } } };
+  const config = testConfig(directory.path, service.url, more);
+  return await probeAlone(config, createLog('silent', capturedIo().stderr), never, { clock });
+}
+
+/** Expects of a difference that the probe names it under `name`, and that this part of the profile follows. */
+function told(
+  difference: Difference,
+  name: string,
+  says: RegExp,
+  part: object | null = null,
+  options?: Parameters<typeof probed>[1],
+): () => Promise<void> {
+  return async () => {
+    const { findings, profile } = await probed(difference, options);
+    const found = findings.find((each) => each.name === name);
+    expect(found).toMatchObject({ verdict: 'otherwise' });
+    expect(`${found?.seen} → ${found?.means}`).toMatch(says);
+    if (part !== null) expect(profile).toMatchObject(part);
+  };
+}
+
+/** Expects that the service cannot be used at all, with these words. */
+function refused(difference: Difference, says: RegExp, options?: Parameters<typeof probed>[1]): () => Promise<void> {
+  return async () => {
+    const { unusable } = await probed(difference, options);
+    expect(`${unusable?.code}: ${unusable?.message}`).toMatch(says);
+  };
+}
+
+/** Expects that a fill leaves failures of these words in `status`. */
+function failing(
+  options: Partial<SandboxOptions>,
+  profile: object,
+  failure: { resource: string; failure: RegExp },
+): () => Promise<void> {
+  return async () => {
+    using directory = temporaryDirectory();
+    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, ...options });
+    const more = { service: { profile: { authorization: { header: null }, ...profile } } };
+    await using wiring = wire(testConfig(directory.path, sandbox.url, more), createLog('silent', capturedIo().stderr));
+    const db = openMirrorForReading(wiring.mirror.path);
+    using until = systemClock.deadline(20_000);
+    const seen = () => readStatus(db, 5).failures;
+    const working = pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }).catch(() => undefined);
+    while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
+      await systemClock.sleep(20);
+    const found = seen();
+    db.close();
+    await Promise.race([working, systemClock.sleep(500)]);
+    expect(found).toContainEqual(
+      expect.objectContaining({ resource: failure.resource, failure: expect.stringMatching(failure.failure) }),
+    );
+  };
+}
+
+const key = (header: string, scheme: string): Difference => ({
+  request: ({ headers }) => (headers[header]?.toString().startsWith(scheme) ? null : { status: 401 }),
+});
+const withKey = { profile: { authorization: {} } };
+const lacks = (path: RegExp): Difference => ({
+  request: ({ url }) => (path.test(url.pathname) ? { status: 404 } : null),
+});
+/** The service does not know a parameter of this name. */
+const unknown = (name: string): Difference => ({
+  request: ({ url }) => {
+    url.searchParams.delete(name);
+    return null;
+  },
+});
+
+const beliefs: readonly Belief[] = [
+  {
+    belief: 'authorization.header',
+    otherwise: 'the key belongs into another header',
+    seen: '`probe`, `resync` and `doctor`: the service refuses the key (401); exit 69',
+    shows: refused(key('x-api-key', ''), /^key-refused: it refuses the key \(401\)/, withKey),
+  },
+  {
+    belief: 'authorization.scheme',
+    otherwise: 'the word before the key is Bearer',
+    seen: 'the same',
+    shows: refused(key('authorization', 'Bearer '), /^key-refused/, withKey),
+  },
+  {
+    belief: 'paths.products',
+    otherwise: 'the list is elsewhere',
+    seen: '`probe`: the product list is not answered: 404; exit 69',
+    shows: refused(lacks(/^\/v2\/products$/), /^no-list: the product list is not answered: 404/),
+  },
+  {
+    belief: 'paths.product',
+    otherwise: 'there is no single product',
+    seen: '`probe`: GET product otherwise, `paths: { product: null }`; `status`: not offered',
+    shows: told(lacks(/^\/v2\/products\/\d+$/), 'GET product', /not offered/, { paths: { product: null } }),
+  },
+  {
+    belief: 'paths.checkout_information',
+    otherwise: 'it is elsewhere',
+    seen: '`probe`: GET checkout_information otherwise; never filled, `status` counts the failures',
+    shows: told(lacks(/checkout_information$/), 'GET checkout_information', /check service.profile.paths/),
+  },
+  {
+    belief: 'paths.availability',
+    otherwise: 'it is elsewhere',
+    seen: '`probe`: GET availability otherwise; never filled, `status` counts the failures',
+    shows: told(lacks(/availability$/), 'GET availability', /check service.profile.paths.availability/),
+  },
+  {
+    belief: 'paths.variants',
+    otherwise: 'it is elsewhere, or not for this key',
+    seen: '`probe`: GET product-variants otherwise, `paths: { variants: null }`',
+    shows: told(lacks(/product-variants$/), 'GET product-variants', /not offered/, { paths: { variants: null } }),
+  },
+  {
+    belief: 'paths.experiences',
+    otherwise: 'there are none',
+    seen: '`probe`: GET experiences otherwise, `paths: { experiences: null }`; `status`: not offered',
+    shows: told(lacks(/experiences$/), 'GET experiences', /not offered/, { paths: { experiences: null } }),
+  },
+  {
+    belief: 'paths.subscription',
+    otherwise: 'it is elsewhere',
+    seen: '`subscription list`: refused (404); alarm “Failing”',
+    shows: async () => {
+      await using at = await subscriptionHouse();
+      at.service.verify = () => ({ status: 404, error_code: 'not_found' });
+      await at.live(2 * hour, 10 * minute);
+      expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
+      expect(at.alarms()).toEqual(['subscription-failing']);
+    },
+  },
+  {
+    belief: 'subscription_reads',
+    otherwise: 'it cannot be read',
+    seen: '`probe`: GET subscription otherwise; `status`: not offered, and the answer to the PUT is believed',
+    shows: async () => {
+      await told(
+        { request: ({ url }) => (/notification|nowhere/.test(url.pathname) ? { status: 405 } : null) },
+        'GET subscription',
+        /405: not offered/,
+      )();
+      await using at = await subscriptionHouse();
+      at.service.lacks.set('read', 405);
+      await at.work.tend(never);
+      await at.live(2 * hour, 10 * minute);
+      expect(at.test.mirror.offers.missing()).toMatchObject([{ path: 'subscription' }]);
+      expect(at.test.mirror.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
+    },
+  },
+  {
+    belief: 'paths.reactivate',
+    otherwise: 'there is none',
+    seen: '`status`: not offered; a degraded subscription is put again',
+    shows: async () => {
+      await using at = await subscriptionHouse();
+      at.service.lacks.set('reactivate', 404);
+      await at.work.tend(never);
+      await at.live(hour + minute, 10 * minute);
+      const held = at.service.held.get('all');
+      if (held !== undefined) held.status = 'degraded';
+      await at.live(2 * hour, 10 * minute);
+      expect(at.service.puts().length).toBeGreaterThanOrEqual(2);
+      expect(at.test.mirror.offers.missing()).toMatchObject([{ path: 'reactivate' }]);
+    },
+  },
+  {
+    belief: 'parameters.page',
+    otherwise: 'it is called otherwise',
+    seen: '`probe`: page 2 is page 1 once more',
+    shows: told(unknown('page'), 'list order', /page 2 is page 1.*parameters\.page/),
+  },
+  {
+    belief: 'parameters.page_size',
+    otherwise: 'it is called otherwise',
+    seen: '`probe`: 10 rows of 100, `page_size: 10`; a walk takes ten times the calls',
+    shows: told(unknown('page_size'), 'page size', /^10 rows of 100/, { page_size: 10 }),
+  },
+  {
+    belief: 'parameters.language',
+    otherwise: 'it is called otherwise',
+    seen: '`probe`: nl is answered in another',
+    shows: told(unknown('lang'), 'language', /nl is answered in another: check service.profile.parameters.language/),
+  },
+  {
+    belief: 'parameters.currency',
+    otherwise: 'it is called otherwise',
+    seen: '`probe`: USD is answered in another; no price of it is shown',
+    shows: told(unknown('currency'), 'currency', /USD is answered in another/),
+  },
+  {
+    belief: 'parameters.from',
+    otherwise: 'it is called otherwise',
+    seen: '`probe`: the dates asked for are not minded; only the span that was answered counts',
+    shows: told(unknown('start_date'), 'dates asked for', /was answered with/),
+  },
+  {
+    belief: 'parameters.to',
+    otherwise: 'it is called otherwise',
+    seen: 'the same',
+    shows: told(unknown('end_date'), 'dates asked for', /was answered with/),
+  },
+  {
+    belief: 'page_size',
+    otherwise: 'fifty rows are the most',
+    seen: '`probe`: 50 rows of 100, `page_size: 50`',
+    shows: told(
+      {
+        request: ({ url }) => {
+          if (url.searchParams.get('page_size') === '100') url.searchParams.set('page_size', '50');
+          return null;
+        },
+      },
+      'page size',
+      /^50 rows of 100/,
+      { page_size: 50 },
+    ),
+  },
+  {
+    belief: 'days_per_request',
+    otherwise: 'seven days are the most',
+    seen: '`probe`: capped at 7 days, `days_per_request: 7`',
+    shows: told(
+      {
+        request: ({ url: { searchParams } }) => {
+          const last = plusDays(searchParams.get('start_date') ?? '', 6);
+          if ((searchParams.get('end_date') ?? '') > last) searchParams.set('end_date', last);
+          return null;
+        },
+        answer: (json, { url: { searchParams } }) =>
+          'capped_at' in json ? { ...json, capped_at: plusDays(searchParams.get('start_date') ?? '', 6) } : undefined,
+      },
+      'days in one answer',
+      /: 7 days/,
+      { days_per_request: 7 },
+    ),
+  },
+  {
+    belief: 'entities_per_subscription',
+    otherwise: 'a list of more than two is refused',
+    seen: '`subscription list`: refused, with the service’s words; alarm “Failing”',
+    shows: async () => {
+      await using at = await subscriptionHouse();
+      at.service.verify = ({ method, body }) =>
+        method === 'PUT' && namedIn(body) > 2 ? { status: 400, error_code: 'validation_error' } : null;
+      await at.live(2 * hour, 10 * minute);
+      expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*validation_error/);
+      expect(at.alarms()).toEqual(['subscription-failing']);
+    },
+  },
+  {
+    belief: 'notifications.hold',
+    otherwise: 'changes are held for days',
+    seen: 'alarm “Silent”: polls find what nobody announced; what it covers is read as without it',
+    shows: async () => {
+      await using test = await notifiedHouse({ products: 36, hold_ms: 30 * day }, { cadence: { products: '1d' } });
+      const ids = test.ids();
+      for (const id of ids.slice(0, 20)) {
+        test.house.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+        await test.live(day + hour, hour);
+        if (test.alarms().includes('subscription-silent')) break;
+      }
+      expect(test.alarms()).toContain('subscription-silent');
+    },
+  },
+  {
+    belief: 'notifications.retries',
+    otherwise: 'nothing is sent again',
+    seen: 'after a short downtime nothing (up to 15m is believed to be made up for); a longer one is a gap in `status`, and healed',
+    shows: async () => {
+      for (const [ms, gaps] of [
+        [10 * minute, 0],
+        [20 * minute, 1],
+      ] as const) {
+        await using test = await notifiedHouse({ products: 6 });
+        const { sandbox } = test.house;
+        const [id = 0] = test.ids();
+        await test.live(minute);
+        sandbox.setSending('all', 'none');
+        sandbox.world.edit(id, { field: 'description', value: 'Said to nobody.' });
+        await test.away(ms);
+        sandbox.setSending('all', 'all');
+        await test.live(hour);
+        expect(
+          test.house.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
+        ).toHaveLength(gaps);
+        const [{ text } = { text: '' }] = test.query<{ text: string }>(
+          `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${id}`,
+        );
+        expect(text === 'Said to nobody.').toBe(gaps === 1);
+      }
+    },
+  },
+  {
+    belief: 'throttle_statuses',
+    otherwise: 'it throttles with 420',
+    seen: '`probe`: 420 with Retry-After, `throttle_statuses: [429, 503, 420]`; until then failures of single records',
+    shows: async () => {
+      let calls = 0;
+      const difference: Difference = {
+        request: () => {
+          calls += 1;
+          return calls % 5 === 4 ? { status: 420, headers: { 'retry-after': '1' } } : null;
+        },
+      };
+      await told(difference, 'limit', /420 with Retry-After/, { throttle_statuses: [429, 503, 420] })();
+    },
+  },
+  {
+    belief: 'burst_statuses',
+    otherwise: '403 means that the key has no access to a read',
+    seen: '`probe`: 403, not for this key; the daemon takes three of five for throttling and slows down',
+    shows: told(
+      { request: ({ url }) => (/product-variants$/.test(url.pathname) ? { status: 403 } : null) },
+      'GET product-variants',
+      /403.*not for this key → ask the service for access/,
+      { paths: { variants: null } },
+    ),
+  },
+  {
+    belief: 'timeouts.connect',
+    otherwise: 'connections are accepted later',
+    seen: '`probe`: no connection in time; exit 69',
+    shows: async () => {
+      await using silent = await deafServer();
+      using directory = temporaryDirectory();
+      const profile = { authorization: { header: null }, timeouts: { connect: '1s' } };
+      const config = testConfig(directory.path, silent.url, { service: { profile } });
+      const { unusable } = await probeAlone(config, createLog('silent', capturedIo().stderr), never);
+      expect(unusable).toEqual({ code: 'unreachable', message: 'no connection in time' });
+    },
+  },
+  {
+    belief: 'timeouts.headers',
+    otherwise: 'an answer begins later',
+    seen: '`status`: deadline among the failures',
+    shows: failing(
+      { faults: [{ kind: 'hang', path: 'availability' }] },
+      { timeouts: { headers: '1s' } },
+      { resource: 'availability', failure: /^deadline/ },
+    ),
+  },
+  {
+    belief: 'timeouts.idle',
+    otherwise: 'a body stalls for longer',
+    seen: 'the same',
+    shows: failing(
+      { faults: [{ kind: 'drip', ms: 10_000, path: 'availability' }] },
+      { timeouts: { idle: '1s' } },
+      { resource: 'availability', failure: /^deadline/ },
+    ),
+  },
+  {
+    belief: 'timeouts.total',
+    otherwise: 'an answer takes longer',
+    seen: 'the same',
+    shows: failing(
+      { faults: [{ kind: 'delay', ms: 2000, path: 'checkout_information' }] },
+      { timeouts: { total: '500ms' } },
+      { resource: 'checkout_information', failure: /^deadline/ },
+    ),
+  },
+  {
+    belief: 'timeouts.list',
+    otherwise: 'a page of the list takes longer',
+    seen: '`probe`: no complete answer; exit 69. Never filled',
+    shows: refused({}, /^unreachable: no complete answer within/, {
+      sandbox: { habits: { slow_ms: 40_000 } },
+      profile: { timeouts: { list: '20s' } },
+    }),
+  },
+  {
+    belief: 'max_bytes.list',
+    otherwise: 'a page of the list is larger',
+    seen: '`probe`: the product list is not answered: too-large; exit 69. Never filled',
+    shows: refused({}, /^no-list: .*too-large/, { profile: { max_bytes: { list: '1KiB' } } }),
+  },
+  {
+    belief: 'max_bytes.product',
+    otherwise: 'an answer about a product is larger',
+    seen: '`status`: too-large among the failures',
+    shows: failing({}, { max_bytes: { product: '1KiB' } }, { resource: 'availability', failure: /^too-large/ }),
+  },
+  {
+    belief: 'no delivery is sent again after `receiver.grace`',
+    otherwise: 'an address that was replaced is called for longer',
+    seen: 'alarm “Address”; the call is answered 404, what it said is read when it is due',
+    shows: async () => {
+      await using test = await notifiedHouse({ products: 6 });
+      const { sandbox } = test.house;
+      const old = sandbox.subscriptions()[0]?.callback_url;
+      await test.live(31 * day, hour);
+      await test.live(9 * day, hour);
+      expect(sandbox.subscriptions()[0]?.callback_url).not.toBe(old);
+      const [id = 0] = test.ids();
+      await test.house.drive(sandbox.sendLegacy(id, ['content'], old));
+      await test.live(5 * minute);
+      expect(test.alarms()).toContain('old-address-used');
+    },
+  },
+  {
+    belief: 'a PUT revives a degraded subscription',
+    otherwise: 'it stays degraded',
+    seen: 'alarm “Broken”: what it covers is read as without it',
+    shows: async () => {
+      await using at = await subscriptionHouse(undefined, { reactivate: false });
+      await at.live(minute);
+      const held = at.service.held.get('all');
+      if (held === undefined) throw new Error('nothing was put');
+      Object.defineProperty(held, 'status', { get: () => 'degraded', set: () => undefined });
+      at.service.held.set = () => at.service.held;
+      await at.live(3 * hour, 10 * minute);
+      expect(at.alarms()).toContain('subscription-broken');
+    },
+  },
+];
+
+/** How many products a PUT names: its body is a token. */
+function namedIn(body: string): number {
+  const payload = Buffer.from(body.split('.')[1] ?? '', 'base64url').toString() || body;
+  return (JSON.parse(payload) as { entity_ids?: number[] }).entity_ids?.length ?? 0;
+}
+
+function plusDays(date: string, days: number): string {
+  return date === '' ? date : new Date(Date.parse(date) + days * day).toISOString().slice(0, 10);
+}
+
+/** A port that takes no more connections: its queue is full, and nobody accepts. */
+async function deafServer(): Promise<AsyncDisposable & { url: string }> {
+  const code =
+    "import socket,time;s=socket.socket();s.bind(('127.0.0.1',0));s.listen(0);print(s.getsockname()[1],flush=True);time.sleep(60)";
+  const child = spawn('python3', ['-c', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(chunk.toString());
+  const queued: Socket[] = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  await once(queued[0] as Socket, 'connect');
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of queued) socket.destroy();
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+}
+
+describe('where the service does otherwise', () => {
+  it.each(beliefs.map((each) => [each.belief, each.otherwise, each] as const))('%s: %s', (_, __, { shows }) => shows());
+});
+
+describe('the list of what is believed', () => {
+  const profile = configKeys()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('service.profile.'))
+    .map((name) => name.slice('service.profile.'.length));
+
+  it('has every default of the profile, and what else is assumed', () => {
+    const listed = beliefs.map(({ belief }) => belief);
+    expect(listed.filter((each) => /^[a-z_.]+$/.test(each)).sort()).toEqual(profile.sort());
+    expect(listed.length - profile.length).toBe(2);
+  });
+
+  it('stands in the README, word by word', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const table = readme.split('| Believed |')[1]?.split('\n\n')[0]?.split('\n').slice(2) ?? [];
+    const named = (belief: string) => (/^[a-z_.]+$/.test(belief) ? `\`${belief}\`` : belief);
+    expect(table).toEqual(
+      beliefs.map(({ belief, otherwise, seen }) => `| ${named(belief)} | ${otherwise} | ${seen} |`),
+    );
+  });
+});

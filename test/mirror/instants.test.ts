@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { inboxFile } from '../../src/inbox/inbox.ts';
+import { inboxInstants } from '../../src/inbox/instants.ts';
+import { mirrorFile } from '../../src/mirror/files.ts';
+import { mirrorInstants } from '../../src/mirror/instants.ts';
+import { healInstants, type InstantRules } from '../../src/sqlite/instants.ts';
+
+/** Columns of whole numbers that are no instants: ids, counts, flags, amounts, durations. A new one is named here, or has a rule. */
+const otherNumbers = new Set(
+  `contract_version schema_version feed_floor_seq offset_minutes closure_unconfirmed sellable covered from_price position
+   has_timeslots has_dynamic_pricing max_tickets_per_order available lowest_price max_tickets availability part failures
+   lane next_page attempt repeated id records failed promise_ms first_part last_part seq missing_walks rejected lists
+   products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
+   said_available said_sold_out said_price unknown unanswered mirror_size applied superseded quarantined skipped_numbers
+   length truncated replay_of confirmed coding
+   stored_bytes bodies_gone`.split(/\s+/),
+);
+
+const schemas = [
+  { name: 'mirror', file: mirrorFile, rules: mirrorInstants },
+  { name: 'inbox', file: inboxFile, rules: inboxInstants },
+];
+
+function made(migrations: URL): Database.Database {
+  const db = new Database(':memory:');
+  for (const name of readdirSync(migrations).sort()) db.exec(readFileSync(new URL(name, migrations), 'utf8'));
+  return db;
+}
+
+/** Columns of whole numbers, by table, that are neither ids nor known to be something else. */
+function instantsIn(db: Database.Database): string[] {
+  const tables = db
+    .prepare<[], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'product_search%' AND name NOT LIKE 'product_places%'`,
+    )
+    .pluck()
+    .all();
+  return tables.flatMap((table) =>
+    db
+      .prepare<[string], { name: string; type: string }>('SELECT name, type FROM pragma_table_xinfo(?)')
+      .all(table)
+      .filter(({ name, type }) => type === 'INTEGER' && !name.endsWith('_id') && !otherNumbers.has(name))
+      .map(({ name }) => `${table}.${name}`),
+  );
+}
+
+const named = (rules: InstantRules) =>
+  Object.entries(rules).flatMap(([table, columns]) => Object.keys(columns).map((column) => `${table}.${column}`));
+
+describe.each(schemas)('the instants of the $name', ({ file, rules }) => {
+  it('have each a rule for what becomes of them after a clock was wrong', () => {
+    using db = closing(made(file.migrations));
+    expect(instantsIn(db.db).sort()).toEqual(named(rules).sort());
+  });
+
+  it('are found in a new column too (control)', () => {
+    using db = closing(made(file.migrations));
+    db.db.exec('CREATE TABLE planted (planted_id INTEGER PRIMARY KEY, seen_on INTEGER, lasts_until INTEGER) STRICT');
+    expect(instantsIn(db.db).filter((each) => !named(rules).includes(each))).toEqual([
+      'planted.seen_on',
+      'planted.lasts_until',
+    ]);
+  });
+
+  it('are of columns that exist: healing runs, and changes nothing where nothing is wrong', () => {
+    using db = closing(made(file.migrations));
+    expect(healInstants(db.db, rules, Date.UTC(2026, 10, 21))).toEqual({});
+  });
+});
+
+describe('healing', () => {
+  const now = Date.UTC(2026, 10, 21);
+  const hour = 3_600_000;
+  const day = 24 * hour;
+  const rules: InstantRules = {
+    thing: {
+      at: 'now',
+      read_at: 'absent',
+      due_at: 'ahead',
+      stale_at: { after: 'read_at' },
+      day: 'day',
+      kept_at: { leave: 'it is told of' },
+    },
+    rumour: { at: 'row' },
+  };
+  const healed = (
+    values: Partial<Record<'at' | 'read_at' | 'due_at' | 'stale_at' | 'day' | 'kept_at', number | null>>,
+  ) => {
+    using db = closing(new Database(':memory:'));
+    db.db.exec(
+      'CREATE TABLE thing (at INTEGER, read_at INTEGER, due_at INTEGER, stale_at INTEGER, day INTEGER, kept_at INTEGER); CREATE TABLE rumour (at INTEGER)',
+    );
+    const row = { at: null, read_at: null, due_at: null, stale_at: null, day: null, kept_at: null, ...values };
+    db.db.prepare('INSERT INTO thing VALUES (@at, @read_at, @due_at, @stale_at, @day, @kept_at)').run(row);
+    healInstants(db.db, rules, now);
+    const after = db.db.prepare('SELECT * FROM thing').get() as typeof row;
+    return Object.fromEntries(Object.keys(values).map((name) => [name, after[name as keyof typeof row]]));
+  };
+
+  it.each([
+    ['what was in 2038 is now', { at: Date.UTC(2038) }, { at: now }],
+    ['and so is what was in 1970', { at: 12 }, { at: now }],
+    ['what is five minutes ahead may be true', { at: now + 5 * 60_000 }, { at: now + 5 * 60_000 }],
+    ['what lies an hour back stays', { at: now - hour }, { at: now - hour }],
+    ['nothing stays nothing', { at: null, read_at: null, due_at: null }, { at: null, read_at: null, due_at: null }],
+    [
+      'a read of 2038 never was, and what followed from it is now',
+      { read_at: Date.UTC(2038), stale_at: Date.UTC(2038) + day },
+      { read_at: null, stale_at: now },
+    ],
+    [
+      'a read of two hours ahead takes with it what followed',
+      { read_at: now + 2 * hour, stale_at: now + 8 * hour },
+      { read_at: null, stale_at: now },
+    ],
+    [
+      'what is planned stays planned',
+      { due_at: now + 28 * day, stale_at: now + 28 * day },
+      { due_at: now + 28 * day, stale_at: now + 28 * day },
+    ],
+    ['a first fill is ordered by instants of 1970', { due_at: 3 }, { due_at: 3 }],
+    ['what nobody plans is due now', { due_at: now + 101 * day }, { due_at: now }],
+    ['a day of 2038 is today', { day: 24_900 }, { day: Math.floor(now / day) }],
+    ['what is left is left', { kept_at: Date.UTC(2038) }, { kept_at: Date.UTC(2038) }],
+  ] as const)('%s', (_, before, after) => {
+    expect(healed(before)).toEqual(after);
+  });
+
+  it('forgets rows that say nothing without their instant', () => {
+    using db = closing(new Database(':memory:'));
+    db.db.exec(`CREATE TABLE rumour (at INTEGER); INSERT INTO rumour VALUES (${Date.UTC(2038)}), (${now - 1})`);
+    expect(healInstants(db.db, { rumour: { at: 'row' } }, now)).toEqual({ rumour: 1 });
+    expect(db.db.prepare('SELECT at FROM rumour').pluck().all()).toEqual([now - 1]);
+  });
+});
+
+function closing(db: Database.Database): Disposable & { readonly db: Database.Database } {
+  return { db, [Symbol.dispose]: () => db.close() };
+}

@@ -1,0 +1,297 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { forgetOld } from '../../src/forget.ts';
+import { mirrorInstants } from '../../src/mirror/instants.ts';
+import { readStatus } from '../../src/mirror/status.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { longestAheadMs } from '../../src/sqlite/instants.ts';
+import { runChores } from '../../src/sync/chores.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+const never = new AbortController().signal;
+
+interface Course {
+  readonly house: VirtualHouse;
+  readonly machine: MachineClock;
+  /** Lives as the daemon does: looks at the clock and reads what is due every few seconds, chores and forgetting when their time has come. */
+  live(ms: number): Promise<void>;
+  /** Lets time pass in which nothing is done. */
+  pass(ms: number): Promise<void>;
+  alarms(): string[];
+  /** What is wrong beside the catalogue: hidden images, promises, instants that cannot be, things forgotten. */
+  wrong(): string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
+  let machine: MachineClock | undefined;
+  const house = await virtualHouse(
+    { products: 8, ...sandbox },
+    { scheduling: 'fixed' },
+    {
+      machine: (clock) => {
+        machine ??= machineClock(clock);
+        return machine;
+      },
+    },
+  );
+  if (machine === undefined) throw new Error('the house has no machine');
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const { clock } = house;
+  const chored = { minute: clock.monotonic(), hour: clock.monotonic() };
+
+  async function live(ms: number): Promise<void> {
+    const end = clock.monotonic() + ms;
+    while (clock.monotonic() < end) {
+      const { wiring } = house;
+      // Every second while something may happen, else every ten.
+      await house.drive(clock.sleep(Math.min(ms > 5 * minute ? 10 * second : second, end - clock.monotonic())));
+      if (!(await house.drive(wiring.watch.look(never)))) continue;
+      if (clock.monotonic() - chored.minute >= minute) {
+        chored.minute = clock.monotonic();
+        await house.drive(runChores(wiring.ports, never));
+      }
+      if (clock.monotonic() - chored.hour >= hour) {
+        chored.hour = clock.monotonic();
+        forgetOld(wiring);
+      }
+      await house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+    }
+  }
+
+  const status = () => {
+    const db = openMirrorAt(house.wiring.mirror.path, clock.now());
+    try {
+      return readStatus(db, 5);
+    } finally {
+      db.close();
+    }
+  };
+  const kept = () => {
+    const db = openMirrorAt(house.wiring.mirror.path, clock.now());
+    const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    const counts = { changes: count('change'), images: count('image'), closures: count('closure') };
+    db.close();
+    return counts;
+  };
+  const before = kept();
+  const shown = status().images;
+
+  return {
+    house,
+    machine,
+    live,
+    pass: (ms) => house.drive(clock.sleep(ms)),
+    alarms: () => status().alarms.map(({ kind }) => kind),
+    wrong: () => {
+      const { images, freshness } = status();
+      const now = kept();
+      return [
+        ...(images === shown ? [] : [`${images} of ${shown} images are shown`]),
+        ...freshness.filter((each) => each.kept === 0).map(({ resource, tier }) => `${resource} ${tier} is not kept`),
+        ...insane(house, clock.now()),
+        ...Object.entries(before).flatMap(([name, rows]) => {
+          const left = now[name as keyof typeof now];
+          return left >= rows ? [] : [`${left} of ${rows} ${name} are left`];
+        }),
+      ];
+    },
+    [Symbol.asyncDispose]: async () => {
+      await house[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Instants of the mirror that cannot be. */
+function insane({ wiring }: VirtualHouse, now: number): string[] {
+  const db = openMirrorAt(wiring.mirror.path, now);
+  const found = Object.entries(mirrorInstants).flatMap(([table, columns]) =>
+    Object.entries(columns).flatMap(([column, rule]) => {
+      if (rule === 'day' || (typeof rule === 'object' && 'leave' in rule)) return [];
+      const ahead = rule === 'ahead' || typeof rule === 'object';
+      const latest = now + (ahead ? longestAheadMs : 5 * minute);
+      const earliest = ahead ? 0 : Date.UTC(2020);
+      const rows = db
+        .prepare<[number, number], number>(`SELECT count(*) FROM ${table} WHERE ${column} > ? OR ${column} < ?`)
+        .pluck()
+        .get(latest, earliest);
+      return rows === 0 ? [] : [`${table}.${column} of ${rows} rows`];
+    }),
+  );
+  db.close();
+  return found;
+}
+
+const jumps = {
+  'eleven years ahead': 11 * 365 * day,
+  '4,100 days ahead': 4100 * day,
+  'fifty-six years back': -56 * 365 * day,
+  'two hours ahead': 2 * hour,
+  'two hours back': -2 * hour,
+};
+const durations = { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, 'an hour': hour };
+
+/** Everything is asked for, so that a lot is read and written from here on. */
+function readAll({ wiring }: VirtualHouse): void {
+  requestResync(wiring.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
+}
+
+describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => {
+  it.each(Object.entries(durations))(
+    'for %s leaves everything as the service says, two minutes after it is right again',
+    async (_, lasts) => {
+      await using at = await course();
+      // Across the minute's chores and the hour's forgetting, with calls under way.
+      await at.pass(2 * hour - minute);
+      await at.live(minute - 3 * second);
+      readAll(at.house);
+      at.machine.jump(jump);
+      await at.live(lasts);
+      expect(at.alarms()).toContain('clock-doubted');
+      at.machine.jump(-jump);
+      await at.live(2 * minute);
+      expect(at.alarms()).toEqual([]);
+      expect(at.wrong()).toEqual([]);
+      expect((await at.house.compare()).first).toEqual([]);
+    },
+  );
+
+  // Two hours back leaves nothing behind that could be seen: what was read then is read again a little earlier.
+  it.skipIf(jump === -2 * hour)(
+    'on a machine whose time since boot jumps with it leaves wrong instants: the checks see them (control)',
+    async () => {
+      await using at = await course();
+      await at.pass(2 * hour);
+      readAll(at.house);
+      at.machine.jumpAll(jump);
+      await at.live(90 * second);
+      expect(at.wrong()).not.toEqual([]);
+    },
+  );
+
+  it('at the next start of the machine decides nothing before the service was heard', async () => {
+    await using at = await course();
+    await at.pass(2 * hour);
+    await at.house.restart({
+      meanwhile: async () => {
+        at.machine.reboot();
+        at.machine.jump(jump);
+      },
+    });
+    await at.live(2 * minute);
+    at.machine.jump(-jump);
+    await at.live(2 * minute);
+    expect(at.alarms()).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+    expect((await at.house.compare()).first).toEqual([]);
+  });
+
+  it('at the next start of the program is no news: the time since boot is known', async () => {
+    await using at = await course();
+    await at.pass(2 * hour);
+    at.machine.jump(jump);
+    await at.house.restart();
+    expect(Math.abs(at.house.wiring.ports.clock.now() - at.house.clock.now())).toBeLessThan(second);
+    await at.live(minute);
+    await at.house.restart({ meanwhile: async () => at.machine.jump(-jump) });
+    await at.live(2 * minute);
+    expect(at.alarms()).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+  });
+});
+
+describe('files that were written by a wrong clock', () => {
+  it.each(Object.entries(jumps).filter(([, jump]) => Math.abs(jump) > day))(
+    '(%s) are healed at the next start, and everything is as the service says within two minutes',
+    async (_, jump) => {
+      await using at = await course();
+      await at.pass(2 * hour + minute);
+      await at.house.restart({
+        meanwhile: async () => {
+          at.machine.reboot();
+          const db = new Database(at.house.wiring.mirror.path);
+          for (const [table, columns] of Object.entries(mirrorInstants))
+            for (const [column, rule] of Object.entries(columns))
+              if (rule !== 'day') db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(jump);
+          db.close();
+        },
+      });
+      await at.live(2 * minute);
+      expect(at.alarms()).toEqual([]);
+      expect(at.wrong()).toEqual([]);
+      expect((await at.house.compare()).first).toEqual([]);
+    },
+  );
+});
+
+describe('what is no jump', () => {
+  it('a machine that was suspended: wall clock and time since boot agree, and what is due is read', async () => {
+    await using at = await course();
+    await at.live(minute);
+    await at.house.drive(at.house.clock.sleep(8 * hour));
+    at.machine.slept(8 * hour);
+    await at.live(2 * minute);
+    expect(at.house.log.lines().filter(({ msg }) => `${msg}`.includes('clock'))).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+  });
+
+  it('a machine that was stopped from outside: its time since boot is behind, and the service says so', async () => {
+    await using at = await course();
+    await at.live(minute);
+    await at.house.drive(at.house.clock.sleep(8 * hour));
+    at.machine.slept(8 * hour, 'pause');
+    await at.live(2 * minute);
+    expect(at.house.log.lines().filter(({ msg }) => `${msg}`.includes('in doubt'))).toHaveLength(1);
+    expect(at.alarms()).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+    expect((await at.house.compare()).first).toEqual([]);
+  });
+});
+
+describe('what cannot be undone', () => {
+  it('waits until the clock was right for an hour, also across a restart', async () => {
+    await using at = await course();
+    await at.live(minute);
+    expect(forgetOld(at.house.wiring)).toBe('done');
+    at.machine.jump(4100 * day);
+    await at.live(5 * second);
+    expect(forgetOld(at.house.wiring)).toBe('in doubt');
+    at.machine.jump(-4100 * day);
+    await at.live(30 * minute);
+    expect(forgetOld(at.house.wiring)).toBe('in doubt');
+    await at.house.restart();
+    expect(forgetOld(at.house.wiring)).toBe('in doubt');
+    await at.live(31 * minute);
+    expect(forgetOld(at.house.wiring)).toBe('done');
+  });
+});
+
+describe('a service whose own Date is wrong', () => {
+  it.each(Object.entries(jumps))('(%s) is warned of, and not believed: two of three', async (_, skew) => {
+    await using at = await course();
+    await at.live(minute);
+    at.house.sandbox.setHabits({ clock_skew_ms: skew });
+    readAll(at.house);
+    await at.live(2 * minute);
+    expect(at.house.log.lines().map(({ msg }) => msg)).toContain("our clock and the service's differ");
+    expect(at.alarms()).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+    // And where our wall clock jumps beside it, the time since boot goes on.
+    at.machine.jump(3000 * day);
+    await at.live(15 * second);
+    expect(Math.abs(at.house.wiring.ports.clock.now() - at.house.clock.now())).toBeLessThan(second);
+    at.machine.jump(-3000 * day);
+    await at.live(2 * minute);
+    expect(at.alarms()).toEqual([]);
+    expect(at.wrong()).toEqual([]);
+    expect((await at.house.compare()).first).toEqual([]);
+  });
+});
