@@ -1,3 +1,4 @@
+import type { FileAlarmKind } from './file-watch.ts';
 import type { Alarm } from './mirror/alarms.ts';
 import type { MirrorStatus } from './mirror/status.ts';
 import type { LiveAlarm } from './storage.ts';
@@ -9,10 +10,32 @@ export interface AlarmWords {
   readonly says: string;
 }
 
-type Kind = Alarm['kind'] | LiveAlarm['kind'];
+type Kind = Alarm['kind'] | LiveAlarm['kind'] | FileAlarmKind;
 type Says = (products: string, since: string) => string;
 
+const repair = 'put it back, or stop the daemon and: catalogued repair';
+
 const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
+  'mirror-lost': [
+    'Mirror',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: nothing is read, deliveries wait; ${repair}`,
+  ],
+  'mirror-damaged': [
+    'Mirror',
+    (_, since) =>
+      `its file is damaged, found ${since}: nothing is read, deliveries wait; stop the daemon and: catalogued repair`,
+  ],
+  'inbox-lost': [
+    'Inbox',
+    (_, since) =>
+      `its file was removed or replaced while it was in use, ${since}: deliveries are answered 503; ${repair}`,
+  ],
+  'inbox-damaged': [
+    'Inbox',
+    (_, since) =>
+      `its file is damaged, found ${since}: deliveries are answered 503; stop the daemon and: catalogued repair`,
+  ],
   'images-vanished': [
     'Images',
     (products, since) =>
@@ -36,6 +59,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Prices',
     (products, since) =>
       `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
+  ],
+  'other-dates': [
+    'Dates',
+    (products, since) =>
+      `${products} products are answered for other dates than were asked for, noticed ${since}: what stood of the rest is kept and ages; does something between here and the service cache without looking at the dates, or are service.profile.parameters others?`,
   ],
   'clock-doubted': [
     'Clock',

@@ -3,13 +3,18 @@ import { processFigures } from './admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from './admin/server.ts';
 import type { LoadedConfig } from './config.ts';
 import { serviceChecks } from './doctor.ts';
+import { quarantineAfter } from './domain/backoff.ts';
+import type { CataloguedError } from './errors.ts';
 import { forgetOld } from './forget.ts';
 import { type ImageHostOverrides, keepImageFiles } from './images.ts';
+import { keyPause } from './key-pause.ts';
 import type { Logger } from './log.ts';
 import { changeFeed } from './mirror/change-feed.ts';
 import { openMirrorForReading } from './mirror/files.ts';
 import { mirrorFacts } from './mirror/reading.ts';
+import { type MirrorStatus, readStatus } from './mirror/status.ts';
 import { statusReader } from './mirror/status-reader.ts';
+import { outageWatch } from './outage-watch.ts';
 import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
@@ -23,12 +28,13 @@ import { refuseDates } from './sync/date-reach.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
+import { findProducts } from './sync/find-products.ts';
 import { askNotOffered } from './sync/offers.ts';
 import { orderAndRecheck } from './sync/orders.ts';
 import { makePlan } from './sync/plan.ts';
 import { priceResync, requestResync } from './sync/resync.ts';
 import { listSubscriptions } from './sync/subscription-list.ts';
-import { type Overrides, type Wiring, wire } from './wiring.ts';
+import { type Overrides, type Wiring, wire, witnessFeed } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
 export interface Daemon extends AsyncDisposable {
@@ -41,6 +47,8 @@ export interface Daemon extends AsyncDisposable {
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
+  /** What is to be said when it ends: a file that was lost or found damaged while it ran; null: nothing. */
+  trouble(): CataloguedError | null;
 }
 
 export interface DaemonOverrides extends Overrides {
@@ -50,9 +58,6 @@ export interface DaemonOverrides extends Overrides {
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
 }
 
-/** After the service refused the key, the next try: a minute, doubling up to an hour. */
-const keyRefusedPauseMs = { first: 60_000, longest: 3_600_000 };
-
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
 
@@ -60,15 +65,17 @@ const recentMs = 5000;
 export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: DaemonOverrides = {}): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
-  const { mirror, inbox, limiter, ports, workers, config, storage, watch } = wiring;
+  const { mirror, inbox, files, limiter, ports, workers, config, storage, watch } = wiring;
   const stopping = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   storage.broken.catch(broken.reject);
-  let key = { refused: null as string | null, pause: keyRefusedPauseMs.first, not_before: 0 };
+  const key = keyPause(wiring.answers);
+  const outage = outageWatch(limiter.pause, ports);
 
   async function tick(): Promise<void> {
-    if (stopping.signal.aborted || ports.clock.now() < key.not_before) return;
+    files.look();
+    if (stopping.signal.aborted || !key.mayTry(ports.clock.now())) return;
     await guarded(async () => {
       if (!watch.observe()) return;
       const result = await pass(ports, workers, {
@@ -76,24 +83,31 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         signal: stopping.signal,
         mayBulk: () => !storage.isLow,
       });
-      if (result.key_refused === null) {
-        key = { refused: null, pause: keyRefusedPauseMs.first, not_before: 0 };
-      } else {
-        log.error({ message: result.key_refused, next_try_in_ms: key.pause }, 'the service refuses the key');
-        const not_before = ports.clock.now() + key.pause;
-        key = { refused: result.key_refused, pause: Math.min(2 * key.pause, keyRefusedPauseMs.longest), not_before };
-      }
+      const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
+      if (result.key_refused !== null)
+        log.error({ message: result.key_refused, next_try_in_ms }, 'the service refuses the key');
       if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
       mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
     });
   }
 
-  /** A full disk and another program's lock are waited for; where anything else fails under it, the daemon cannot go on. */
+  /** Damage is told and lived with, because deliveries can still be taken; what else the disk does ends the daemon. */
+  function end(file: 'mirror' | 'inbox'): (error: unknown) => void {
+    return (error) => {
+      if (!files.noteDamage(file, error)) broken.reject(error);
+    };
+  }
+
+  /**
+   * Nothing is done for a mirror that no reader finds, or whose pages are damaged. A full disk and another program's lock
+   * are waited for; where anything else fails under it, the daemon cannot go on.
+   */
   async function guarded(work: () => Promise<void>): Promise<void> {
+    if (!files.isWell('mirror')) return;
     try {
       await storage.keepTrying(work, stopping.signal);
     } catch (error) {
-      broken.reject(error);
+      end('mirror')(error);
     }
   }
 
@@ -112,7 +126,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     applied: (counts) => {
       if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
     },
-    broken: broken.reject,
+    broken: end('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
 
@@ -133,13 +147,17 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
+    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
-    const status = await statuses.read(max_age_ms);
+    files.look();
+    const status = await mirrorStatus(max_age_ms);
     return {
       ...status,
-      alarms: [...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
+      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
-      daemon: liveStatus(limiter, key.refused),
+      daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
@@ -158,9 +176,16 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     status: () => statusWithin(0),
     recentStatus: () => statusWithin(recentMs),
     processFigures: figures.look,
-    ready: () => mirror.filledAt() !== null && !stopping.signal.aborted,
+    ready: () => {
+      files.look();
+      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.signal.aborted;
+    },
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-    resync: (request) => storage.promptly(() => requestResync(ports, request)),
+    resync: async (request) => {
+      await findProducts(ports, request.product_ids, stopping.signal);
+      key.tryNow();
+      return storage.promptly(() => requestResync(ports, request));
+    },
     check: async (question, signal) => {
       refuseDates(ports, { date: question.date });
       return await checkBeforeOrder(checks, question, signal);
@@ -169,18 +194,18 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
     decideRemovals: (decision, product_ids) =>
       storage.promptly(() => (decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports))),
-    doctor: (signal) =>
-      serviceChecks(
-        {
-          config,
-          probe: wiring.probe,
-          offset: wiring.serviceClock.offset,
-          subscriptions: wiring.subscriptions,
-          notOffered: wiring.notOffered,
-          peers: receiving?.peers ?? null,
-        },
-        signal,
-      ),
+    doctor: async (signal) => {
+      files.look();
+      const probes = {
+        config,
+        probe: wiring.probe,
+        offset: wiring.serviceClock.offset,
+        subscriptions: wiring.subscriptions,
+        notOffered: wiring.notOffered,
+        peers: receiving?.peers ?? null,
+      };
+      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
+    },
     probe: (signal) =>
       probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
     subscriptions: () => listSubscriptions(facts, settingsOf(config)),
@@ -211,17 +236,20 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   stack.use(every('second', async () => storage.look()));
   stack.use(every('second', () => guarded(async () => void (await watch.look(stopping.signal)))));
   stack.use(every('second', tick));
+  stack.use(every('second', async () => outage.look()));
   stack.use(every('second', () => snapshots.publishDue(stopping.signal)));
   stack.use(every('second', () => guarded(async () => checks.counter.flush())));
   stack.use(every('second', () => whenKnown(() => images.fetch(stopping.signal))));
   stack.use(
-    every('minute', () =>
-      guarded(async () => {
+    every('minute', async () => {
+      if (files.isWell('inbox')) witnessFeed(mirror, inbox, log);
+      await guarded(async () => {
         await receiving?.mind();
         if (watch.observe()) await runChores(ports, stopping.signal);
-      }),
-    ),
+      });
+    }),
   );
+  stack.use(every('minute', () => files.checkDue(stopping.signal)));
   // Apart from the chores: what must go does not wait for them.
   stack.use(every('minute', () => whenKnown(() => images.mind(stopping.signal))));
   stack.use(every('minute', () => whenKnown(() => askNotOffered(ports, stopping.signal).catch(unlessStopping))));
@@ -253,6 +281,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     receiver: receiving?.receiver.address ?? null,
     tick,
     broken: broken.promise,
+    trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -2,6 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from './config.ts';
 import { type Check, check, ok, skipped, wrong } from './doctor-check.ts';
+import { directoryCheck, fileChecks } from './doctor-files.ts';
 import { lowBelow } from './domain/disk-space.ts';
 import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
@@ -45,8 +46,9 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
     ...warnings.map((warning) => ok('worth a look', warning)),
     ok('credentials', fingerprintsOf(secrets)),
     signingKey(config, secrets.signing_key),
-    directory('mirror directory', dirname(path), null),
-    directory('state directory', state_dir, 0o077),
+    directoryCheck('mirror directory', dirname(path), 'shared'),
+    directoryCheck('state directory', state_dir, 'private'),
+    ...fileChecks(config),
     disk(path, state_dir),
     sqlite(),
     ...receiverRule(config),
@@ -98,21 +100,6 @@ function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['se
   return 'problem' in key
     ? wrong(name, key.problem, 'name an RSA private key in signing.key_file')
     : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
-}
-
-function directory(name: string, path: string, forbidden: number | null): Check {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return skipped(name, `${path} is made at the first start`);
-  const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
-  const found = `${path}, mode ${mode}`;
-  if (process.getuid !== undefined && stats.uid !== process.getuid())
-    return wrong(
-      name,
-      `${found}, belongs to user ${stats.uid}, and this is ${process.getuid()}`,
-      'run the command as the user of the daemon',
-    );
-  if (forbidden !== null && (stats.mode & forbidden) !== 0) return wrong(name, found, `chmod 0700 ${path}`);
-  return ok(name, found);
 }
 
 function disk(path: string, state_dir: string): Check {

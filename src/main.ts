@@ -71,6 +71,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
     load: async (io) => (await import('./commands/doctor.ts')).doctorCommand(io),
   },
+  repair: {
+    summary: 'set aside a broken mirror or inbox and go on, destroying nothing',
+    load: async (io) => (await import('./commands/repair.ts')).repairCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./commands/config.ts')).configCommand(io),

@@ -41,7 +41,7 @@ export interface ReceivingOptions {
 
 /** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
 export async function startReceiving(
-  { config, mirror, inbox, ports, storage }: Wiring,
+  { config, mirror, inbox, files, ports, storage }: Wiring,
   secret: unknown,
   { clock, log, signal, rule, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
@@ -65,7 +65,9 @@ export async function startReceiving(
     } while (again && !signal.aborted);
   }
 
-  function apply(): Promise<void> {
+  /** What comes for a mirror that is lost waits in the inbox: the next start applies it. */
+  async function apply(): Promise<void> {
+    if (!files.isWell('mirror')) return;
     again = true;
     // They wait in the inbox until the files can be written.
     running ??= storage
@@ -83,10 +85,17 @@ export async function startReceiving(
     allow,
     trusted_proxies,
     addresses: inbox.addresses,
-    deliveries: inbox.deliveries,
+    deliveries: {
+      store: (group) => {
+        const trouble = files.isWell('inbox') ? null : files.trouble();
+        if (trouble !== null) throw trouble;
+        inbox.deliveries.store(group);
+      },
+    },
     clock,
     log,
     received: () => void apply(),
+    unwritable: storage.noticed,
     refused: ({ reason, caller }) => {
       if (reason === 'dropped') {
         try {
@@ -137,10 +146,11 @@ export async function startReceiving(
   }
 
   noteAbsence(ports, inbox.deliveries.heartbeats().last);
-  if (inbox.addresses.masterChanged()) {
-    log.warn(
-      'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
-    );
+  if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
+    if (inbox.addresses.masterChanged())
+      log.warn(
+        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+      );
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);
   }

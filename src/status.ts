@@ -60,6 +60,15 @@ export function throttledTooLong({ not_before, unreachable_since }: LiveStatus, 
   });
 }
 
+/** The refusal of a command that waits, where the service refuses the key; else null. */
+export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
+  if (key_refused === null) return null;
+  return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
+  });
+}
+
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
   const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, unreachable_since } = limiter.state();
   return {

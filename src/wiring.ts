@@ -1,18 +1,19 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from './clock.ts';
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { publishable } from './domain/public-address.ts';
-import { writeTroubleOf } from './domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
+import { type FileWatch, watchFiles } from './file-watch.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
 import type { Logger } from './log.ts';
 import { type Mirror, openMirror } from './mirror/mirror.ts';
+import { backupsIn, findFiles, lastStopPath, refuseFiles } from './pair-files.ts';
 import { policyOf } from './policy.ts';
 import { prepareDirectory } from './sqlite/directory.ts';
-import { acquireLock } from './sqlite/lock.ts';
+import { forgetLastStop } from './sqlite/last-stop.ts';
+import { acquireLock, acquireMirrorLock } from './sqlite/lock.ts';
 import { createStorage, type Storage } from './storage.ts';
 import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
 import type { CallbackAddresses } from './sync/callback.ts';
@@ -22,6 +23,7 @@ import { prepareRecords } from './sync/prepare.ts';
 import type { SubscriptionPorts } from './sync/subscriptions.ts';
 import { trustedClock } from './trusted-clock.ts';
 import { createUpstream } from './upstream/client.ts';
+import { counted } from './upstream/counted.ts';
 import { createHttp } from './upstream/http.ts';
 import { connectionsFor, createLimiter, type Limiter } from './upstream/limiter.ts';
 import { failed, type Outcome } from './upstream/outcome.ts';
@@ -46,6 +48,8 @@ export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly inbox: Inbox;
+  /** Whether both files are still where they were opened, and sound. */
+  readonly files: FileWatch;
   /** What waits for the disk and for locks. */
   readonly storage: Storage;
   readonly limiter: Limiter;
@@ -55,6 +59,8 @@ export interface Wiring extends AsyncDisposable {
   readonly raw: RawReads;
   /** One list call of one row: whether the service answers and takes the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
+  /** How many calls the service has answered since the start. */
+  answers(): number;
   /** What is done about a machine's clock that is wrong. */
   readonly watch: ClockWatch;
   /** Paths that the service is known not to have. */
@@ -85,21 +91,25 @@ export function wire(
     stack.use(acquireLock(state_dir));
     // By the clock that is believed, once there is one.
     let now = machine.now;
+    stack.use(acquireMirrorLock(path));
+    const found = findFiles(config, 'touched');
+    refuseFiles(config, found);
+    forgetLastStop(lastStopPath(config.mirror));
+    const files = stack.use(
+      watchFiles(config.mirror, {
+        clock: { now: () => now(), monotonic: machine.monotonic },
+        log,
+        unchecked: found.unchecked,
+      }),
+    );
     const inbox = stack.use(
-      openInbox(inbox_path, path, {
+      openInbox(inbox_path, {
         master: secrets.receiver_secret,
         now: now(),
         deliveries_bytes: config.retention.deliveries_bytes,
       }),
     );
-    stack.defer(() => {
-      try {
-        inbox.stopped(path, now());
-      } catch (error) {
-        if (writeTroubleOf(error) === null) throw error;
-        log.warn({ err: error }, 'the clean end could not be noted: the next start checks the mirror');
-      }
-    });
+    const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
     const [language] = config.service.languages;
     const [currency] = config.service.currencies;
     const mirror = stack.use(
@@ -111,9 +121,18 @@ export function wire(
         currency,
         image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
         backups: backupsIn(config.backup.directory),
-        clean: inbox.clean,
+        feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
       }),
     );
+    inbox.feed.witness(mirror.changes.newest());
+    inbox.feed.opened(path);
+    files.opened(mirror, inbox);
+    stack.defer(() => {
+      files.look();
+      witnessFeed(mirror, inbox, log);
+      noteStop(inbox, now(), log);
+    });
+    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins anew');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -137,7 +156,7 @@ export function wire(
     );
     stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
-    const http = stack.use(
+    const transport = stack.use(
       createHttp({
         heard: (offset) => {
           const date = offset === null ? null : clock.now() + offset;
@@ -154,6 +173,7 @@ export function wire(
         clock,
       }),
     );
+    const http = counted(transport);
     const upstream = createUpstream({
       http,
       limiter,
@@ -200,6 +220,7 @@ export function wire(
       config,
       mirror,
       inbox,
+      files,
       storage,
       limiter,
       ports,
@@ -212,6 +233,7 @@ export function wire(
         clock,
         limits: { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list },
       }),
+      answers: http.answers,
       notOffered: () => mirror.offers.missing().map(({ path }) => path),
       serviceClock: service_clock,
       workers: budget.concurrency,
@@ -224,22 +246,30 @@ export function wire(
   }
 }
 
+/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+function noteStop(inbox: Inbox, at: number, log: Logger): void {
+  try {
+    inbox.stopped(at);
+  } catch (error) {
+    log.warn({ err: error }, 'the end could not be noted in the inbox');
+  }
+}
+
+/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
+  try {
+    inbox.feed.witness(mirror.changes.newest());
+  } catch (error) {
+    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+  }
+}
+
 /** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {
     for (const path of optionalPaths) if (asked[path] === null) mirror.offers.forget(path);
   });
-}
-
-/** Verified copies that exist, oldest first. */
-function backupsIn(directory: string): string[] {
-  return existsSync(directory)
-    ? readdirSync(directory)
-        .filter((name) => name.endsWith('.db'))
-        .sort()
-        .map((name) => join(directory, name))
-    : [];
 }
 
 /** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */

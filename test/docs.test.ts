@@ -97,6 +97,7 @@ it('every command’s help has two examples', async () => {
     ['images', 'audit'],
     ['changes'],
     ['doctor'],
+    ['repair'],
     ['config', 'check'],
     ['config', 'show'],
     ['config', 'schema'],

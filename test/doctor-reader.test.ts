@@ -63,7 +63,7 @@ describe('doctor --reader', () => {
       'reads what is as it should be',
       () => {},
       'reading',
-      { verdict: 'ok', found: '0 rows in products, contract 3, from the live file' },
+      { verdict: 'ok', found: '0 rows in products, contract 4, from the live file' },
     ],
     [
       'names the directory that may not be entered',
@@ -132,7 +132,7 @@ describe('doctor --reader', () => {
         chmodSync(dirname(path), 0o555);
       },
       'reading',
-      { verdict: 'ok', found: '0 rows in products, contract 3, from a snapshot' },
+      { verdict: 'ok', found: '0 rows in products, contract 4, from a snapshot' },
     ],
   ];
   test.each(cases)('%s', async (_, prepare, name, expected) => {

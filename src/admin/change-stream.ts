@@ -15,12 +15,16 @@ export interface ChangeStream extends AsyncDisposable {
   /** The answer to a question as JSON text; throws as `ChangeFeed.after`, and `bad-cursor` and `bad-limit`. */
   page(question: FeedQuestion): string;
   /** Throws in the same way before anything is sent; then sends until the client leaves or the stream is disposed. */
-  follow(question: Pick<FeedQuestion, 'after'>, response: ServerResponse): void;
+  follow(question: Pick<FeedQuestion, 'after' | 'feed'>, response: ServerResponse): void;
 }
 
-/** As it came with the request; `after`: without one from as far back as the feed reaches. */
+/**
+ * As it came with the request; `after`: without one from as far back as the feed reaches; `feed`: that of the cursor, with
+ * which one of a mirror that was filled anew, restored or repaired since is refused.
+ */
 export interface FeedQuestion {
   readonly after?: unknown;
+  readonly feed?: unknown;
   readonly limit?: unknown;
 }
 
@@ -60,6 +64,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
   function pageAfter(after: number) {
     const known = pages.get(after);
     if (known !== undefined) return known;
+    // Of one feed as long as the daemon runs: a follower was asked for its own when it came.
     const { changes, next } = feed.after(after, eventsAtOnce);
     const text = changes.map((change) => `id: ${change.seq}\nevent: change\ndata: ${changeJson(change)}\n\n`).join('');
     const page = { text, next, more: changes.length === eventsAtOnce };
@@ -129,18 +134,18 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
   });
 
   return {
-    page: ({ after, limit }) => {
-      const { changes, ...rest } = feed.after(cursorOf(after, feed), limitOf(limit));
+    page: ({ after, limit, feed: of }) => {
+      const { changes, ...rest } = feed.after(cursorOf(after, feed), limitOf(limit), feedOf(of));
       return `{"changes":[${changes.map(changeJson).join(',')}],${JSON.stringify(rest).slice(1)}`;
     },
-    follow: ({ after }, response) => {
+    follow: ({ after, feed: of }, response) => {
       if (followers.size >= followersAtMost)
         throw new CataloguedError('too-many-followers', `${followersAtMost} follow the feed already`, {
           exitCode: exitCodes.retryLater,
           hint: 'let those end that nobody reads, or ask for pages of JSON',
         });
       const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
-      feed.after(follower.after, 1);
+      const { feed: own } = feed.after(follower.after, 1, feedOf(of));
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
@@ -150,7 +155,8 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       response.on('close', () => followers.delete(follower));
       response.on('error', () => followers.delete(follower));
       followers.add(follower);
-      response.write('retry: 3000\n\n');
+      // Not a change, and so without an id: what to ask with beside the last one.
+      response.write(`retry: 3000\n\nevent: feed\ndata: ${JSON.stringify({ feed: own })}\n\n`);
       makeReady(follower);
     },
     [Symbol.asyncDispose]: async () => {
@@ -174,6 +180,12 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
 function cursorOf(after: unknown, feed: ChangeFeed): number {
   if (after === undefined) return feed.bounds().floor;
   return whole(after, { code: 'bad-cursor', what: 'after', hint: 'the seq of the last change seen; 0 for none' });
+}
+
+function feedOf(asked: unknown): string | null {
+  if (asked === undefined) return null;
+  if (typeof asked === 'string' && asked !== '') return asked;
+  throw bad(asked, { code: 'bad-cursor', what: 'feed', hint: 'the feed that came with the cursor, as it came' });
 }
 
 function limitOf(limit: unknown): number {

@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
+import { FeedChanged } from '../mirror/change-feed.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { DaemonStatus } from '../status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
@@ -201,9 +202,9 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
     { schema: { body: resyncBody } },
     async (request) => {
       const { dry_run, ...wanted } = request.body;
-      const price = options.price(wanted);
-      if (dry_run) return { job_id: null, resumed: false, ...price };
+      if (dry_run) return { job_id: null, resumed: false, ...options.price(wanted) };
       const job = await options.resync(wanted);
+      const price = options.price(wanted);
       log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
       return { job_id: job.job_id, resumed: job.resumed, ...price };
     },
@@ -217,7 +218,12 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.setErrorHandler(async (thrown: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     const error = writeRefusal(thrown) ?? thrown;
     if (error instanceof CataloguedError)
-      return reply.code(statusOf(error)).send({ error: error.code, message: error.message, hint: error.hint });
+      return reply.code(statusOf(error)).send({
+        error: error.code,
+        message: error.message,
+        hint: error.hint,
+        ...(error instanceof FeedChanged ? { feed: error.feed, next: error.next } : {}),
+      });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');
     return reply.code(status).send({
@@ -228,7 +234,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
 }
 
 function statusOf({ code }: CataloguedError): number {
-  if (code === 'cursor-too-old') return 410;
+  if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
   return isWriteRefusal(code) || code === 'too-many-followers' ? 503 : 400;
 }
 
@@ -278,7 +284,7 @@ function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void 
     if (!accept.includes('text/event-stream')) {
       return reply.type('application/json; charset=utf-8').send(stream.page(request.query));
     }
-    stream.follow({ after: seen ?? request.query.after }, reply.raw);
+    stream.follow({ after: seen ?? request.query.after, feed: request.query.feed }, reply.raw);
     return reply.hijack();
   });
 }

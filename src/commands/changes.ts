@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
+import type { Cursor } from '../domain/change-cursor.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/change-feed.ts';
 import { openMirrorForReading } from '../mirror/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
@@ -15,6 +16,7 @@ const lookEveryMs = 250;
 
 interface Options {
   readonly after?: number;
+  readonly feed?: string;
   readonly limit?: number;
   readonly follow?: boolean;
   readonly json?: boolean;
@@ -29,6 +31,10 @@ export function changesCommand(io: Io): Command {
       '--after <seq>',
       'only what came after this change (default: all that is kept; with --follow: from now on)',
       whole,
+    )
+    .option(
+      '--feed <id>',
+      'the feed that the cursor is of (mirror_info.feed_id): refused with 65 once there is another',
     )
     .option('--limit <count>', `at most so many (default: ${usualLimit}; with --follow: no limit)`, whole)
     .option('--follow', 'go on with every change as it comes, until stopped')
@@ -50,27 +56,28 @@ export function changesCommand(io: Io): Command {
 
 type Print = (changes: readonly FeedChange[]) => Promise<void>;
 
-async function list(path: string, { after, limit = usualLimit }: Options, print: Print, signal: AbortSignal) {
+async function list(path: string, { after, feed, limit = usualLimit }: Options, print: Print, signal: AbortSignal) {
   using mirror = openFeed(path);
-  await printAfter(mirror.feed, after ?? mirror.feed.bounds().floor, limit, print, signal);
+  await printAfter(mirror.feed, cursorOf(mirror.feed, after ?? mirror.feed.bounds().floor, feed), limit, print, signal);
 }
 
 /** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened anew. */
 async function follow(
   path: string,
-  { after, limit = Number.POSITIVE_INFINITY }: Options,
+  { after, feed, limit = Number.POSITIVE_INFINITY }: Options,
   print: Print,
   signal: AbortSignal,
 ) {
   let mirror = openFeed(path);
   try {
-    let cursor = after ?? mirror.feed.bounds().newest;
+    // Another file at the path may be another feed, where the cursor would mean other changes.
+    let cursor = cursorOf(mirror.feed, after ?? mirror.feed.bounds().newest, feed);
     let left = limit;
     for (let seen: number | null = null; left > 0; ) {
       const version = mirror.version();
       if (version !== seen) {
         const printed = await printAfter(mirror.feed, cursor, left, print, signal);
-        cursor = printed.next;
+        cursor = { ...cursor, after: printed.next };
         left -= printed.count;
         seen = version;
       }
@@ -88,11 +95,15 @@ async function follow(
   }
 }
 
-async function printAfter(feed: ChangeFeed, cursor: number, limit: number, print: Print, signal: AbortSignal) {
-  let next = cursor;
+function cursorOf(feed: ChangeFeed, after: number, asked: string | undefined): Cursor {
+  return { after, feed: asked ?? feed.bounds().feed };
+}
+
+async function printAfter(feed: ChangeFeed, cursor: Cursor, limit: number, print: Print, signal: AbortSignal) {
+  let next = cursor.after;
   let count = 0;
   while (count < limit) {
-    const page = feed.after(next, Math.min(atOnce, limit - count));
+    const page = feed.after(next, Math.min(atOnce, limit - count), cursor.feed);
     if (page.changes.length === 0) break;
     await print(page.changes);
     signal.throwIfAborted();

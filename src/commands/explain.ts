@@ -75,6 +75,12 @@ function render(found: Explanation, now: number): string {
       headings,
       records.map((record) => row(record, now)),
     ),
+    ...records
+      .filter(({ unanswered_at }) => unanswered_at !== null)
+      .map(
+        (each) =>
+          `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
+      ),
     ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now)]),
     ...failing.map(
       ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,

@@ -100,19 +100,17 @@ async function replay(
       throw asRefusal(error);
     });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
-  const { state_dir, inbox_path, path } = config.mirror;
+  const { state_dir, inbox_path } = config.mirror;
   // Refuses where there is none, before one is made.
   openInboxForReading(inbox_path)[Symbol.dispose]();
   using _ = acquireLock(state_dir);
   const now = systemClock.now();
-  using inbox = openInbox(inbox_path, path, {
+  using inbox = openInbox(inbox_path, {
     master: secrets.receiver_secret,
     now,
     deliveries_bytes: config.retention.deliveries_bytes,
   });
   const deliveries = inbox.deliveries.replay(since, now);
-  // The mirror was not touched: its end stays as clean as it was.
-  if (inbox.clean) inbox.stopped(path, now);
   return { deliveries, running: false };
 }
 

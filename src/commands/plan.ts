@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { configPath, loadConfig } from '../config.ts';
+import { AnswerIsNo } from '../main.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
 import { makePlan, type Plan } from '../sync/plan.ts';
@@ -10,7 +11,8 @@ import { table } from './table.ts';
 export function planCommand(io: Io): Command {
   return new Command('plan')
     .description(
-      'What the call budget buys for the catalogue that is mirrored: calls a day, sweep times, and what a change would cost.',
+      'What the call budget buys for the catalogue that is mirrored: calls a day, sweep times, and what a change would cost. ' +
+        'Exit 0: the budget keeps every promise; 1: a sweep cannot finish in time.',
     )
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
@@ -23,6 +25,7 @@ export function planCommand(io: Io): Command {
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
+      if (plan.broken.length > 0) throw new AnswerIsNo();
     });
 }
 

@@ -3,9 +3,10 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { LiveStatus } from '../status.ts';
-import { liveStatus, throttledTooLong } from '../status.ts';
+import { keyRefused, liveStatus, throttledTooLong } from '../status.ts';
 import { storageWords } from '../storage-words.ts';
 import { pass } from '../sync/engine.ts';
+import { findProducts } from '../sync/find-products.ts';
 import { type ResyncRequest, requestResync } from '../sync/resync.ts';
 import { type Overrides, type Wiring, wire } from '../wiring.ts';
 import { megabytes, number } from '../words.ts';
@@ -38,6 +39,7 @@ export async function resyncAlone(
   );
   const { clock } = wiring.ports;
   const began = clock.now();
+  await findProducts(wiring.ports, request.product_ids, io.signal);
   const opened = requestResync(wiring.ports, request);
   wiring.storage.serve();
   if (opened.resumed)
@@ -89,8 +91,8 @@ async function untilDone(
     const result = await storage.keepTrying(() => pass(ports, workers, { job_id, signal }), signal);
     signal.throwIfAborted();
     if (result === null) continue;
-    const { key_refused } = result;
-    if (key_refused !== null) throw keyRefused(key_refused);
+    const refusal = keyRefused(result);
+    if (refusal !== null) throw refusal;
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
     signal.throwIfAborted();
@@ -153,13 +155,6 @@ function unwritableTooLong(storage: Wiring['storage'], now: number): CataloguedE
   const { trouble } = storage.status();
   if (trouble === null || now - trouble.since < giveUpAfterMs) return null;
   return writeRefusalOf(trouble.kind);
-}
-
-function keyRefused(message: string): CataloguedError {
-  return new CataloguedError('key-refused', `the service refuses the key: ${message}`, {
-    exitCode: exitCodes.unavailable,
-    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
-  });
 }
 
 function peakMemory(): number {

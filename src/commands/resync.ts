@@ -6,7 +6,7 @@ import { isDate } from '../domain/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/jobs.ts';
-import { type LiveStatus, throttledTooLong } from '../status.ts';
+import { keyRefused, type LiveStatus, throttledTooLong } from '../status.ts';
 import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
 import { wire } from '../wiring.ts';
 import { duration, number } from '../words.ts';
@@ -130,7 +130,7 @@ async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock
         hint: 'start it again: what was finished is not fetched twice',
       });
     }
-    const refusal = throttledTooLong(status.daemon, clock.now());
+    const refusal = keyRefused(status.daemon) ?? throttledTooLong(status.daemon, clock.now());
     if (refusal !== null) throw refusal;
     const done = job.records - job.left;
     printer.show(

@@ -30,5 +30,7 @@ export function runCommand(io: Io): Command {
       log.info({ mirror: loaded.config.mirror.path, admin, receiver }, 'daemon started');
       await Promise.race([aborted(io.signal), daemon.broken]);
       log.info('daemon stopping');
+      const trouble = daemon.trouble();
+      if (trouble !== null) throw trouble;
     });
 }

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { alarmWords } from '../alarm-words.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config.ts';
+import { unshared } from '../doctor-files.ts';
 import { quarantineAfter } from '../domain/backoff.ts';
 import { nameOf } from '../domain/offer.ts';
 import { AnswerIsNo } from '../main.ts';
@@ -38,15 +40,9 @@ export function statusCommand(io: Io): Command {
         file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
         env: io.env,
       });
-      const db = openMirrorForReading(config.mirror.path);
-      let mirror: MirrorStatus;
-      try {
-        mirror = readStatus(db, quarantineAfter);
-      } finally {
-        db.close();
-      }
       const asked = await askDaemon(config.admin.listen, secrets.admin_token);
       const live = asked === 'silent' ? null : asked;
+      const mirror = mirrorStatus(config.mirror.path, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = {
@@ -67,13 +63,24 @@ export function statusCommand(io: Io): Command {
 /** A daemon that works answers within milliseconds; one that hangs must not hang this. */
 const patienceMs = 3000;
 
-type Live = Readonly<{
-  daemon: LiveStatus;
-  inbox: InboxStatus;
-  storage: StorageStatus;
-  snapshot: SnapshotStatus | null;
-  alarms: MirrorStatus['alarms'];
-}>;
+type Live = MirrorStatus &
+  Readonly<{ daemon: LiveStatus; inbox: InboxStatus; storage: StorageStatus; snapshot: SnapshotStatus | null }>;
+
+/** As the file says; where it cannot be opened, as the daemon does that still has it open. */
+function mirrorStatus(path: string, live: Live | null): MirrorStatus {
+  try {
+    const db = openMirrorForReading(path);
+    try {
+      return readStatus(db, quarantineAfter);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (live === null) throw error;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, ...mirror } = live;
+    return mirror;
+  }
+}
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | 'silent' | null> {
   try {
@@ -92,6 +99,7 @@ function render(status: Status, now: number): string {
     `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
     `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
     ...troubles(status, now),
+    ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'it runs, and does not answer: what follows is from the file; look at its log, restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
@@ -125,6 +133,11 @@ function render(status: Status, now: number): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function describeSharing(path: string): string[] {
+  const advice = unshared(dirname(path));
+  return advice === null ? [] : [`Sharing   ${advice}`];
 }
 
 function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {

@@ -72,6 +72,15 @@ export function withdrawal(facts: AbsenceFacts, hold: 'held' | 'free'): string |
 }
 
 /**
+ * Whether a read of a listed or missing product that was refused just now says that it is gone: a 410 by itself, a 404
+ * where two lists lack it too.
+ */
+export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walks' | 'rejected'> | null): boolean {
+  if (status === 410) return true;
+  return status === 404 && facts !== null && facts.rejected === 0 && facts.missing_walks >= listsWithout;
+}
+
+/**
  * Whether a product's own data contradicts an open hold. One that was missing before it does not: a product that the
  * list never shows would keep every later hold from ending.
  */

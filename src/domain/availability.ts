@@ -1,3 +1,4 @@
+import type { Dates } from './answered-span.ts';
 import type { Variant } from './variant.ts';
 
 /*
@@ -52,8 +53,10 @@ export interface AvailabilityAnswer {
   readonly sales_enabled: boolean | null;
   /** The last date that the answer speaks of: where the service capped the range, earlier than asked. */
   readonly covered_to: string;
+  /** The first and the last date that it names, whether they were asked for or not; null: it names none. */
+  readonly spoken: Dates | null;
   readonly max_tickets_per_order: number | null;
-  /** Only dates with tickets are in the answer: one that is covered and absent is sold out. */
+  /** Those that were asked for. Only dates with tickets are in the answer: one that is covered and absent is sold out. */
   readonly days: ReadonlyMap<string, DayForm>;
   readonly variants: readonly Variant[];
   /** What else the answer says: groups and unknown members, as JSON. */

@@ -33,6 +33,8 @@ const verdictOf = {
   throttled: 'unknown',
   /** An answer came that cannot be used. */
   'service-failed': 'unknown',
+  /** The service answered for other dates than it was asked for. */
+  'other-dates': 'unknown',
   'service-refused': 'unknown',
   'key-refused': 'unknown',
   deadline: 'unknown',

@@ -20,11 +20,25 @@ export function daysBetween(from: string, to: string): number {
   return dayNumber(to) - dayNumber(from);
 }
 
+/** The day of the week: 0 is Monday. */
+export function weekdayOf(date: string): number {
+  return (((dayNumber(date) + 3) % 7) + 7) % 7;
+}
+
 /** Every date from `from` to `to`, both included; none where `to` lies before. */
 export function datesBetween(from: string, to: string): string[] {
   const first = dayNumber(from);
   const length = Math.max(0, dayNumber(to) - first + 1);
   return Array.from({ length }, (_, index) => toDate(first + index));
+}
+
+/** The earlier, and the later of two dates. */
+export function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+export function later(a: string, b: string): string {
+  return a > b ? a : b;
 }
 
 function dayNumber(date: string): number {

@@ -74,10 +74,17 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
       return 'notification';
     case 'reopening-look':
       return 'reopening';
+    case 'gap-healing':
+      // What was closed meanwhile is found first, by the list: a call a hundred products.
+      return resource === 'products' ? 'notification' : usualLane({ resource, part });
     default:
-      if (resource === 'availability') return part === 0 ? 'near' : 'far';
-      return 'weekly';
+      return usualLane({ resource, part });
   }
+}
+
+function usualLane({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Lane {
+  if (resource === 'availability') return part === 0 ? 'near' : 'far';
+  return 'weekly';
 }
 
 /** The number that a lane is stored as. */

@@ -78,6 +78,8 @@ export interface RecordFacts extends RecordKey {
   readonly told_at: number | null;
   /** Availability: since when its answers say "not on sale" under the product's present sale status; null: the last one spoke of days. */
   readonly off_sale_at: number | null;
+  /** Availability: since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  readonly unanswered_at: number | null;
 }
 
 /** When a record is due, and why. */

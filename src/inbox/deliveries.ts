@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
+import type { Standing } from '../sqlite/identity.ts';
+import { lostFile } from '../sqlite/refusals.ts';
 import { byteBudget } from './byte-budget.ts';
 import { asItCame, type Coding, stored } from './stored-body.ts';
 
@@ -161,8 +163,12 @@ export function deliveryReader(db: Database): DeliveryReader {
   };
 }
 
-/** The deliveries in a file that this process writes. */
-export function deliveriesIn(db: Database, given: Partial<DeliveryLimits> = {}): Deliveries {
+/** The deliveries in a file that this process writes. `standing`: whether it still has its name, without which nothing is kept. */
+export function deliveriesIn(
+  db: Database,
+  given: Partial<DeliveryLimits> = {},
+  standing: () => Standing = () => 'stands',
+): Deliveries {
   const limits = { ...usualLimits, ...given };
   const budget = byteBudget(db);
   const insert = db.prepare(
@@ -235,6 +241,13 @@ export function deliveriesIn(db: Database, given: Partial<DeliveryLimits> = {}):
     }
   }
 
+  /** A commit into a file that nobody can find any more is none. */
+  function kept(work: () => void): void {
+    commit(work);
+    const found = standing();
+    if (found !== 'stands') throw lostFile(db.name, 'inbox', found);
+  }
+
   function freeBytes(): number {
     // A file of an older version keeps its free pages, for what comes next.
     if (db.pragma('auto_vacuum', { simple: true }) !== 2) return 0;
@@ -249,7 +262,7 @@ export function deliveriesIn(db: Database, given: Partial<DeliveryLimits> = {}):
   return {
     ...deliveryReader(db),
     store: (received) =>
-      commit(() => {
+      kept(() => {
         const last = new Map<string, number>();
         for (const each of received) {
           const sha256 = hash('sha256', each.body);
@@ -304,7 +317,7 @@ export function deliveriesIn(db: Database, given: Partial<DeliveryLimits> = {}):
       return freeBytes() > spareBytes;
     },
     heartbeat: (now) =>
-      commit(() => {
+      kept(() => {
         heartbeat.run(now);
       }),
     heartbeats: () => ({ last: lastHeartbeat }),

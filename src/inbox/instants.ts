@@ -4,7 +4,6 @@ import type { InstantRules } from '../sqlite/instants.ts';
 export const inboxInstants: InstantRules = {
   inbox: {
     stopped_at: 'now',
-    mirror_modified_at: { leave: "compared with the file's own time, which nobody has healed" },
     heartbeat_at: 'now',
   },
   delivery: { received_at: 'now', settled_at: 'now' },

@@ -29,13 +29,27 @@ export interface ChangeTable {
   add(change: Change, by: FoundBy): void;
   /** How many were added through this connection, committed or not. */
   added(): number;
+  /** The newest number that was given out. */
+  newest(): number;
   /** Forgets what is older than an instant; a reader with a cursor below what is left has to start again. */
   prune(before: number): number;
   /** What happened to a date of a product, in order. */
   ofDate(product_id: number, date: string): DateChange[];
 }
 
-export function changeTable(db: Database): ChangeTable {
+/** Which numbers may be given out: made durable in another file before the commit that does it. */
+export interface FeedCeiling {
+  ceiling(): number;
+  reserve(ceiling: number): void;
+}
+
+/** So many numbers are reserved at a time: one commit of the inbox for each. */
+const block = 10_000;
+
+/** For a mirror that nothing outlives. */
+export const noCeiling: FeedCeiling = { ceiling: () => Number.POSITIVE_INFINITY, reserve: () => undefined };
+
+export function changeTable(db: Database, feed: FeedCeiling = noCeiling): ChangeTable {
   const insert = db.prepare(
     `INSERT INTO change (at, product_id, kind, language, date, detail, reason)
      VALUES (@at, @product_id, @kind, @language, @date, @detail, @reason)`,
@@ -49,9 +63,12 @@ export function changeTable(db: Database): ChangeTable {
   let added = 0;
   return {
     added: () => added,
+    newest: () => newestSeq(db),
     add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
       added += 1;
-      insert.run({ at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason });
+      const row = { at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason };
+      const seq = Number(insert.run(row).lastInsertRowid);
+      if (seq > feed.ceiling()) feed.reserve(seq + block);
     },
     prune: (before) => {
       const last = newest.get(before) ?? null;
@@ -62,4 +79,9 @@ export function changeTable(db: Database): ChangeTable {
     ofDate: (product_id, date) =>
       ofDate.all(product_id, date).map((row) => ({ ...row, detail: JSON.parse(row.detail) as DateChange['detail'] })),
   };
+}
+
+/** The newest number that the feed of a mirror has given out; 0: none yet. */
+export function newestSeq(db: Database): number {
+  return db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change'").pluck().get() ?? 0;
 }

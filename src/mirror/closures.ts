@@ -20,7 +20,7 @@ export interface ClosureCounts {
 export interface ClosureTable {
   /** The one that is in force; null: none is. */
   inForce(product_id: number): StoredClosure | null;
-  /** Begins one, or says the newest words of the one in force. `applied_at` null: it waits for its read. */
+  /** Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now. `applied_at` null: it waits for its read. */
   put(
     closure: Pick<StoredClosure, 'product_id' | 'delivery_id' | 'notified_at' | 'applied_at' | 'available_at'> &
       Closure,
@@ -52,7 +52,8 @@ export function closureTable(db: Database): ClosureTable {
      VALUES (@product_id, @delivery_id, @notified_at, @applied_at, @available_at, @reason, @expected_reopening, @alternative_product_id)
      ON CONFLICT (product_id) WHERE ended_at IS NULL DO UPDATE SET delivery_id = @delivery_id, notified_at = @notified_at,
        applied_at = COALESCE(applied_at, @applied_at), available_at = @available_at, confirmed_at = NULL,
-       reason = @reason, expected_reopening = @expected_reopening, alternative_product_id = @alternative_product_id`,
+       reason = @reason, expected_reopening = @expected_reopening,
+       alternative_product_id = COALESCE(@alternative_product_id, alternative_product_id)`,
   );
   const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
     db.prepare<[number, number]>(`UPDATE closure SET ${column} = ? WHERE closure_id = ?`);

@@ -42,6 +42,7 @@ export const mirrorInstants: InstantRules = {
     notified_at: 'now',
     told_at: 'absent',
     off_sale_at: 'now',
+    unanswered_at: 'now',
   },
   walk: {
     started_at: { leave: 'a walk that began in the future, or long ago, begins anew' },

@@ -1,24 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
+import { type FeedDecision, judgeFeed } from '../domain/feed.ts';
 import type { Resource } from '../domain/record.ts';
 import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import {
-  type Database,
-  damaged,
-  openForWriting,
-  quickCheck,
-  waitForLocks,
-  walSizeOf,
-} from '../sqlite/database-file.ts';
+import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { type Standing, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
+import { repairHint } from '../sqlite/refusals.ts';
 import { type AlarmTable, alarmTable } from './alarms.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
-import { type ChangeTable, changeTable } from './changes.ts';
+import { type ChangeTable, changeTable, type FeedCeiling, newestSeq, noCeiling } from './changes.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { type ClosureTable, closureTable } from './closures.ts';
@@ -40,7 +37,7 @@ import { type WalkTable, walkTable } from './walks.ts';
 import { writeZones } from './zones.ts';
 
 /** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 3;
+export const contractVersion = 4;
 
 export interface MirrorOptions {
   readonly path: string;
@@ -53,13 +50,29 @@ export interface MirrorOptions {
   readonly image_size: string | null;
   /** Verified copies that exist: beside one, an empty file is damage and not a first run. */
   readonly backups: readonly string[];
-  /** Whether the last process ended cleanly and nobody has touched the file since. */
-  readonly clean: boolean;
+  /** What the inbox knows of the feed; absent: nothing outlives this mirror. */
+  readonly feed?: FeedMemory;
+  /** An argument, so that tests can know it. */
+  readonly newFeedId?: () => string;
+}
+
+/** What outlives a mirror, so that a new one gives out no number twice. */
+export interface FeedMemory extends FeedCeiling {
+  /** Whether any mirror is taken and paired anew (`any`), or none was there (`none`); else the pair ids have to agree. */
+  readonly mirror: 'none' | 'any' | 'known';
+  readonly witnessed: number;
+  isSame(mirror_path: string): boolean;
+  /** Waiting deliveries have numbers above it; null: none waits. */
+  readonly waits_above: number | null;
 }
 
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable {
   readonly path: string;
+  /** Whether the change feed goes on with this start, or begins anew. */
+  readonly feed: FeedDecision;
+  /** Whether the open files still have their names: what is written to others, no reader sees. */
+  standing(): Standing;
   readonly products: ProductTables;
   readonly images: ImageLedger;
   readonly trust: TrustTable;
@@ -119,12 +132,8 @@ export function openMirror(options: MirrorOptions): Mirror {
   prepareDirectory(dirname(options.path), 0o3770);
   const db = openForWriting(options.path, mirrorFile, { backups: options.backups });
   try {
-    claim(db, options);
-    if (!options.clean) {
-      const problem = quickCheck(db);
-      if (problem !== null) throw damaged(options.path, problem);
-    }
-    return mirrorOver(planningOnce(db), options.path);
+    const feed = claim(db, options);
+    return mirrorOver(planningOnce(db), options, feed);
   } catch (error) {
     db.close();
     throw asDamage(options.path, error);
@@ -138,24 +147,26 @@ function asDamage(path: string, error: unknown): unknown {
     : error;
 }
 
-function claim(db: Database, { path, pair_id, written_by, language, currency, image_size }: MirrorOptions): void {
-  const stored = db.prepare<[], { pair_id: string }>('SELECT pair_id FROM mirror').get();
-  if (stored !== undefined && stored.pair_id !== pair_id) {
-    throw new CataloguedError(
-      'foreign-pair',
-      `${path} belongs to another inbox.db than the one in the state directory`,
-      {
-        exitCode: exitCodes.configuration,
-        hint: 'name the mirror.path and mirror.inbox_path that belong together; two state directories cannot share a mirror',
-      },
-    );
-  }
-  db.prepare(
-    `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency, image_size)
-     VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency, @image_size)
-     ON CONFLICT DO UPDATE SET contract_version = @contractVersion, schema_version = @schema_version, written_by = @written_by,
-       language = @language, currency = @currency, image_size = @image_size`,
-  ).run({
+interface ClaimedRow {
+  readonly pair_id: string;
+  readonly feed_id: string | null;
+}
+
+/** Pairs the mirror with the inbox, and decides whether its feed goes on. */
+function claim(db: Database, options: MirrorOptions): FeedDecision {
+  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId = randomUUID } = options;
+  const stored = db.prepare<[], ClaimedRow>('SELECT pair_id, feed_id FROM mirror').get();
+  const paired = stored?.pair_id === pair_id;
+  if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
+  const decision = judgeFeed({
+    identified: (stored?.feed_id ?? null) !== null,
+    paired,
+    same_file: feed?.isSame(path) ?? true,
+    newest: newestSeq(db),
+    witnessed: feed?.witnessed ?? 0,
+    ceiling: feed?.ceiling() ?? 0,
+  });
+  const row = {
     pair_id,
     written_by,
     language,
@@ -163,18 +174,52 @@ function claim(db: Database, { path, pair_id, written_by, language, currency, im
     image_size,
     contractVersion,
     schema_version: db.pragma('user_version', { simple: true }),
-  });
+  };
+  const work = () => {
+    db.prepare(
+      `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency, image_size)
+       VALUES (1, @pair_id, @contractVersion, @schema_version, @written_by, @language, @currency, @image_size)
+       ON CONFLICT DO UPDATE SET pair_id = @pair_id, contract_version = @contractVersion, schema_version = @schema_version,
+         written_by = @written_by, language = @language, currency = @currency, image_size = @image_size`,
+    ).run(row);
+    if (decision.feed === 'anew') beginFeed(db, newFeedId(), decision.above);
+    // What waits beside it counts from other numbers: all of it is applied.
+    if (!paired && feed !== undefined && feed.waits_above !== null)
+      db.prepare('UPDATE mirror SET last_delivery_id = min(last_delivery_id, +?)').run(feed.waits_above);
+  };
+  db.transaction(work).immediate();
+  return decision;
 }
 
-function mirrorOver(db: Database, path: string): Mirror {
+function beginFeed(db: Database, feed_id: string, above: number | null): void {
+  db.prepare('UPDATE mirror SET feed_id = +?').run(feed_id);
+  if (above === null) return;
+  db.prepare('UPDATE mirror SET feed_floor_seq = max(feed_floor_seq, +?)').run(above);
+  const moved = db.prepare("UPDATE sqlite_sequence SET seq = max(seq, +?) WHERE name = 'change'").run(above).changes;
+  if (moved === 0) db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('change', +?)").run(above);
+}
+
+export function foreignPair(path: string): CataloguedError {
+  return new CataloguedError(
+    'foreign-pair',
+    `${path} belongs to another inbox.db than the one in the state directory`,
+    {
+      exitCode: exitCodes.configuration,
+      hint: `name the mirror.path and mirror.inbox_path that belong together; where that inbox is lost, ${repairHint}`,
+    },
+  );
+}
+
+function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
   const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
+  const changes = changeTable(db, feed ?? noCeiling);
+  const standing = watchNames(path);
   const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
-  const changes = changeTable(db);
   const closures = closureTable(db);
   const touch = db.prepare('UPDATE mirror SET pair_id = pair_id');
   const listeners = new Set<() => void>();
@@ -196,6 +241,8 @@ function mirrorOver(db: Database, path: string): Mirror {
 
   return {
     path,
+    feed: decision,
+    standing,
     products: productTables(db, changes, closures),
     images: imageLedger(db),
     closures,

@@ -71,14 +71,22 @@ export interface RecordTable {
       volatility: Volatility | null;
       /** Since when its answers say "not on sale"; null: this one does not. */
       off_sale_at: number | null;
+      /** Since when some of its dates are left out; null: none is. */
+      unanswered_at: number | null;
     },
   ): void;
   /** A failed order said that it has changed since its last read, and what that taught. */
   told(key: RecordKey, at: number, volatility: Volatility): void;
-  /** A request came to nothing. It stays in its job unless `final`. */
-  failed(key: RecordKey, failure: { at: number; text: string; due: Due }): void;
+  /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
+  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
   /** Makes records due, unless they are due before that anyway. */
   bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  /** The service answered for other dates than it was asked for, since `at`. */
+  astray(key: RecordKey, at: number): void;
+  /** How many products had their last read answered for other dates altogether. */
+  answeredAstray(): number;
+  /** How many products have dates that the service left out, or answered others for. */
+  unanswered(): number;
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
   askOffSale(product_id: number, at: number, since_at: number | null): number;
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
@@ -153,6 +161,7 @@ export function recordTable(db: Database): RecordTable {
       'exposure',
       'told_at',
       'off_sale_at',
+      'unanswered_at',
     ]);
   const ofLane = facts.where('lane', '=', param<number>('lane')).where('due_at', '<=', param<number>('now'));
   const dueRows = prepare<{ now: number; lane: number; limit: number }, RecordRow>(
@@ -233,7 +242,7 @@ export function recordTable(db: Database): RecordTable {
   const markFetched = db.prepare(
     `UPDATE record SET fetched_at = @sent_at, changed_at = CASE WHEN @changed THEN @sent_at ELSE changed_at END, body_hash = @body_hash,
        stale_at = @stale_at, fetched_reason = @reason, failures = 0, failed_at = NULL, failure = NULL, job_id = NULL,
-       off_sale_at = @off_sale_at, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
+       off_sale_at = @off_sale_at, unanswered_at = @unanswered_at, shape = COALESCE(@shape, shape), exposure = COALESCE(@exposure, exposure), told_at = CASE WHEN ${untold} THEN told_at END,
        -- A notification that came after the request was sent has not been answered.
        notified_at = CASE WHEN ${unanswered} THEN notified_at END,
        due_at = CASE WHEN ${unanswered} THEN @sent_at + ${triggeredApartMs} WHEN ${untold} THEN due_at ELSE @due_at END,
@@ -246,7 +255,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const markFailed = db.prepare(
-    `UPDATE record SET failures = failures + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
+    `UPDATE record SET failures = max(failures, @failures) + 1, failed_at = @at, failure = @text, due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   // Again a minute after the last read that a notification asked for, else at once; what is due anyway and as urgent stays.
@@ -276,6 +285,14 @@ export function recordTable(db: Database): RecordTable {
        lane = min(lane, @lane), off_sale_at = COALESCE(@since_at, off_sale_at)
      WHERE resource = 'availability' AND product_id = @product_id AND off_sale_at IS NOT NULL`,
   );
+  const markAstray = db.prepare(
+    `UPDATE record SET unanswered_at = @at WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
+  );
+  const countUnanswered = (where: string) =>
+    db
+      .prepare<[], number>(`SELECT count(DISTINCT product_id) FROM record WHERE unanswered_at IS NOT NULL AND ${where}`)
+      .pluck();
+  const [answeredAstray, allUnanswered] = [countUnanswered('failures > 0'), countUnanswered('1')];
   const putDue = db.prepare(
     `UPDATE record SET due_at = @due_at, due_reason = @due_reason, lane = @lane
      WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
@@ -309,7 +326,7 @@ export function recordTable(db: Database): RecordTable {
      WHERE failures > 0 AND resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
   );
   const ofProduct = db.prepare<[number], Omit<RecordDetail, 'lane'> & { lane: number }>(
-    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at, off_sale_at,
+    `SELECT resource, product_id, edition, part, due_at, due_reason, fetched_at, changed_at, body_hash, failures, job_id, notified_at, shape, exposure, told_at, off_sale_at, unanswered_at,
        lane, fetched_reason, stale_at, failed_at, failure FROM record WHERE product_id = ? ORDER BY resource, edition, part`,
   );
   const adaptive = db.prepare<{ product_id: number; edition: string; part: number; limit: number }, AdaptiveRecord>(
@@ -373,7 +390,7 @@ export function recordTable(db: Database): RecordTable {
       markTold.run({ ...only(key), at, shape, exposure });
     },
     failed: (key, { at, text, due }) => {
-      markFailed.run({ ...only(key), at, text, ...planned(key, due) });
+      markFailed.run({ ...only(key), failures: key.failures, at, text, ...planned(key, due) });
     },
     bringForward: ({ kinds, product_ids }, at, reason) => {
       generation += 1;
@@ -388,6 +405,11 @@ export function recordTable(db: Database): RecordTable {
       }
       return brought;
     },
+    astray: (key, at) => {
+      markAstray.run({ ...only(key), at });
+    },
+    answeredAstray: () => answeredAstray.get() ?? 0,
+    unanswered: () => allUnanswered.get() ?? 0,
     askOffSale: (product_id, at, since_at) => {
       const asked = askOffSale.run({ product_id, at, since_at, lane: laneIndex('notification') }).changes;
       if (asked > 0) generation += 1;

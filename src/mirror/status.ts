@@ -128,7 +128,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
     throw new Error('the mirror has no row about itself');
   return {
     path: db.name,
-    file_bytes: statSync(db.name).size,
+    file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
     wal_bytes: walSizeOf(db.name),
     ...info,
     products,

@@ -27,6 +27,7 @@ export interface Tables {
     currency: string | null;
     last_delivery_id: number;
     image_size: ImageSize | null;
+    feed_id: string | null;
   };
   zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
   product: {
@@ -204,6 +205,7 @@ export interface Tables {
     notified_at: number | null;
     told_at: number | null;
     off_sale_at: number | null;
+    unanswered_at: number | null;
   };
   closure: {
     closure_id: number;
@@ -280,6 +282,7 @@ export interface Tables {
       | 'prices-refused'
       | 'images-unverified'
       | 'sale-contradicted'
+      | 'other-dates'
       | 'closures-held'
       | 'hints-not-confirmed'
       | 'old-address-used'

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 
 /** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
@@ -41,11 +42,29 @@ export function prepareDirectory(path: string, mode: number, fileSystemType = sy
     return statSync(path);
   } catch (error) {
     if (error instanceof CataloguedError) throw error;
-    throw new CataloguedError('directory', `cannot use the directory ${path}: ${reasonOf(error)}`, {
+    throw new CataloguedError('directory', unusable(path, error), {
       exitCode: exitCodes.permission,
       hint: `create it for this user: mkdir -p ${path} && chown "$(id -u)" ${path}`,
       cause: error,
     });
+  }
+}
+
+function unusable(path: string, error: unknown): string {
+  const standing = nearestDirectory(path);
+  return standing === null || standing === path
+    ? `cannot use the directory ${path}: ${reasonOf(error)}`
+    : `there is no directory ${path}, and it cannot be made in ${standing}: ${reasonOf(error)}`;
+}
+
+/** The last part of a path that is there; null: something on it may not be looked at, or is no directory. */
+export function nearestDirectory(path: string): string | null {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return dirname(path) === path ? null : nearestDirectory(dirname(path));
+    return found.isDirectory() ? path : null;
+  } catch {
+    return null;
   }
 }
 

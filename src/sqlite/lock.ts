@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { chmodSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
 
@@ -7,16 +8,33 @@ import { CataloguedError, exitCodes } from '../errors.ts';
  * lock under a SQLite transaction, so it also holds between containers, and a kill -9 frees it. Taken: 75.
  */
 export function acquireLock(state_dir: string): Disposable {
-  const lock = new Database(join(state_dir, 'catalogued.lock'), { timeout: 0 });
+  return held(join(state_dir, 'catalogued.lock'), {
+    holds: state_dir,
+    hint: 'stop that one first, or name another mirror.state_dir, mirror.path and mirror.inbox_path',
+  });
+}
+
+/** The same for the mirror: a second state directory, whose own lock is free, cannot be paired with one that is in use. */
+export function acquireMirrorLock(path: string): Disposable {
+  return held(join(dirname(path), `.${basename(path)}.lock`), {
+    holds: `${path}, from another state directory`,
+    hint: 'stop that one first, or name another mirror.path',
+  });
+}
+
+function held(path: string, { holds, hint }: { holds: string; hint: string }): Disposable {
+  const lock = new Database(path, { timeout: 0 });
   try {
     lock.pragma('journal_mode = DELETE');
     lock.exec('BEGIN EXCLUSIVE');
+    // A reader of the directory could hold it against us.
+    chmodSync(path, 0o600);
   } catch (error) {
     lock.close();
     if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
-    throw new CataloguedError('already-running', `another catalogued holds ${state_dir}`, {
+    throw new CataloguedError('already-running', `another catalogued holds ${holds}`, {
       exitCode: exitCodes.retryLater,
-      hint: 'stop that one first, or name another mirror.state_dir, mirror.path and mirror.inbox_path',
+      hint,
     });
   }
   return { [Symbol.dispose]: () => lock.close() };

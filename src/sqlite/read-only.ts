@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 export type { Database, Statement } from 'better-sqlite3';
@@ -17,4 +17,24 @@ export function fileAt(path: string): string | null {
 /** SQLite's own name for what went wrong, like SQLITE_BUSY_RECOVERY; '' for any other error. */
 export function sqliteCode(error: unknown): string {
   return error instanceof Database.SqliteError ? error.code : '';
+}
+
+/** CTLG and CTLI: what marks a file as a mirror and as an inbox. */
+const ourMarks = new Set([0x43544c47, 0x43544c49]);
+
+/**
+ * Whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still has our
+ * mark. By its own bytes, and so only for a file that SQLite has just refused: nobody of this process has it open.
+ */
+export function wasOurs(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
+  const header = Buffer.alloc(100);
+  const file = openSync(path, 'r');
+  try {
+    if (readSync(file, header) < header.length) return false;
+  } finally {
+    closeSync(file);
+  }
+  const wiped = header[0] === 0 || header[0] === 0xff;
+  return (wiped && header.every((byte) => byte === header[0])) || ourMarks.has(header.readUInt32BE(68));
 }

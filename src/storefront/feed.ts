@@ -1,29 +1,52 @@
 import { wholeNumber } from './arguments.ts';
 import type { Connection } from './connection.ts';
-import { CursorFromTheFuture, CursorTooOld } from './problems.ts';
+import { badArgument, CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 import type { ViewRow } from './views.ts';
 
 type Change = ViewRow<'changes'>;
 
+type Ends = ViewRow<'mirror_info'> & { readonly newest: number };
+
+export interface FeedOptions {
+  readonly limit?: number | undefined;
+  /** The feed that came with the cursor: one of a mirror that was filled anew, restored or repaired since is refused. */
+  readonly feed?: string | undefined;
+}
+
+export interface ChangesPage {
+  readonly changes: Change[];
+  /** What to ask with next, together with `feed`. */
+  readonly next: number;
+  /** Null: the mirror was written by a version that gave none. */
+  readonly feed: string | null;
+}
+
 /** What changed after a change, in order, and what to ask with next. */
 export function feedOf(connection: Connection) {
-  const ends = connection.query<[], { floor: number; newest: number }>(
-    () =>
-      'SELECT feed_floor_seq AS floor, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest FROM mirror_info',
+  const ends = connection.query<[], Ends>(
+    (columns) =>
+      `SELECT ${columns('mirror_info', 'm')}, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest FROM mirror_info m`,
   );
   const page = connection.query<[number, number], Change>(
     (columns) => `SELECT ${columns('changes', 'c')} FROM changes c WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
   );
 
-  return (after: number, limit?: number): { changes: Change[]; next: number } => {
+  return (after: number, { limit, feed }: FeedOptions = {}): ChangesPage => {
     const cursor = wholeNumber('after', after, { most: Number.MAX_SAFE_INTEGER });
     const most = wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 1000 });
+    if (feed !== undefined && typeof feed !== 'string')
+      throw badArgument('feed: found no text', 'give the feed that came with the cursor, as it came');
     return connection.transaction(() => {
-      const { floor, newest } = ends.get([]) ?? { floor: 0, newest: 0 };
+      const {
+        feed_floor_seq: floor,
+        newest,
+        feed_id,
+      } = ends.get([]) ?? { feed_floor_seq: 0, newest: 0, feed_id: null };
+      if (feed !== undefined && feed_id !== null && feed !== feed_id) throw new FeedChanged(feed, feed_id, newest);
       if (cursor < floor) throw new CursorTooOld(cursor, floor, newest);
       if (cursor > newest) throw new CursorFromTheFuture(cursor, newest);
       const changes = page.all([cursor, most]);
-      return { changes, next: changes.at(-1)?.seq ?? cursor };
+      return { changes, next: changes.at(-1)?.seq ?? cursor, feed: feed_id };
     });
   };
 }

@@ -2,7 +2,16 @@
  * Imported before anything native is: better-sqlite3 ends an older Node with a segmentation fault and not a word.
  */
 
+import { CataloguedError, exitCodes } from '../errors.ts';
+
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 22) {
-  throw new Error(`catalogued/reader needs Node 22 or newer; this is Node ${process.versions.node}`);
+  throw new CataloguedError(
+    'old-node',
+    `catalogued/reader needs Node 22 or newer; this is Node ${process.versions.node}`,
+    {
+      exitCode: exitCodes.configuration,
+      hint: 'run the storefront with a newer Node, or read the views by any SQLite of 3.38 or newer',
+    },
+  );
 }

@@ -1,4 +1,5 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { wasOurs } from '../sqlite/read-only.ts';
 
 /** The change feed no longer reaches back to the cursor: take what the views show now, then go on from `next`. */
 export class CursorTooOld extends CataloguedError {
@@ -24,6 +25,27 @@ export class CursorFromTheFuture extends CataloguedError {
       exitCode: exitCodes.data,
       hint: `is this the mirror that the cursor came from? Start again from what the views show now, then ask for changes after ${next}`,
     });
+    this.next = next;
+  }
+}
+
+/** The cursor is of another feed: the mirror was filled anew, restored or repaired, and numbers mean other changes. */
+export class FeedChanged extends CataloguedError {
+  override readonly name = 'FeedChanged';
+  /** The feed that there is now. */
+  readonly feed: string;
+  /** Its newest change. */
+  readonly next: number;
+  constructor(asked: string, feed: string, next: number) {
+    super(
+      'feed-changed',
+      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled anew, restored or repaired`,
+      {
+        exitCode: exitCodes.data,
+        hint: `start again from what the views show now, then ask for changes after ${next} of feed ${feed}`,
+      },
+    );
+    this.feed = feed;
     this.next = next;
   }
 }
@@ -65,10 +87,17 @@ export function otherContract(path: string, what: string, there: number, ours: n
 /** What SQLite says of a file that cannot be read, in words that help; any other error as it is. */
 export function unreadable(path: string, code: string, error: unknown): unknown {
   const said = error instanceof Error ? error.message : String(error);
+  if (code === 'SQLITE_NOTADB' && !wasOurs(path)) {
+    return new CataloguedError('foreign-file', `${path} is not a database`, {
+      exitCode: exitCodes.data,
+      hint: 'name the file that mirror.path of the daemon names',
+      cause: error,
+    });
+  }
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
     return new CataloguedError('damaged', `${path} is damaged: ${said}`, {
       exitCode: exitCodes.data,
-      hint: 'the daemon that is started again says what to move aside, and fills the mirror anew; a published snapshot can be read meanwhile',
+      hint: 'stop the daemon, and: catalogued repair; a published snapshot can be read meanwhile',
       cause: error,
     });
   }

@@ -4,16 +4,17 @@ import { members } from './arguments.ts';
 import type { Day, Span } from './calendar.ts';
 import { type Connection, connect } from './connection.ts';
 import { type Editions, editionsOf } from './editions.ts';
-import { feedOf } from './feed.ts';
-import { noMirror } from './problems.ts';
+import { type ChangesPage, type FeedOptions, feedOf } from './feed.ts';
+import { badArgument, noMirror } from './problems.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { type SearchHit, type SearchQuestion, searcher } from './search.ts';
 import type { ViewRow } from './views.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
+export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Near } from './places.ts';
-export { CursorFromTheFuture, CursorTooOld } from './problems.ts';
+export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
@@ -75,8 +76,11 @@ export interface Reader extends Disposable {
   search(question: SearchQuestion): SearchHit[];
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): Product[];
-  /** What changed after a change, in order; `next` is what to ask with next. Throws `CursorTooOld`, `CursorFromTheFuture`. */
-  changes(after: number, options?: { readonly limit?: number | undefined }): { changes: Change[]; next: number };
+  /**
+   * What changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
+   * `CursorTooOld`, `CursorFromTheFuture`.
+   */
+  changes(after: number, options?: FeedOptions): ChangesPage;
   freshness(): Freshness[];
   /** What a storefront does with what is fresh, stale, expired or unknown. */
   policies(): Policy[];
@@ -94,6 +98,8 @@ export interface Reader extends Disposable {
  * `damaged`, `unreadable`, `bad-argument`.
  */
 export function openReader(path: string, options: ReaderOptions = {}): Reader {
+  if (typeof path !== 'string' || path === '')
+    throw badArgument('path: found none', 'give the path of the mirror, or of a snapshot of one');
   const { language, currency, now = systemClock.now } = members('options', options, ['language', 'currency', 'now']);
   const connection = connect(path, now);
   try {
@@ -122,7 +128,7 @@ function readerOver(connection: Connection, editions: Editions): Reader {
       if (row === undefined) throw noMirror(connection.path);
       return row;
     },
-    changes: (after, options = {}) => changes(after, members('options', options, ['limit']).limit),
+    changes: (after, options = {}) => changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),

@@ -34,7 +34,7 @@ const expiry = {
 };
 
 /** The contract that these rows are of. */
-export const contractVersion = 3;
+export const contractVersion = 4;
 
 export const views = {
   mirror_info: {
@@ -43,6 +43,7 @@ export const views = {
     written_by: text(),
     feed_floor_seq: integer,
     filled_at: orNull(integer),
+    feed_id: { ...text(), since: 4 },
   },
   products: {
     product_id: integer,

@@ -1,24 +1,26 @@
 import type { Deadline } from '../clock.ts';
+import { isGoneBy } from '../domain/absence.ts';
 import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 import { commitTogether } from './commit-together.ts';
+import { doubtSaleStatus } from './off-sale-answer.ts';
 import type { Ports, SyncPorts } from './ports.ts';
-import { type AvailabilityRead, doubtSaleStatus, readAvailability, type SaidNow } from './refresh-availability.ts';
+import { type AvailabilityRead, readAvailability, type SaidNow } from './refresh-availability.ts';
 
 /** Whether dates were spoken of: see `AvailabilityRead`. */
-type Sale = Extract<AvailabilityRead, { kind: 'stored' }>['sale'];
+type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
 
 /** What a live read came to, for whoever waited for it. */
 export type Landing =
-  | {
+  | ({
       readonly kind: 'answered';
-      readonly sale: Sale;
-      readonly sent_at: number;
       /** What was answered, where the mirror cannot be written and does not have it yet. */
       readonly said?: SaidNow;
-    }
+    } & Said)
+  /** The service no longer has the product. */
+  | { readonly kind: 'gone' }
   | { readonly kind: 'unanswered'; readonly reason: Unanswered };
 
 /** One live read of a window, and what all who wait for it have in common. */
@@ -237,18 +239,23 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           signal: stop.signal,
           commit,
           // What stands in the mirror already: no shopper waits for the disk.
-          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', sent_at }),
-          late: (said) => land(flight, { kind: 'answered', sale: said.sale, sent_at: said.sent_at, said }),
+          confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', unanswered: [], sent_at }),
+          late: (said) =>
+            land(flight, { kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
           sent: () => {
             flight.sent_at = clock.monotonic();
           },
         },
       );
-      if (read.kind === 'stored') return { kind: 'answered', sale: read.sale, sent_at: read.sent_at };
+      if (read.kind === 'stored') return { ...read, kind: 'answered' };
       const reason = reasonOf(read);
-      log.warn({ ...key, ...read, reason }, 'a live read was not answered');
+      // Of an outage the daemon tells by itself: not once for every check.
+      const away = read.kind === 'throttled' || read.kind === 'unreachable';
+      log[away ? 'debug' : 'warn']({ ...key, ...read, reason }, 'a live read was not answered');
       if (read.kind === 'refused' && (read.status === 404 || read.status === 410))
         void commit(() => doubtSaleStatus(ports, key.product_id), 'soon').catch(() => undefined);
+      if (read.kind === 'refused' && isGoneBy(read.status, mirror.removals.one(key.product_id)))
+        return { kind: 'gone' };
       if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
       flight.sent_at = null;
       const until = pause()?.until ?? clock.now();
@@ -294,6 +301,8 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
       return 'service-unreachable';
     case 'refused':
       return read.status === 401 ? 'key-refused' : 'service-refused';
+    case 'failed':
+      return read.code === 'other-dates' ? 'other-dates' : 'service-failed';
     default:
       return 'service-failed' satisfies CheckReason;
   }

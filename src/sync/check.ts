@@ -175,6 +175,11 @@ function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Lan
     ports.counter.add({ product_id, tier }, 'unanswered');
     return unanswered(ports, asked, { day: flight.shown.get(date) ?? null, sale: flight.sale }, landed.reason);
   }
+  if (landed.kind === 'gone') {
+    const shown = standingOf(asked.wanted, flight.sale, flight.shown.get(date) ?? null);
+    ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
+    return withoutAsking(ports, asked, flight.sale, 'withdrawn', flight.shown.get(date) ?? null);
+  }
   const known = flight.found.get(id) as ReturnType<typeof compare> | undefined;
   const found = known ?? compare(ports, asked, flight, landed);
   flight.found.set(id, found);
@@ -182,11 +187,13 @@ function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Lan
   return found.answer;
 }
 
+const goneNow: Standing = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
+
 function compare(
   ports: CheckPorts,
   asked: Asked,
   flight: Flight,
-  { sale: spoken, sent_at, said }: Extract<Landing, { kind: 'answered' }>,
+  { sale: spoken, sent_at, unanswered: left, said }: Extract<Landing, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
@@ -197,6 +204,8 @@ function compare(
   const before = flight.shown.get(date) ?? null;
   const shown = standingOf(wanted, flight.sale, before);
   const now = standingOf(wanted, sale, day);
+  if (left.some(({ from, to }) => from <= date && date <= to))
+    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
   if (now === null)
     return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'service-failed'), rating: null };
@@ -249,9 +258,9 @@ function withoutAsking(
   asked: Asked,
   sale: SaleState,
   reason: 'withdrawn' | 'date-past' | 'outside-horizon',
+  day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
-  const { product_id, date, currency, wanted } = asked;
-  const day = ports.mirror.checks.date(product_id, currency, date);
+  const { wanted } = asked;
   if (reason === 'outside-horizon') return unanswered(ports, asked, { day, sale }, reason);
   const on_sale = sale === 'on-sale';
   return {

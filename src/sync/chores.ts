@@ -3,7 +3,7 @@ import { mindClosures } from './apply.ts';
 import { allProducts, assignCategories, replan } from './categories.ts';
 import { pressImages, watchImages } from './confirm-images.ts';
 import { healGaps, mindCoverage } from './coverage.ts';
-import { watchContradictions } from './doubted-answers.ts';
+import { watchContradictions, watchOtherDates } from './doubted-answers.ts';
 import type { Ports } from './ports.ts';
 import { findPrice } from './pricing.ts';
 import { judgeNotices } from './trust.ts';
@@ -20,6 +20,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   pressImages(ports);
   watchImages(ports);
   watchContradictions(ports);
+  watchOtherDates(ports);
   judgeNotices(ports);
   await mindCoverage(ports, signal);
   healGaps(ports);

@@ -44,6 +44,7 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
   mirror.transaction(() => {
     mirror.trust.openGap(null, last);
     mirror.trust.endGap(null, now);
+    findClosed({ mirror, clock, policy });
   });
   log.warn({ minutes: Math.round((now - last) / 60_000) }, 'nothing could be received: what is covered is read again');
 }
@@ -55,7 +56,9 @@ export function healGaps(ports: CoveragePorts): void {
   mirror.transaction(() => {
     for (const { subscription_id, since } of mirror.trust.broken())
       mirror.trust.openGap(subscription_id, Math.min(since, now));
-    for (const subscription_id of mirror.trust.mended()) mirror.trust.endGap(subscription_id, now);
+    const mended = mirror.trust.mended();
+    for (const subscription_id of mended) mirror.trust.endGap(subscription_id, now);
+    if (mended.length > 0) findClosed(ports);
     const gap = mirror.trust.toHeal();
     if (gap === null) return;
     const product_ids = mirror.trust.concerned(gap, productsAMinute(ports));
@@ -72,16 +75,18 @@ export function healGaps(ports: CoveragePorts): void {
   });
 }
 
-/** Texts, checkout information and variants: availability is not announced, and has cadences of its own. */
+/** Closures that nobody was told of come first: one walk over the list finds them all. */
+function findClosed({ mirror, policy, clock }: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
+  const selection = { kinds: [walkKinds(policy.extent).primary], product_ids: [0] };
+  mirror.records.bringForward(selection, clock.now(), 'gap-healing');
+}
+
+/** All that a notification would have made due, and dates with it: what was announced may have changed them. */
 function makeDue({ mirror, policy, clock }: CoveragePorts, product_ids: readonly number[]): void {
-  const { extent } = policy;
-  const kinds = productKinds(extent).filter(({ resource }) => resource !== 'availability');
-  mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'gap-healing');
-  if (extent.resources.has('product_detail')) return;
-  mirror.records.bringForward({ kinds: [walkKinds(extent).primary], product_ids: [0] }, clock.now(), 'gap-healing');
+  mirror.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
 }
 
 function productsAMinute({ policy }: CoveragePorts): number {
-  const reads = productKinds(policy.extent).filter(({ resource }) => resource !== 'availability').length;
+  const reads = productKinds(policy.extent).length;
   return Math.max(1, Math.floor((policy.ceiling * 60 * healingShare) / Math.max(1, reads)));
 }

@@ -1,3 +1,4 @@
+import { otherDatesAlarm } from '../domain/answered-span.ts';
 import { contradictedAlarm } from '../domain/off-sale.ts';
 import type { Ports } from './ports.ts';
 
@@ -12,5 +13,18 @@ export function watchContradictions({ mirror, clock, log }: Pick<Ports, 'mirror'
     }
     if (mirror.alarms.raise({ kind: 'sale-contradicted', at: now, products }) === 'new')
       log.error({ products }, 'products are on sale by their own reads, and their dates are answered as not on sale');
+  });
+}
+
+/** The same about products that are answered for other dates than were asked for. */
+export function watchOtherDates({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
+  const products = mirror.records.unanswered();
+  mirror.transaction(() => {
+    if (products < otherDatesAlarm) {
+      mirror.alarms.calm('other-dates');
+      return;
+    }
+    if (mirror.alarms.raise({ kind: 'other-dates', at: clock.now(), products }) === 'new')
+      log.error({ products }, 'products are answered for other dates than were asked for');
   });
 }

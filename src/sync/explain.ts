@@ -71,12 +71,14 @@ export interface ExplainedRecord {
   readonly cadence_ms: number;
   /** Changes a day, as its history tells; null before two visits. */
   readonly changes_per_day: number | null;
-  /** As planned now: one read in the time from the last to the next. */
+  /** As planned now: one read in the time from the last to the next; where that one is an exception, by the cadence. */
   readonly calls_per_day: number;
   readonly failures: number;
   readonly failure: string | null;
   /** Since when its dates are answered as not on sale; null: the last answer spoke of days. */
   readonly off_sale_at: number | null;
+  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  readonly unanswered_at: number | null;
 }
 
 const dayMs = 86_400_000;
@@ -139,10 +141,14 @@ function explainClosure(closure: Tables['closure']): ExplainedClosure {
   return { notified_at, state, reason, expected_reopening, alternative_product_id, confirmed_at, ended_at };
 }
 
+/** Reads that come again and again; a retry, a notification or a request is one call. */
+const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
+
 function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {
   const { resource, edition, fetched_at, fetched_reason, changed_at, due_at, due_reason, lane, failures, failure } =
     record;
-  const span = fetched_at === null ? cadence_ms : Math.max(due_at - fetched_at, 60_000);
+  const planned = fetched_at !== null && recurring.has(due_reason);
+  const span = planned ? Math.max(due_at - fetched_at, 60_000) : cadence_ms;
   return {
     resource,
     edition,
@@ -158,5 +164,6 @@ function explainRecord(record: RecordDetail, cadence_ms: number): Omit<Explained
     failures,
     failure,
     off_sale_at: record.off_sale_at,
+    unanswered_at: record.unanswered_at,
   };
 }

@@ -69,7 +69,7 @@ export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal
   const landings = await Promise.all(
     records.map((key) => ports.flights.recheck(key, { deadline_ms: recheckMs, signal })),
   );
-  return landings.every(({ kind }) => kind === 'answered');
+  return landings.every(({ kind }) => kind !== 'unanswered');
 }
 
 /** Tells of an order, and reads the dates of a failed one at once instead of with the next tick. */

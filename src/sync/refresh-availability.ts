@@ -1,15 +1,26 @@
+import {
+  answeredSpan,
+  type Dates,
+  inCommon,
+  leftOf,
+  mostCallsForTheRest,
+  otherDatesAlarm,
+  sameDates,
+  strays,
+  type Trust,
+  trustAfter,
+  wholeWeeksAround,
+} from '../domain/answered-span.ts';
 import type { AvailabilityAnswer } from '../domain/availability.ts';
-import { dueForIncomingDate, type NextWindow, reopeningLook } from '../domain/cadence.ts';
-import { addDays } from '../domain/dates.ts';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../domain/off-sale.ts';
-import type { Due, RecordFacts } from '../domain/record.ts';
-import { productKinds } from '../domain/record-kinds.ts';
+import { dueForIncomingDate, type NextWindow } from '../domain/cadence.ts';
+import { addDays, earlier } from '../domain/dates.ts';
+import type { RecordFacts } from '../domain/record.ts';
 import { startOfDate, venueToday } from '../domain/venue.ts';
 import type { WindowRead } from '../mirror/availability.ts';
 import type { KnownProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
-import { lookAround } from './apply.ts';
 import type { Commit } from './commit-together.ts';
+import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
 import { noteRefused } from './refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
@@ -25,6 +36,8 @@ export type AvailabilityRead =
       readonly sale: 'on' | 'off' | 'contradicted';
       /** When the (first) request was sent. */
       readonly sent_at: number;
+      /** Dates of the window that the service did not speak of, however it was asked: what stood of them stands. */
+      readonly unanswered: readonly Dates[];
     }
   | NoAnswer;
 
@@ -58,15 +71,27 @@ export async function refreshAvailability(
     signal,
     commit: async (work) => ports.mirror.transaction(work),
   });
+  if (read.kind === 'failed' && read.code === 'other-dates')
+    ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
   if (read.kind !== 'stored') return settleFailure(ports, record, read);
-  if (read.sale !== 'contradicted') return read;
-  const message = 'answered as not on sale, and the product itself is on sale by its own read';
-  return { kind: 'failed', code: 'sale-contradicted', message };
+  if (read.sale === 'contradicted') {
+    const message = 'answered as not on sale, and the product itself is on sale by its own read';
+    return { kind: 'failed', code: 'sale-contradicted', message };
+  }
+  const [left] = read.unanswered;
+  if (left === undefined) return read;
+  return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+}
+
+/** What is asked for: dates that are due, or that an answer has left out. */
+interface Ask extends Dates {
+  readonly why: 'due' | 'left-out';
 }
 
 /**
  * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
- * asked for too. A product that is not on sale answers nothing about days: then its sale status is doubted.
+ * asked for too; where it answers for other dates than were asked for, what it left out is, a few times. A product that is
+ * not on sale answers nothing about days: then its sale status is doubted.
  */
 export async function readAvailability(
   ports: SyncPorts,
@@ -83,27 +108,72 @@ export async function readAvailability(
   const again =
     record.fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, window.from, window.to);
   const first = again ? 'again' : 'first';
-  let from = window.from;
+  const [language] = policy.extent.languages;
+  const asks: Ask[] = [{ from: window.from, to: window.to, why: 'due' }];
+  const unanswered: Dates[] = [];
+  let callsLeft = mostCallsForTheRest;
+  let trust: Trust = 'as-asked';
+  let astray: Dates | null = null;
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
   let body_hash: string | null = null;
   let known = record.body_hash;
-  while (from <= window.to) {
-    const to = earlier(addDays(from, policy.daysPerRequest - 1), window.to);
+
+  /** Once nothing is left to ask for. Inside the transaction of the last answer. */
+  const settle = () => {
+    const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+    const unanswered_at = unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
+    const read = { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
+    settleStored(ports, record, read);
+    release(ports, record, { sent_at, before: product });
+  };
+
+  for (let ask = asks[0]; ask !== undefined; ask = asks[0]) {
+    if (ask.why === 'left-out' && callsLeft === 0) {
+      unanswered.push(...asks.splice(0));
+      break;
+    }
+    const asked =
+      ask.why === 'due'
+        ? { from: ask.from, to: earlier(addDays(ask.from, policy.daysPerRequest - 1), ask.to) }
+        : wholeWeeksAround(ask, window.today, policy.daysPerRequest);
+    if (ask.why === 'left-out') callsLeft -= 1;
+    const { from, to } = asked;
     const whole = from === window.from && to === window.to;
-    const known_hash = whole ? known : null;
-    const [language] = policy.extent.languages;
+    const known_hash = whole && ask.why === 'due' ? known : null;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
     if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late });
-    if (reading.kind !== 'read' && reading.kind !== 'unchanged') return reading;
+      return offSale(await notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late }));
     if (reading.kind === 'read' && reading.value.sales_enabled !== true)
-      return notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late });
-    if (reading.kind === 'read' && reading.value.covered_to < from) return cappedAway(reading.value.covered_to);
-
-    const start = from;
-    const covered_to = reading.kind === 'read' ? reading.value.covered_to : to;
-    const last = covered_to >= window.to;
+      return offSale(await notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late }));
+    if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
+    if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
+      if (ask.why === 'due') return reading;
+      unanswered.push(...asks.splice(0, 1));
+      continue;
+    }
+    if (reading.kind === 'read') {
+      const { spoken } = reading.value;
+      const strayed = spoken !== null && strays(asked, spoken);
+      if (strayed && trust === 'as-asked') trust = trustAfter(asked, spoken);
+      // An empty answer looks the same for all dates: it is not believed either, of a service that was caught at it.
+      const caught = spoken === null && mirror.records.answeredAstray() >= otherDatesAlarm;
+      if (caught || (ask.why === 'left-out' && sameDates(spoken, astray))) trust = 'own-dates-only';
+      if (strayed) astray = spoken;
+    }
+    const span = reading.kind === 'unchanged' ? asked : answeredSpan(asked, reading.value, trust);
+    if (ask.why === 'due' && span !== null && span.to < from) return cappedAway(span.to);
+    const answered = span === null ? null : inCommon(ask, span);
+    if (answered === null) {
+      if (ask.why === 'due') asks[0] = { ...ask, why: 'left-out' };
+      else unanswered.push(...asks.splice(0, 1));
+      continue;
+    }
+    const rest = leftOf(ask, answered).map((dates): Ask => {
+      const goesOn = ask.why === 'due' && trust === 'as-asked';
+      return { ...dates, why: goesOn ? 'due' : 'left-out' };
+    });
+    const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
     if (same) confirmed?.(reading.sent_at);
     const stored = await commit(
@@ -111,14 +181,12 @@ export async function readAvailability(
         // A check beside this read has stored another answer: what stands now has to be compared day by day.
         if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
           return 'superseded';
-        body_hash = whole && covered_to === to ? reading.hash : null;
+        body_hash = whole && rest.length === 0 && trust === 'as-asked' ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
-        changed = storeAnswer(ports, record, { from, today: window.today, product, first }, reading) || changed;
+        const where = { from: answered.from, today: window.today, product, first } as const;
+        changed = storeAnswer(ports, record, where, cut) || changed;
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-        if (!last) return 'stored';
-        const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-        settleStored(ports, record, { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner });
-        release(ports, record, { sent_at, before: product });
+        if (asks.length === 1 && rest.length === 0 && unanswered.length === 0) settle();
         return 'stored';
       },
       same ? 'soon' : 'now',
@@ -126,26 +194,40 @@ export async function readAvailability(
         late({
           sent_at: reading.sent_at,
           sale: 'on',
-          dates: reading.kind === 'read' ? { from: start, answer: reading.value } : null,
+          dates: cut.kind === 'read' ? { from: answered.from, answer: cut.value } : null,
         }),
     );
     if (stored === 'superseded') known = null;
-    else from = addDays(covered_to, 1);
+    else asks.splice(0, 1, ...rest);
   }
-  return { kind: 'stored', changed, sale: 'on', sent_at };
+  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, astray);
+  if (unanswered.length > 0)
+    await commit(() => {
+      if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+      settle();
+      return 'stored';
+    }, 'now');
+  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered };
 }
 
-/** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */
-function release(
-  { mirror, clock }: SyncPorts,
-  { product_id, due_reason: reason }: RecordFacts,
-  { sent_at, before }: { sent_at: number; before: KnownProduct },
-): void {
-  if (before.dates_off_at === null) return;
-  const now = mirror.products.find(product_id);
-  if (now === null || !now.sellable) return;
-  if (now.dates_off_at !== null) mirror.records.askOffSale(product_id, clock.now(), null);
-  else mirror.changes.add({ product_id, kind: 'dates_released', detail: {} }, { sent_at, reason });
+function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
+  return { kind: 'stored', changed: false, unanswered: [], ...said };
+}
+
+/** The service has answered for other dates than were asked for: a failed read, and the old copy stays. */
+function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
+  const said = astray === null ? 'for none, as it does of other products' : `for ${astray.from} to ${astray.to}`;
+  return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
+}
+
+/** The dates of an answer that count, and the variants that they sell; the whole of it where it is about nothing else. */
+function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): AvailabilityAnswer {
+  if (!strays(asked, value.spoken) && from === asked.from && to === value.covered_to) return value;
+  const days = new Map([...value.days].filter(([date]) => date >= from && date <= to));
+  const sold = new Set(
+    [...days.values()].flatMap(([, , slots]) => slots.flatMap(([, , offers]) => offers.map(([id]) => id))),
+  );
+  return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
 }
 
 function storeAnswer(
@@ -187,75 +269,6 @@ function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { catego
   return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
 }
 
-/**
- * The answer says "not on sale", or does not say that it is: no day row is touched. Where the product's own read says so
- * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
- * they agree no date of it counts as fresh or bookable.
- */
-async function notOnSale(
-  ports: SyncPorts,
-  record: RecordFacts,
-  { sent_at, every, commit, late }: { sent_at: number; every: number } & Required<Pick<LiveRead, 'commit' | 'late'>>,
-): Promise<AvailabilityRead> {
-  const { mirror, policy, clock, log } = ports;
-  const { product_id } = record;
-  const store = (): AvailabilityRead => {
-    // Its own read may have come while this one was under way.
-    const product = mirror.products.find(product_id);
-    if (product === null) throw new Error(`no product ${product_id}`);
-    const { earliest } = venueToday(product.timezone, clock.now());
-    mirror.availability.prune({ product_id, currency: record.edition }, earliest);
-    const { cadence, extent } = policy.of(product.category);
-    const current = mirror.records.find(record) ?? record;
-    const since_at = current.off_sale_at ?? sent_at;
-    const settle = (settled: { cadence: number; sooner: Due | null }) =>
-      settleStored(ports, record, {
-        sent_at,
-        changed: false,
-        body_hash: null,
-        teaches: 'nothing',
-        off_sale_at: since_at,
-        ...settled,
-      });
-    const verdict = judgeOffSale(product);
-    if (verdict === 'contradicted') {
-      if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
-      if (current.job_id !== null) mirror.jobs.giveUp(record, current.job_id);
-      settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
-      if (product.dates_off_at === null) {
-        const by = { sent_at, reason: record.due_reason };
-        mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
-        log.warn({ product_id }, 'a product is on sale by its own read, and its dates are answered as not on sale');
-      }
-    } else {
-      // Where there is no single-product read, the near dates are looked at for the reopening.
-      const looks = verdict === 'confirmed' && record.part === 0 && !extent.resources.has('product_detail');
-      settle({
-        cadence: verdict === 'confirmed' ? cadence.products : every,
-        sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
-      });
-    }
-    return { kind: 'stored', changed: false, sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
-  };
-  return commit(store, 'now', () => {
-    const product = mirror.products.find(product_id);
-    const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
-    late({ sent_at, sale, dates: null });
-  });
-}
-
-/** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
-export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
-  const { mirror, clock, policy } = ports;
-  const [language] = policy.extent.languages;
-  const detail = productKinds(policy.extent).filter(
-    (kind) => kind.resource === 'product_detail' && kind.edition === language,
-  );
-  if (detail.length > 0)
-    mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
-  else lookAround(ports);
-}
-
 function cappedAway(covered_to: string): NoAnswer {
   return {
     kind: 'failed',
@@ -277,8 +290,4 @@ function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number,
     midnight: startOfDate(addDays(earliest, 1), product.timezone),
     every: window.every,
   };
-}
-
-function earlier(a: string, b: string): string {
-  return a < b ? a : b;
 }

@@ -1,9 +1,11 @@
 import { reopeningLook } from '../domain/cadence.ts';
 import { confirmApartMs, confirmAt } from '../domain/closure.ts';
 import { refusesPath } from '../domain/offer.ts';
+import type { ProductEntry } from '../domain/product.ts';
 import type { Due, RecordFacts } from '../domain/record.ts';
 import { productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
+import type { Reading } from '../upstream/client.ts';
 import { assignCategory } from './categories.ts';
 import { judgeProductPath, noteAnswered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
@@ -31,36 +33,46 @@ export async function refreshProductDetail(
     if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
     return { kind: 'postponed' };
   }
+  return mirror.transaction(() => storeProductDetail(ports, record, reading));
+}
+
+/** Stores what a product's own read has brought, and plans the next one. Inside the caller's transaction. */
+export function storeProductDetail(
+  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
+  record: RecordFacts,
+  reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
+): Refreshed {
+  const { mirror, clock, policy } = ports;
+  const { product_id, edition: language } = record;
+  const [currency] = policy.extent.currencies;
   const { sent_at, hash, value } = reading;
-  return mirror.transaction(() => {
-    noteAnswered(ports, 'product', sent_at);
-    noteRefused(ports, refusedOf([value]), clock.now());
-    const known = mirror.products.find(product_id);
-    const stored = mirror.products.store(holdOwnImages(ports, value), {
-      source: 'detail',
-      language,
-      currency,
-      primary: { language: policy.extent.languages[0], currency },
-      sent_at,
-      now: clock.now(),
-      stale_at: sent_at + productCadence(policy, known),
-      reason: record.due_reason,
-    });
-    afterStore(ports, { product_id, language, sent_at }, stored);
-    if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
-    const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
-    const primary = language === policy.extent.languages[0];
-    const reopening =
-      primary && stored.is === 'disabled'
-        ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
-        : null;
-    return settleStored(ports, record, {
-      sent_at,
-      changed: stored.outcome === 'added' || stored.outcome === 'changed',
-      body_hash: hash,
-      cadence,
-      sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
-    });
+  noteAnswered(ports, 'product', sent_at);
+  noteRefused(ports, refusedOf([value]), clock.now());
+  const known = mirror.products.find(product_id);
+  const stored = mirror.products.store(holdOwnImages(ports, value), {
+    source: 'detail',
+    language,
+    currency,
+    primary: { language: policy.extent.languages[0], currency },
+    sent_at,
+    now: clock.now(),
+    stale_at: sent_at + productCadence(policy, known),
+    reason: record.due_reason,
+  });
+  afterStore(ports, { product_id, language, sent_at }, stored);
+  if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
+  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
+  const primary = language === policy.extent.languages[0];
+  const reopening =
+    primary && stored.is === 'disabled'
+      ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
+      : null;
+  return settleStored(ports, record, {
+    sent_at,
+    changed: stored.outcome === 'added' || stored.outcome === 'changed',
+    body_hash: hash,
+    cadence,
+    sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
   });
 }
 
@@ -78,7 +90,7 @@ function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, 
 
 /** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
 export function afterStore(
-  ports: SyncPorts,
+  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
   stored: StoredProduct,
 ): void {

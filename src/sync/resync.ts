@@ -80,7 +80,7 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
       exitCode: exitCodes.usage,
-      hint: 'check the number, or read the list again for new products: catalogued resync --products',
+      hint: 'without --dry-run the service is asked for it; catalogued resync --products reads the list again',
     });
   }
   const single = request.product_ids.length > 0;

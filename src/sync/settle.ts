@@ -35,6 +35,8 @@ export interface StoredRead {
   readonly sooner?: Due | null;
   /** Since when answers say "not on sale"; null: this one speaks of days. */
   readonly off_sale_at?: number | null;
+  /** Since when the service leaves out some of its dates; null: it spoke of all. */
+  readonly unanswered_at?: number | null;
 }
 
 /** A record was read and stored: when it is due again, in the transaction that stored it. */
@@ -59,6 +61,7 @@ export function settleStored(
     due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
     volatility,
     off_sale_at: read.off_sale_at ?? null,
+    unanswered_at: read.unanswered_at ?? null,
   });
   if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };

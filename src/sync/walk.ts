@@ -1,9 +1,10 @@
+import { afterPage } from '../domain/list-page.ts';
 import { futureToleranceMs, type RecordFacts } from '../domain/record.ts';
 import type { WalkKey, WalkState } from '../mirror/walks.ts';
 import type { Reading } from '../upstream/client.ts';
 import type { Page } from '../upstream/decode-product.ts';
 import type { SyncPorts } from './ports.ts';
-import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
+import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from './settle.ts';
 
 /** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
 export interface List<Entry> {
@@ -35,6 +36,8 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   let state = mirror.transaction(() => resume(ports, key));
   let changed = false;
   let rejected = 0;
+  const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated;
+  let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
@@ -55,20 +58,47 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
         return null;
       }
       changed = list.store(page, sent_at, before.started_at) || changed;
-      mirror.walks.turn(key, before, page.entries.map(list.id));
-      mirror.records.progressed(record);
+      const repeated = mirror.walks.turn(key, before, page.entries.map(list.id));
       state = mirror.walks.find(key) ?? before;
-      if (!page.last) return null;
+      const rows = page.entries.length + page.rejected.length;
+      const fresh = page.entries.length - repeated;
+      pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
+      const next = afterPage({ ...pages, rows, short: page.short, total: page.total });
+      if (next === 'endless') return endlessList(ports, record, list, { key, state, rejected, served: pages.served });
+      mirror.records.progressed(record);
+      if (next === 'more') return null;
       return endOfList(ports, record, list, { key, state, changed, total: page.total, rejected }, (next) => {
         state = next;
       });
     });
     ports.progressed();
     if (outcome !== null) return outcome;
-    if (state.attempt === before.attempt) continue;
+    if (state.attempt === before.attempt && state.started_at === before.started_at) continue;
     rejected = 0;
-    log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
+    pages = { served: 0, barren: 0 };
+    if (state.attempt > before.attempt)
+      log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
   }
+}
+
+/** What was met is stored and stands; the walk has failed, and says nothing about what is absent. */
+function endlessList<Entry>(
+  ports: SyncPorts,
+  record: RecordFacts,
+  list: List<Entry>,
+  { key, state, rejected, served }: { key: WalkKey; state: WalkState; rejected: number; served: number },
+): Refreshed {
+  const { mirror } = ports;
+  const rows = mirror.walks.rows(key, state.attempt).attempt;
+  mirror.walks.end(key, null);
+  list.finished({ complete: false, started_at: state.started_at, rows, rejected });
+  const failure = {
+    code: 'endless-list',
+    message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
+  };
+  // Its pages have made its earlier failures forgotten; of this kind they go on.
+  recordFailure(ports, record, { ...failure, final: true });
+  return { kind: 'failed', ...failure };
 }
 
 function endOfList<Entry>(

@@ -1,5 +1,5 @@
 import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/availability.ts';
-import { isDate } from '../domain/dates.ts';
+import { addDays, earlier, isDate, later } from '../domain/dates.ts';
 import { identifier } from '../domain/identifier.ts';
 import { decodeVariantList } from './decode-variants.ts';
 import {
@@ -39,24 +39,47 @@ const knownPrices = new Set<string>(priceMembers);
 /** An availability answer (specification §2, service-facts.md section 6) in the compact form that the mirror stores. */
 export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
   const answer = answered(json);
-  const capped = isDate(answer.capped_at) && answer.capped_at < question.to ? answer.capped_at : question.to;
   const days = new Map<string, DayForm>();
   const asked: Asked = { ...question, refused: { prices: 0 } };
+  let spoken = null as AvailabilityAnswer['spoken'];
   for (const element of elements(answer.dates, 'dates')) {
     const day = members(element, 'a date');
-    if (!isDate(day.date)) throw new WrongShape(`date ${JSON.stringify(day.date)} is no date`);
-    if (days.has(day.date)) throw new WrongShape(`date ${day.date} stands twice in the answer`);
-    if (day.date >= question.from && day.date <= question.to) days.set(day.date, decodeDay(day, asked));
+    const { date } = day;
+    if (!isDate(date)) throw new WrongShape(`date ${JSON.stringify(date)} is no date`);
+    spoken = spokenWith(spoken, date);
+    if (date < question.from || date > question.to) continue;
+    const form = decodeDay(day, asked);
+    const before = days.get(date);
+    // Nobody knows which of the two is true, and the one that is wrong would be shown.
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(form))
+      throw new WrongShape(`date ${date} stands twice in the answer, and differently`);
+    days.set(date, form);
   }
   return {
     sales_enabled: flag(answer.sales_enabled),
-    covered_to: capped,
+    covered_to: coveredTo(answer.capped_at, question, spoken),
+    spoken,
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,
     variants: decodeVariantList(answer.variants),
     context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
     ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
   };
+}
+
+function spokenWith(spoken: AvailabilityAnswer['spoken'], date: string): AvailabilityAnswer['spoken'] {
+  return { from: earlier(spoken?.from ?? date, date), to: later(spoken?.to ?? date, date) };
+}
+
+/** Where an answer ends. Of a cap that cannot be read only this is known: it speaks of its own last date. */
+function coveredTo(
+  capped_at: unknown,
+  { from, to }: AvailabilityQuestion,
+  spoken: AvailabilityAnswer['spoken'],
+): string {
+  if (capped_at == null) return to;
+  const end = isDate(capped_at) ? capped_at : (spoken?.to ?? addDays(from, -1));
+  return earlier(end, to);
 }
 
 /** The question, and what was refused of its answer so far. */

@@ -23,8 +23,8 @@ export interface Page<Entry> {
   readonly rejected: readonly string[];
   /** How many rows the whole list has, or null where the answer does not say. */
   readonly total: number | null;
-  /** Whether the service has no further page (service-facts.md section 2). */
-  readonly last: boolean;
+  /** Whether it has fewer rows than it says itself that a page has. */
+  readonly short: boolean;
 }
 
 /** A page of the product list (specification §4). A row without a usable id is rejected, the others stand. */
@@ -50,7 +50,7 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
   const answer = answered(json);
   const rows = elements(answer[name], name);
   const pagination = isMembers(answer.pagination) ? answer.pagination : {};
-  const [page, size, total] = [integer(pagination.page), integer(pagination.page_size), integer(pagination.total)];
+  const [size, total] = [integer(pagination.page_size), integer(pagination.total)];
   const entries: Entry[] = [];
   const rejected: string[] = [];
   for (const [index, row] of rows.entries()) {
@@ -61,8 +61,7 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
       rejected.push(`${name}[${index}]: ${error.message}`);
     }
   }
-  const counted = page !== null && size !== null && total !== null ? page * size >= total : false;
-  return { entries, rejected, total, last: rows.length === 0 || counted || (size !== null && rows.length < size) };
+  return { entries, rejected, total, short: size !== null && rows.length < size };
 }
 
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
@@ -75,7 +74,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   const ratings = isMembers(product.ratings) ? product.ratings : {};
   const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
   const price = foreign ? null : money(product.price, currency);
-  const shown = images === undefined ? null : decodeImages(elements(images, 'images'), mayPublish);
+  const shown = images == null ? null : decodeImages(elements(images, 'images'), mayPublish);
   const refused = { images: shown?.refused ?? 0, prices: price !== null && price < 0 ? 1 : 0 };
   return {
     product_id,
@@ -93,10 +92,11 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     latitude: measure(place.lat),
     longitude: measure(place.lng),
     timezone: knownZone(product.timezone),
-    rating: measure(ratings.average),
+    rating: integer(ratings.total) === 0 ? null : measure(ratings.average),
     tag_ids: Array.isArray(product.tag_ids)
       ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
       : [],
+    // Null or left out, it says nothing about images: those that are known stand until their 14 days are over.
     images: shown?.images ?? null,
     document: JSON.stringify(rest),
     ...(refused.images + refused.prices > 0 ? { refused } : {}),

@@ -56,7 +56,7 @@ describe('GET /v1/changes as JSON', () => {
     await using it = await house();
     expect(await it.json('/v1/changes')).toEqual({
       status: 200,
-      body: { changes: [], next: 0, floor: 0, newest: 0 },
+      body: { changes: [], next: 0, floor: 0, newest: 0, feed: expect.any(String) },
     });
     it.add(5);
     const { status, body } = await it.json('/v1/changes?after=1&limit=2');

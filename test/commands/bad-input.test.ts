@@ -111,7 +111,7 @@ describe('the mirror', () => {
       (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
       /newer catalogued \(schema 99/,
     ],
-    ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is damaged: it is not a SQLite file/],
+    ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is not ours: it is not a database/],
     [
       'that is empty beside a backup',
       (path, backup) => {
@@ -119,7 +119,7 @@ describe('the mirror', () => {
         mkdirSync(backup);
         writeFileSync(join(backup, 'mirror-1.db'), 'x');
       },
-      /it is empty, and there is a backup/,
+      /it is empty, and this is no first run/,
     ],
   ])('%s is refused untouched', async (_, prepare, says) => {
     using directory = temporaryDirectory();

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,6 +31,8 @@ describe('a running daemon', () => {
     const daemon = startCli(['--config', config, 'run'], options);
     await daemon.said('pass ended');
     const socket = join(directory.path, 'state', 'admin.sock');
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(join(directory.path, 'state')).mode & 0o777).toBe(0o700);
     expect(await get(socket, '/healthz')).toEqual({ status: 200, body: { alive: true } });
     expect(await get(socket, '/readyz')).toEqual({ status: 200, body: { ready: true } });
 
@@ -49,7 +51,7 @@ describe('a running daemon', () => {
     const unknown = await runHere(['--config', config, 'resync', '--product', '1', '--checkout'], options);
     expect(unknown).toMatchObject({
       code: 64,
-      stderr: expect.stringMatching(/^Error: not in the mirror: product 1\nTry: /),
+      stderr: expect.stringMatching(/^Error: neither in the mirror nor at the service: product 1\nTry: /),
     });
 
     const status = await runHere(['--config', config, 'status', '--json'], options);

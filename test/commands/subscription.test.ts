@@ -192,6 +192,8 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       credentials: 'ok',
       'signing key': 'ok',
       'mirror directory': 'ok',
+      mirror: 'ok',
+      inbox: 'ok',
       'state directory': 'ok',
       'disk space': 'ok',
       SQLite: 'ok',

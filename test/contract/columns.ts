@@ -230,6 +230,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     written_by: 'text, program and version',
     feed_floor_seq: 'integer: a change-feed cursor below it has to start again',
     filled_at: `${instant}, when every record had been read once; null: not yet`,
+    feed_id: 'text: the feed that cursors belong to, new with every first fill, restore and repair',
   },
 };
 
@@ -269,6 +270,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
   doctor: ['checks', 'healthy'],
+  repair: ['mirror', 'inbox', 'plan', 'moved', 'restored', 'dry_run'],
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
@@ -291,7 +293,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
     'popularity', 'price', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
   ], // biome-ignore format: a list of fields
   alternatives: rowOf('products'),
-  changes: ['changes', 'next'],
+  changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
   policies: rowOf('policies'),
   sellable: [],

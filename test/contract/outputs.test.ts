@@ -42,6 +42,7 @@ it('what commands print with --json has the fields of the contract, and no other
     changes: ['changes'],
     doctor: ['doctor'],
     'doctor --reader': ['doctor', '--reader'],
+    repair: ['repair', '--dry-run'],
   };
   const printed: Record<string, string[]> = {};
   for (const [name, args] of Object.entries(commands)) printed[name] = await fieldsOf(...args);

@@ -12,6 +12,8 @@ export interface EventSource {
   /** Of any other answer than 200. */
   readonly refusal: Record<string, unknown> | null;
   readonly events: readonly ServerEvent[];
+  /** The feed that it is told of first: not among the events. */
+  feed(): string | null;
   /** Comments, without the colon. */
   readonly comments: readonly string[];
   readonly response: IncomingMessage;
@@ -38,6 +40,7 @@ export async function eventSource(
   const waiting = new Set<() => void>();
   const over = Promise.withResolvers<void>();
   let rest = '';
+  let feed: string | null = null;
   if (response.statusCode !== 200) {
     const text = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)).toString();
     rest = text;
@@ -58,6 +61,10 @@ export async function eventSource(
     if (block.startsWith(':')) return void comments.push(block.slice(1).trim());
     const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]));
     const data = fields.get('data');
+    if (fields.get('event') === 'feed') {
+      feed = (JSON.parse(data ?? '{}') as { feed: string | null }).feed;
+      return;
+    }
     if (data !== undefined)
       events.push({ id: fields.get('id') ?? null, event: fields.get('event') ?? 'message', data: JSON.parse(data) });
   }
@@ -77,6 +84,7 @@ export async function eventSource(
     status: response.statusCode ?? 0,
     refusal: response.statusCode === 200 ? null : (JSON.parse(rest) as Record<string, unknown>),
     events,
+    feed: () => feed,
     comments,
     response,
     reached: (count) => until(() => events.length >= count),

@@ -27,7 +27,6 @@ export function testMirrorOptions(directory: string): MirrorOptions {
     currency: 'EUR',
     image_size: null,
     backups: [],
-    clean: true,
   };
 }
 

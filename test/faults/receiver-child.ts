@@ -27,7 +27,7 @@ function opened(): { deliveries: Deliveries; addresses: ReturnType<typeof addres
     db.exec(`INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
     return { deliveries: deliveriesIn(db), addresses: addressesIn(db, master, now) };
   }
-  return openInbox(path, join(directory, 'no-mirror'), { master, now });
+  return openInbox(path, { master, now });
 }
 
 /** Ends as `main` does. */

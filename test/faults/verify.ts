@@ -12,7 +12,7 @@ export interface Verdict {
 /** Starts on the inbox that a receiver has left behind, and looks for everything that was acknowledged. */
 export function verify(directory: string, acknowledged: ReadonlySet<number>): Verdict {
   const path = join(directory, 'inbox.db');
-  openInbox(path, join(directory, 'no-mirror'), { master: null, now: 0 })[Symbol.dispose]();
+  openInbox(path, { master: null, now: 0 })[Symbol.dispose]();
   return verifyFile(path, acknowledged);
 }
 

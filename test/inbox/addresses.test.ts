@@ -35,7 +35,7 @@ describe('the token of a callback address', () => {
   it('cannot be made without a master secret (78), and then none is recognised', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    using inbox = openInbox(path, 'no-mirror', { master: null, now: 0 });
+    using inbox = openInbox(path, { master: null, now: 0 });
     expect(inbox.addresses.current('norland', 0)).toBe(1);
     expect(() => inbox.addresses.token('norland', 1)).toThrow(expect.objectContaining({ exitCode: 78 }));
     expect(inbox.addresses.recognise('A'.repeat(43), 0)).toBeNull();
@@ -84,12 +84,12 @@ describe('rotation', () => {
       ({ addresses }) => addresses.announced('norland', 2, 5 * day, grace),
     ];
     for (const [done, step] of steps.entries()) {
-      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      using inbox = openInbox(path, { master, now: 0 });
       step(inbox);
       const accepted = standings(inbox, 5, 2).map((standing) => standing === 'current' || standing === 'grace');
       expect(accepted, `after step ${done}`).toEqual([true, done >= 2]);
     }
-    using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+    using inbox = openInbox(path, { master, now: 0 });
     expect(inbox.addresses.states()).toEqual([
       { subscription_id: 'norland', epoch: 1, begun_at: 0, announced_at: 1, until: 4 + grace },
       { subscription_id: 'norland', epoch: 2, begun_at: 2, announced_at: 4, until: null },
@@ -113,7 +113,7 @@ describe('another master secret', () => {
   it('is noticed at the start, and leaves every subscription an address that is still to be announced', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const open = (secret: string) => openInbox(path, 'no-mirror', { master: { reveal: () => secret }, now: 5 });
+    const open = (secret: string) => openInbox(path, { master: { reveal: () => secret }, now: 5 });
     let old: string;
     {
       using inbox = open('first');

@@ -91,7 +91,7 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
     const last = (): number => {
-      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      using inbox = openInbox(path, { master, now: 0 });
       const { deliveries } = inbox;
       deliveries.store([received('x')]);
       const [stored] = deliveries.after(0, 1);
@@ -102,7 +102,7 @@ describe('deliveries', () => {
     };
     expect([last(), last()]).toEqual([1, 2]);
     {
-      using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+      using inbox = openInbox(path, { master, now: 0 });
       inbox.deliveries.goOnAbove(41);
       inbox.deliveries.goOnAbove(7);
     }
@@ -199,7 +199,7 @@ describe('deliveries', () => {
   it('could be received until the last heartbeat before this start', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const open = () => openInbox(path, 'no-mirror', { master, now: 0 });
+    const open = () => openInbox(path, { master, now: 0 });
     {
       using inbox = open();
       expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
@@ -229,7 +229,7 @@ describe('the budget of bytes', () => {
   const within = (bytes: number) => {
     const directory = temporaryDirectory();
     const path = join(directory.path, 'inbox.db');
-    const inbox = openInbox(path, 'no-mirror', { master, now: 0, deliveries_bytes: bytes });
+    const inbox = openInbox(path, { master, now: 0, deliveries_bytes: bytes });
     return {
       ...inbox,
       path,
@@ -366,25 +366,26 @@ it('an inbox of the second version keeps its deliveries, readable, and counts wh
     INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
       VALUES (7, 'norland', 1, '192.0.2.1', 5, 0, 'x', CAST('older' AS BLOB))`);
   db.close();
-  using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
+  using inbox = openInbox(path, { master, now: 0 });
   expect(bodies(inbox.deliveries)).toEqual(['older']);
   expect(inbox.deliveries.bytes()).toEqual({ stored_bytes: 517, bodies_gone: 0 });
 });
 
-it('an inbox of the first version keeps its pair and its clean end', () => {
+it('an inbox of the first version keeps its pair, and knows its mirror', () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'inbox.db');
-  using first = temporaryDirectory();
-  const older = join(first.path, 'inbox.db');
-  openInbox(older, 'no-mirror', { master: null, now: 0, newPairId: () => 'kept' })[Symbol.dispose]();
-  const made = new Database(older, { readonly: true });
-  const sql = made.prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'inbox'`).pluck().get() ?? '';
-  made.close();
   const db = new Database(path);
-  db.exec(`${sql.split(', applied')[0]}) STRICT; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
+  const first = readFileSync(new URL('0001-base.sql', inboxFile.migrations), 'utf8');
+  db.exec(`${first}; PRAGMA application_id = ${inboxFile.application_id}; PRAGMA user_version = 1;
     INSERT INTO inbox (inbox_id, pair_id, stopped_at) VALUES (1, 'kept', 5)`);
   db.close();
-  using inbox = openInbox(path, 'no-mirror', { master, now: 0 });
-  expect(inbox).toMatchObject({ pair_id: 'kept', clean: true });
-  expect(inbox.deliveries.counts()).toEqual({ received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 });
+  using inbox = openInbox(path, { master, now: 0 });
+  expect(inbox).toMatchObject({ pair_id: 'kept', feed: { mirror: 'known', witnessed: 0 } });
+  expect(inbox.deliveries.counts()).toMatchObject({
+    received: 0,
+    waiting: 0,
+    applied: 0,
+    superseded: 0,
+    quarantined: 0,
+  });
 });

@@ -13,7 +13,7 @@ export const subscription_id = 'norland';
 export function testInbox(): Disposable & { readonly inbox: Inbox; readonly path: string } {
   const stack = new DisposableStack();
   const path = join(stack.use(temporaryDirectory()).path, 'inbox.db');
-  const inbox = stack.use(openInbox(path, `${path}-no-mirror`, { master, now: systemClock.now() }));
+  const inbox = stack.use(openInbox(path, { master, now: systemClock.now() }));
   return { inbox, path, [Symbol.dispose]: () => stack.dispose() };
 }
 

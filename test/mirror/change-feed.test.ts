@@ -10,9 +10,11 @@ function add({ mirror }: TestMirror, product_id: number): void {
 }
 
 it('a cursor is good from the floor to the newest change, both included', () => {
-  const verdicts = [2, 3, 5, 6].map((after) => judgeCursor(after, { floor: 3, newest: 5 }));
+  const verdicts = [2, 3, 5, 6].map((after) => judgeCursor({ after, feed: null }, { floor: 3, newest: 5, feed: 'f' }));
   expect(verdicts).toEqual(['too-old', 'good', 'good', 'from-the-future']);
-  expect(judgeCursor(0, { floor: 0, newest: 0 })).toBe('good');
+  expect(judgeCursor({ after: 0, feed: 'f' }, { floor: 0, newest: 0, feed: 'f' })).toBe('good');
+  expect(judgeCursor({ after: 4, feed: 'e' }, { floor: 3, newest: 5, feed: 'f' })).toBe('other-feed');
+  expect(judgeCursor({ after: 4, feed: 'e' }, { floor: 3, newest: 5, feed: null })).toBe('good');
 });
 
 describe('the feed as it is read', () => {
@@ -29,17 +31,17 @@ describe('the feed as it is read', () => {
       }
       expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
     }
-    expect(feed.after(7, 10)).toEqual({ changes: [], next: 7, floor: 0, newest: 7 });
+    expect(feed.after(7, 10)).toMatchObject({ changes: [], next: 7, floor: 0, newest: 7 });
   });
 
   it('of nothing, and after retention has taken everything, ends where it began: the newest number stays known', () => {
     using test = testMirror();
     const feed = changeFeed(test.reader);
-    expect(feed.after(0, 10)).toEqual({ changes: [], next: 0, floor: 0, newest: 0 });
+    expect(feed.after(0, 10)).toMatchObject({ changes: [], next: 0, floor: 0, newest: 0 });
     add(test, 1);
     add(test, 2);
     test.mirror.changes.prune(9000);
-    expect(feed.after(2, 10)).toEqual({ changes: [], next: 2, floor: 2, newest: 2 });
+    expect(feed.after(2, 10)).toMatchObject({ changes: [], next: 2, floor: 2, newest: 2 });
     expect(() => feed.after(1, 10)).toThrow(expect.objectContaining({ code: 'cursor-too-old', exitCode: 65 }));
     expect(() => feed.after(3, 10)).toThrow(expect.objectContaining({ code: 'cursor-from-the-future', exitCode: 65 }));
     add(test, 3);

@@ -76,7 +76,7 @@ it('a mirror that an older version has written keeps its images, and has a ledge
   old.close();
   chmodSync(path, 0o660);
   const options = { path, pair_id: 'pair', written_by: 'test', language: 'en', currency: 'EUR', image_size: null };
-  using mirror = openMirror({ ...options, backups: [], clean: true });
+  using mirror = openMirror({ ...options, backups: [] });
   const reader = new Database(mirror.path, { readonly: true });
   expect(reader.prepare('SELECT image_key, credit, file FROM images').all()).toEqual([
     { image_key: 'a', credit: 'Photo: Ann', file: null },

@@ -194,12 +194,12 @@ describe('a reader of a filled mirror', () => {
     expect(changes.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(next).toBe(10);
     const { next: last } = reader.changes(next);
-    expect(reader.changes(last)).toEqual({ changes: [], next: last });
+    expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
     expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
     const own = house.wiring.mirror;
     own.transaction(() => own.changes.prune(Number.MAX_SAFE_INTEGER));
     expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
-    expect(reader.changes(last)).toEqual({ changes: [], next: last });
+    expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
   });
 });
 
@@ -221,7 +221,11 @@ describe('a reader', () => {
     foreign.close();
     expect(codeOf(() => openReader(at('foreign.db')))).toBe('foreign-file');
     writeFileSync(at('text.db'), 'no database at all, but long enough to be looked at'.repeat(100));
-    expect(codeOf(() => openReader(at('text.db')))).toBe('damaged');
+    expect(codeOf(() => openReader(at('text.db')))).toBe('foreign-file');
+    writeFileSync(at('wiped.db'), Buffer.alloc(8192));
+    expect(codeOf(() => openReader(at('wiped.db')))).toBe('damaged');
+    expect(codeOf(() => openReader(undefined as unknown as string))).toBe('bad-argument');
+    expect(codeOf(() => openReader(''))).toBe('bad-argument');
     expect(codeOf(() => openReader(directory.path))).toBe('unreadable');
   });
 

@@ -22,13 +22,14 @@ it('what availability adds to a variant goes with the first read after its last 
     return rows;
   };
   const [variant_id] = documents().map((document) => (JSON.parse(document) as { id: number }).id);
-  const read = async (selling: 'today' | 'never') => {
+  const read = async (selling: 'today' | 'never', part: number) => {
     const now = house.clock.now();
     const { earliest: today } = venueToday(timezone, now);
     const sells = selling === 'today';
     const value: AvailabilityAnswer = {
       sales_enabled: true,
       covered_to: '2027-12-31',
+      spoken: sells ? { from: today, to: today } : null,
       max_tickets_per_order: null,
       days: new Map(sells ? [[today, [5, null, [[-1, 5, [[variant_id ?? 0, 4, 900]]]]]]] : []),
       variants: sells ? [{ variant_id: variant_id ?? 0, document: `{"id":${variant_id},"gate":"B"}` }] : [],
@@ -37,11 +38,12 @@ it('what availability adds to a variant goes with the first read after its last 
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
     const own = { ...ports, upstream: { availability: answer }, progressed: () => {} } as unknown as SyncPorts;
     for (const record of mirror.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability'))
-      if (record.part === 0) await refreshAvailability(own, record, never);
+      if (record.part === part) await refreshAvailability(own, record, never);
   };
-  await read('today');
+  for (const part of [1, 2]) await read('never', part);
+  await read('today', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(1);
   house.clock.set(house.clock.now() + 24 * 3_600_000);
-  await read('never');
+  await read('never', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(0);
 });

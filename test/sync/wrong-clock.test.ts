@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { forgetOld } from '../../src/forget.ts';
+import { inboxInstants } from '../../src/inbox/instants.ts';
 import { mirrorInstants } from '../../src/mirror/instants.ts';
 import { readStatus } from '../../src/mirror/status.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { longestAheadMs } from '../../src/sqlite/instants.ts';
+import { type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/resync.ts';
@@ -139,6 +140,17 @@ const jumps = {
 };
 const durations = { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, 'an hour': hour };
 
+/** Moves every instant of a file, as if a wrong clock had written it. */
+function shift(path: string, rules: InstantRules, ms: number): void {
+  const db = new Database(path);
+  for (const [table, columns] of Object.entries(rules))
+    for (const [column, rule] of Object.entries(columns))
+      if (rule !== 'day') db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(ms);
+  db.close();
+}
+
+const inboxPath = ({ wiring }: VirtualHouse) => wiring.config.mirror.inbox_path;
+
 /** Everything is asked for, so that a lot is read and written from here on. */
 function readAll({ wiring }: VirtualHouse): void {
   requestResync(wiring.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
@@ -214,20 +226,26 @@ describe('files that were written by a wrong clock', () => {
     async (_, jump) => {
       await using at = await course();
       await at.pass(2 * hour + minute);
+      const [subscription_id, now] = ['a', at.house.clock.now()];
+      const { addresses } = at.house.wiring.inbox;
+      addresses.announced(subscription_id, addresses.current(subscription_id, now), now, day);
+      addresses.announced(subscription_id, addresses.begin(subscription_id, now), now, day);
       await at.house.restart({
         meanwhile: async () => {
           at.machine.reboot();
-          const db = new Database(at.house.wiring.mirror.path);
-          for (const [table, columns] of Object.entries(mirrorInstants))
-            for (const [column, rule] of Object.entries(columns))
-              if (rule !== 'day') db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(jump);
-          db.close();
+          const { path } = at.house.wiring.mirror;
+          shift(path, mirrorInstants, jump);
+          shift(inboxPath(at.house), inboxInstants, jump);
         },
       });
       await at.live(2 * minute);
       expect(at.alarms()).toEqual([]);
       expect(at.wrong()).toEqual([]);
       expect((await at.house.compare()).first).toEqual([]);
+      for (const { begun_at, until } of at.house.wiring.inbox.addresses.states()) {
+        expect(Math.abs(begun_at - at.house.clock.now())).toBeLessThan(day);
+        expect(until ?? 0).toBeLessThan(now + 2 * day);
+      }
     },
   );
 });

@@ -52,6 +52,24 @@ describe('an availability answer', () => {
     expect(decodeAvailability({ ...availability, capped_at: '2027-06-01' }, question).covered_to).toBe('2026-12-31');
   });
 
+  it('ends with its own last date where nobody can read how the service capped it', () => {
+    const { covered_to, spoken } = decodeAvailability({ ...availability, capped_at: 'soon' }, question);
+    expect(covered_to).toBe(spoken?.to);
+    expect(decodeAvailability({ ...availability, dates: [], capped_at: 7 }, question).covered_to < question.from).toBe(
+      true,
+    );
+  });
+
+  it('merges a date that stands twice, and names dates that were not asked for without their tickets', () => {
+    const [date] = availability.dates;
+    const answer = decodeAvailability(
+      { ...availability, dates: [date, { ...date, date: '2027-03-01' }, date] },
+      question,
+    );
+    expect([...answer.days.keys()]).toEqual([date?.date]);
+    expect(answer.spoken).toEqual({ from: date?.date, to: '2027-03-01' });
+  });
+
   it('shows no price in a currency that was not asked for, and keeps it', () => {
     const [offer] =
       decodeAvailability(availability, { ...question, currency: 'USD' }).days.get('2026-12-01')?.[2][0]?.[2] ?? [];
@@ -79,7 +97,11 @@ describe('an availability answer', () => {
     ['dates are null', { ...availability, dates: null }],
     ['variants are missing', { ...availability, variants: undefined }],
     ['a date is none', { ...availability, dates: [{ date: '2026-02-30', timeslots: [] }] }],
-    ['a date stands twice', { ...availability, dates: [...availability.dates, ...availability.dates] }],
+    [
+      'a date stands twice, and differently',
+      { ...availability, dates: [...availability.dates, { ...availability.dates[0], availability: 1 }] },
+    ],
+    ['a date is beyond the calendar', { ...availability, dates: [{ date: '9999-99-99', timeslots: [] }] }],
     ['a slot has no variants', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ time: '10:00' }] }] }],
     ['it is an array', []],
     ['it is null', null],
@@ -120,7 +142,7 @@ describe('a product page', () => {
     );
     expect(page.entries.map(({ product_id, from_price }) => [product_id, from_price])).toEqual([[7, 1700]]);
     expect(page.rejected).toHaveLength(2);
-    expect(page).toMatchObject({ total: 3, last: true });
+    expect(page).toMatchObject({ total: 3, short: true });
   });
 
   it('treats an unknown sale status as data that is not sellable', () => {

@@ -617,3 +617,36 @@ async function serveTls(days: number, name: string, trusted: boolean): Promise<{
     rmSync(directory, { recursive: true });
   }
 }
+
+describe('the time of the service', () => {
+  const heardFrom = async (headers: Record<string, string>) => {
+    const url = await serve((_, response) => {
+      response.sendDate = false;
+      response.writeHead(200, { 'content-type': 'application/json', ...headers }).end('{}');
+    });
+    const heard: (number | null)[] = [];
+    const { get } = client(url, { heard: (offset) => heard.push(offset) });
+    await get();
+    return heard;
+  };
+  const date = (ms: number) => new Date(Date.UTC(2026, 10, 21) + ms).toUTCString();
+
+  test.each([
+    ['is heard with each answer, to half a second', { date: date(90_000) }, [90_500]],
+    ['is the date of an answer that a cache has kept, and for how long', { date: date(-600_000), age: '600' }, [500]],
+    ['is not spoilt by an age that is none', { date: date(0), age: 'old' }, [500]],
+    ['is unknown without a Date', {}, [null]],
+    ['is unknown where the Date is none', { date: 'today' }, [null]],
+  ])('%s', async (_, headers, heard) => {
+    expect(await heardFrom(headers as Record<string, string>)).toEqual(heard);
+  });
+
+  test('corrects the instant of the very answer that shows that our clock was wrong', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+    const own = manualClock();
+    const { get } = client(url, { clock: own, heard: () => own.jump(86_400_000) });
+    expect(await get()).toMatchObject({ kind: 'answer', sent_at: Date.UTC(2026, 10, 22) });
+  });
+});

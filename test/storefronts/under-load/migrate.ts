@@ -13,7 +13,6 @@ const mirror = openMirror({
   currency: 'EUR',
   image_size: null,
   backups: [],
-  clean: true,
 });
 process.stdout.write(`opened ${performance.now() - start}\n`);
 mirror[Symbol.dispose]();

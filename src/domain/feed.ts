@@ -1,0 +1,36 @@
+/** What is known of the change feed when a mirror is opened. */
+export interface FeedFacts {
+  /** Whether the mirror has a feed id: a new one has none, nor has one of a version that gave none. */
+  readonly identified: boolean;
+  /** Whether the mirror was paired with this inbox until now; without it, it was filled, restored or repaired. */
+  readonly paired: boolean;
+  /** Whether it is the same file that was opened last. */
+  readonly same_file: boolean;
+  /** The newest number in the mirror. */
+  readonly newest: number;
+  /** By the inbox: at least those up to `witnessed` were given out, and none above `ceiling`. */
+  readonly witnessed: number;
+  readonly ceiling: number;
+}
+
+export type FeedDecision =
+  | { readonly feed: 'goes-on' }
+  | {
+      readonly feed: 'anew';
+      readonly reason: 'first-fill' | 'paired-anew' | 'older-copy';
+      /** Numbers go on above it, so that none is given out twice; null: they go on as they are. */
+      readonly above: number | null;
+    };
+
+/**
+ * Whether cursors of the last run still mean what they meant. After a kill the feed goes on without a gap; a mirror that
+ * is new or older than what was given out gets another feed, above every number that may have been.
+ */
+export function judgeFeed(facts: FeedFacts): FeedDecision {
+  const { identified, paired, same_file, newest, witnessed, ceiling } = facts;
+  const above = ceiling > newest ? ceiling : null;
+  if (!paired) return { feed: 'anew', reason: newest === 0 ? 'first-fill' : 'paired-anew', above };
+  if (newest < witnessed || !same_file) return { feed: 'anew', reason: 'older-copy', above };
+  if (!identified) return { feed: 'anew', reason: 'first-fill', above: null };
+  return { feed: 'goes-on' };
+}

@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** One of the program's two files: what marks it as ours, and how it came to be. */
+export interface FileKind {
+  readonly name: string;
+  readonly application_id: number;
+  /** The directory of numbered, forward-only SQL files; the last number is the schema's version. */
+  readonly migrations: URL;
+  /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */
+  readonly mode: number;
+  readonly wal_autocheckpoint: number;
+  /** Of a file that is made now: whether its free pages can be given back. */
+  readonly auto_vacuum?: 'incremental';
+}
+
+/** The version of the schema that this program writes. */
+export function schemaVersion(kind: FileKind): number {
+  return namesOf(kind).length;
+}
+
+/** The steps that lead to it, in order. */
+export function migrationsOf(kind: FileKind): string[] {
+  return namesOf(kind).map((name) => readFileSync(new URL(name, kind.migrations), 'utf8'));
+}
+
+function namesOf({ migrations }: FileKind): string[] {
+  return readdirSync(migrations)
+    .filter((name) => /^\d{4}-.*\.sql$/.test(name))
+    .sort();
+}

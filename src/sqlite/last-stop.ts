@@ -1,0 +1,48 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type FileNote, noteOf } from './identity.ts';
+
+/** How the last process left a file. */
+export type LeftFile = FileNote & {
+  /** What a check has found wrong with it; null: nothing. */
+  readonly damage: string | null;
+};
+
+/** A note beside the files, because it has to be read before either is opened. By path of the file. */
+export type LastStop = Readonly<Record<string, LeftFile>>;
+
+/** An empty one where there is none: the last process was killed, or there was none. */
+export function readLastStop(path: string): LastStop {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as LastStop;
+  } catch {
+    return {};
+  }
+}
+
+/** Durable, and whole under its name. */
+export function writeLastStop(path: string, files: Readonly<Record<string, string | null>>): void {
+  const left = Object.entries(files).flatMap(([file, damage]) => {
+    const note = noteOf(file);
+    return note === null ? [] : [[file, { ...note, damage }] as const];
+  });
+  const temporary = `${path}.tmp`;
+  writeFileSync(temporary, `${JSON.stringify(Object.fromEntries(left))}\n`, { mode: 0o600, flush: true });
+  renameSync(temporary, path);
+  sync(dirname(path));
+}
+
+/** Before the first write: from here on the files are in use. */
+export function forgetLastStop(path: string): void {
+  rmSync(path, { force: true });
+  sync(dirname(path));
+}
+
+function sync(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

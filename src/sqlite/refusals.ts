@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { reasonOf } from './directory.ts';
+import { wasOurs } from './read-only.ts';
+
+/** For every file that has to be set aside: the command does it, and destroys nothing. */
+export const repairHint =
+  'catalogued repair: it sets aside what cannot be used, destroys nothing, and says what comes next';
+
+export function damaged(path: string, what: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('damaged', `${path} is damaged: ${what}`, {
+    exitCode: exitCodes.data,
+    hint: repairHint,
+    cause,
+  });
+}
+
+/** Never set aside by us: another program may need it. */
+export function foreign(path: string, what: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('foreign-file', `${path} is not ours: ${what}`, {
+    exitCode: exitCodes.data,
+    hint: `name another place for ours in the configuration, or move that file elsewhere: mv ${path} ${path}.other`,
+    cause,
+  });
+}
+
+/** A file that is open, and no longer at its path. It may be put back; else it has to be repaired. */
+export function lostFile(path: string, name: string, standing: 'gone' | 'replaced'): CataloguedError {
+  const what = standing === 'gone' ? 'was removed' : 'was replaced by another file';
+  return new CataloguedError('file-lost', `the ${name} ${path}, or a file beside it, ${what} while it was in use`, {
+    exitCode: exitCodes.data,
+    hint: `put it back, or stop the daemon, and: ${repairHint}`,
+  });
+}
+
+/** Runs what opens a file, and turns what SQLite and the system say into errors that a person can act on. */
+export function guarded<Result>(path: string, open: () => Result): Result {
+  try {
+    return open();
+  } catch (error) {
+    const code = String((error as { code?: unknown }).code ?? '');
+    if (code === 'SQLITE_NOTADB')
+      throw wasOurs(path)
+        ? damaged(path, 'its beginning is destroyed', error)
+        : foreign(path, 'it is not a database', error);
+    if (code.startsWith('SQLITE_CORRUPT')) throw damaged(path, (error as Error).message, error);
+    if (/^(SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/.test(code)) throw permission(path, error);
+    if (code.startsWith('SQLITE_BUSY')) throw locked(path, error);
+    if (/^SQLITE_(FULL|IOERR)/.test(code)) {
+      throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
+        exitCode: exitCodes.io,
+        hint: 'free space on that disk and check its health',
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+function locked(path: string, cause: unknown): CataloguedError {
+  return new CataloguedError('locked', `another program is writing ${path}`, {
+    exitCode: exitCodes.retryLater,
+    hint: `end its transaction, or that program (fuser ${path} names it), then start again`,
+    cause,
+  });
+}
+
+export function permission(path: string, error: unknown): CataloguedError {
+  return new CataloguedError(
+    'permission',
+    `cannot write ${path}: ${error instanceof Database.SqliteError ? error.message : reasonOf(error)}`,
+    {
+      exitCode: exitCodes.permission,
+      hint: `run it as the user of the file, or give this one the file and its directory: chown "$(id -u)" ${dirname(path)} ${existingFiles(path).join(' ')}`,
+      cause: error,
+    },
+  );
+}
+
+function existingFiles(path: string): string[] {
+  return ['', '-wal', '-shm'].map((suffix) => path + suffix).filter((each) => existsSync(each));
+}

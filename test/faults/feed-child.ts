@@ -1,0 +1,18 @@
+import { systemClock } from '../../src/clock.ts';
+import { wire } from '../../src/wiring.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+
+/*
+ * Writes the change feed until it is killed: `feed-child.ts DIRECTORY`. Prints the number of each change once it is
+ * committed, and so may have been read.
+ */
+const [directory = '.'] = process.argv.slice(2);
+const { mirror } = wire(testConfig(directory, 'http://127.0.0.1:1'), testLog('silent').log);
+const by = { sent_at: systemClock.now(), reason: 'requested' } as const;
+process.stdout.write(`feed ${mirror.path}\n`);
+for (;;) {
+  mirror.transaction(() => mirror.changes.add({ product_id: 1, kind: 'sale_enabled', detail: {} }, by));
+  process.stdout.write(`${mirror.changes.newest()}\n`);
+  await systemClock.sleep(1);
+}

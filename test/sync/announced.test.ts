@@ -1,0 +1,115 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { isGoneBy } from '../../src/domain/absence.ts';
+import { laneOf } from '../../src/domain/lanes.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { healGaps, noteAbsence } from '../../src/sync/coverage.ts';
+import { explainProduct } from '../../src/sync/explain.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const never = new AbortController().signal;
+
+/** The mirror's tables, open for writing beside the daemon. */
+function open({ wiring }: VirtualHouse): Database.Database & Disposable {
+  const db = new Database(wiring.mirror.path);
+  return Object.assign(db, { [Symbol.dispose]: () => db.close() });
+}
+
+describe('after a gap', () => {
+  it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
+    await using house = await virtualHouse({ lean: true, products: 12 });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    const { mirror, ports } = house.wiring;
+    const ids = mirror.products.ids();
+    using db = open(house);
+    const writer = (text: string) => db.prepare(text).run();
+    writer(
+      "INSERT INTO subscription (subscription_id, declared_id, type, status, address) VALUES ('all', 'all', 'product_ids', 'active', 'ours')",
+    );
+    for (const id of ids)
+      writer(`INSERT INTO subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
+    noteAbsence(ports, house.clock.now() - 6 * hour);
+    const list = mirror.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
+    expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: house.clock.now() });
+    healGaps(ports);
+    const [id = 0] = ids;
+    const healing = mirror.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
+    expect(new Set(healing.map(({ resource }) => resource))).toEqual(
+      new Set(['availability', 'checkout_information', 'product_detail', 'variants']),
+    );
+  });
+
+  it('only the list is in the lane of notifications', () => {
+    expect(laneOf({ resource: 'products', part: 0 }, 'gap-healing')).toBe('notification');
+    expect(laneOf({ resource: 'checkout_information', part: 0 }, 'gap-healing')).toBe('weekly');
+    expect(laneOf({ resource: 'availability', part: 1 }, 'gap-healing')).toBe('far');
+  });
+});
+
+it.each([
+  [410, null, true],
+  [404, null, false],
+  [404, { missing_walks: 1, rejected: 0 }, false],
+  [404, { missing_walks: 2, rejected: 0 }, true],
+  [404, { missing_walks: 2, rejected: 1 }, false],
+  [403, { missing_walks: 5, rejected: 0 }, false],
+] as const)('a read refused with %i, beside %o, says that a product is gone: %s', (status, facts, gone) => {
+  expect(isGoneBy(status, facts)).toBe(gone);
+});
+
+it.each([
+  [410, 'gone', 'withdrawn'],
+  [404, 'unknown', 'service-refused'],
+] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
+  await using house = await virtualHouse({ lean: true, products: 6, gone });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  await using ports = checkPorts(house.wiring);
+  const [product] = house.sandbox.world.visible();
+  if (product === undefined) throw new Error('no product');
+  product.withdrawn = true;
+  const question = { product_id: product.id, date: '2026-12-05' };
+  const answer = await house.drive(checkBeforeOrder(ports, question, never));
+  expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
+  expect(house.wiring.mirror.products.isVisible(product.id)).toBe(true);
+  if (gone === 410) return;
+  // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
+  house.wiring.mirror.transaction(() => house.wiring.mirror.removals.beginHold(house.clock.now()));
+  using db = open(house);
+  db.prepare("INSERT OR REPLACE INTO absence VALUES (?, 2, 0, 0, 'gone', 0, NULL, 0)").run(product.id);
+  expect(await house.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
+});
+
+it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {
+  using test = testMirror();
+  const { closures } = test.mirror;
+  const db = new Database(test.mirror.path);
+  db.exec("INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
+  db.close();
+  const closure = { product_id: 1, delivery_id: 1, notified_at: 1000, applied_at: 1000, available_at: null };
+  const words = { reason: 'out_of_season', expected_reopening: null };
+  test.mirror.transaction(() => {
+    closures.put({ ...closure, ...words, alternative_product_id: 7 });
+    closures.confirmed(closures.inForce(1)?.closure_id ?? 0, 2000);
+    closures.put({ ...closure, delivery_id: 2, notified_at: 3000, ...words, alternative_product_id: null });
+  });
+  expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
+  test.mirror.transaction(() => closures.put({ ...closure, delivery_id: 3, ...words, alternative_product_id: 9 }));
+  expect(closures.inForce(1)).toMatchObject({ alternative_product_id: 9 });
+});
+
+it('explain counts a retry as one call, and not as two thousand a day', async () => {
+  await using house = await virtualHouse({ lean: true, products: 3 });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const [id = 0] = house.wiring.mirror.products.ids();
+  const calls = () => explainProduct(house.wiring.ports, id)?.calls_per_day ?? 0;
+  const before = calls();
+  for (const record of house.wiring.mirror.records.ofProduct(id))
+    house.wiring.mirror.records.failed(record, {
+      at: house.clock.now(),
+      text: 'reset: no answer',
+      due: { at: house.clock.now() + 30_000, reason: 'retry' },
+    });
+  expect(calls()).toBeLessThan(1.5 * before);
+});

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addDays, datesBetween, weekdayOf } from '../../src/domain/dates.ts';
+import { venueToday } from '../../src/domain/venue.ts';
+import type { Habits } from '../../src/sandbox/habits.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { runChores } from '../../src/sync/chores.ts';
+import { pass } from '../../src/sync/engine.ts';
+import type { SyncPorts } from '../../src/sync/ports.ts';
+import { refreshAvailability } from '../../src/sync/refresh-availability.ts';
+import { requestResync } from '../../src/sync/resync.ts';
+import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const never = new AbortController().signal;
+const hour = 3_600_000;
+const availability = { resources: ['availability'] as const, product_ids: [], from: null, to: null };
+
+function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  const found = db.prepare<[], Row>(sql).all();
+  db.close();
+  return found;
+}
+
+/** Dates that the mirror calls sold out, and the service sells. */
+function falselySoldOut(house: VirtualHouse): string[] {
+  const { world } = house.sandbox;
+  const stored = rows<{ product_id: number; date: string }>(
+    house,
+    "SELECT product_id, date FROM availability_days WHERE state = 'sold_out'",
+  );
+  return stored.flatMap(({ product_id, date }) => {
+    const product = world.visible().find(({ id }) => id === product_id);
+    return product !== undefined && world.days(product, date, date, 'EUR').length > 0 ? [`${product_id} ${date}`] : [];
+  });
+}
+
+async function readAll(house: VirtualHouse) {
+  const job = requestResync(house.wiring.ports, availability);
+  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: never }));
+  await house.drive(runChores(house.wiring.ports, never));
+  return house.wiring.mirror.jobs.find(job.job_id);
+}
+
+const alarms = ({ wiring }: VirtualHouse) => wiring.mirror.alarms.all().map(({ kind }) => kind);
+
+describe('a service that', () => {
+  it.each(['ignored', 'shifted'] as const)(
+    'has start_date and end_date %s turns no date into sold out, is named by an alarm, and is true when it ends',
+    async (dates) => {
+      await using house = await virtualHouse({ products: 8 });
+      await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+      await house.liveUntil(house.clock.now() + 3 * hour);
+      house.sandbox.setHabits({ dates });
+      const job = await readAll(house);
+      expect(job?.left).toBeGreaterThan(0);
+      expect(falselySoldOut(house)).toEqual([]);
+      expect(alarms(house)).toEqual(['other-dates']);
+      expect(rows(house, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([
+        { resource: 'availability' },
+      ]);
+      house.sandbox.setHabits({ dates: 'honoured' });
+      await house.liveUntil(house.clock.now() + 26 * hour);
+      await house.drive(runChores(house.wiring.ports, never));
+      expect(alarms(house)).toEqual([]);
+      expect((await house.compare()).first).toEqual([]);
+    },
+  );
+
+  it('ignores them from the first read on has nothing but the dates that it spoke of', async () => {
+    await using house = await virtualHouse({ products: 8, habits: { dates: 'ignored' } });
+    await house.liveUntil(house.clock.now() + hour);
+    await house.drive(runChores(house.wiring.ports, never));
+    expect(falselySoldOut(house)).toEqual([]);
+    expect(rows<{ days: number }>(house, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
+    expect(alarms(house)).toEqual(['other-dates']);
+  });
+
+  it.each<Partial<Habits>>([
+    { dates: 'weeks' },
+    { date_order: 'shuffled' },
+    { date_order: 'repeated' },
+    { dates: 'weeks', date_order: 'repeated' },
+  ])('answers with %o is mirrored without a difference', async (habits) => {
+    await using house = await virtualHouse({ products: 8, habits });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    expect((await house.compare()).first).toEqual([]);
+    expect(rows(house, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(alarms(house)).toEqual([]);
+  });
+
+  it('answers a check for other dates is believed in nothing', async () => {
+    await using house = await virtualHouse({ products: 4 });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    await using ports = checkPorts(house.wiring);
+    const [shown] = rows<{ product_id: number; date: string }>(
+      house,
+      "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
+    );
+    if (shown === undefined) throw new Error('no date');
+    house.sandbox.setHabits({ dates: 'shifted' });
+    expect(await house.drive(checkBeforeOrder(ports, shown, never))).toMatchObject({
+      verdict: 'unknown',
+      reasons: ['other-dates'],
+      now: null,
+      mirror: { state: 'available' },
+    });
+  });
+});
+
+/** The last dates that a service answers for, whatever it was asked. */
+type Service = (asked: { from: string; to: string }, today: string) => { from: string; to: string };
+const services: Record<string, (k: number) => Service> = {
+  honours: () => (asked) => asked,
+  ignores: () => (_, today) => ({ from: today, to: addDays(today, 30) }),
+  shifts:
+    (k) =>
+    ({ from, to }) => ({ from: addDays(from, 31 + k), to: addDays(to, 31 + k) }),
+  'shifts back':
+    (k) =>
+    ({ from, to }) => ({ from: addDays(from, -31 - k), to: addDays(to, -31 - k) }),
+  weeks:
+    () =>
+    ({ from, to }) => ({ from: addDays(from, -weekdayOf(from)), to: addDays(to, 6 - weekdayOf(to)) }),
+  'keeps the first week of':
+    () =>
+    ({ from }) => ({ from, to: addDays(from, 6) }),
+};
+
+it('whatever a service makes of the dates, none that it sells is stored as sold out', {
+  timeout: 120_000,
+}, async () => {
+  await using house = await virtualHouse({ lean: true, products: 1 });
+  const { ports, mirror } = house.wiring;
+  await house.runUntil(() => mirror.filledAt() !== null);
+  const product_id = house.sandbox.world.visible()[0]?.id ?? 0;
+  const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, house.clock.now());
+  let runs = 0;
+  /** What is wrong after one read of a window. */
+  const wrongAfter = async (how: string, k: number, offsets: number[], part: number, twice: boolean) => {
+    runs += 1;
+    const service = services[how]?.(k) as Service;
+    const sold = new Set(offsets.filter((offset) => offset >= 0).map((offset) => addDays(today, offset)));
+    const answerFor = (from: string, to: string) => {
+      const span = service({ from, to }, today);
+      const dates = datesBetween(span.from, span.to).filter((date) => sold.has(date));
+      return (twice ? dates.flatMap((date) => [date, date]) : dates).reverse();
+    };
+    const record = mirror.records
+      .ofProduct(product_id)
+      .find((each) => each.resource === 'availability' && each.part === part);
+    if (record === undefined) throw new Error('no record');
+    house.clock.set(house.clock.now() + 1000);
+    const sent_at = house.clock.now();
+    const named: number[] = [];
+    const availability = async (asked: { from: string; to: string; currency: string }) => {
+      const dates = answerFor(asked.from, asked.to).map((date) => ({
+        date,
+        availability: 5,
+        timeslots: [{ time: 'whole_day', availability: 5, variants: [{ id: 7, max_tickets: 5 }] }],
+      }));
+      named.push(dates.length);
+      const value = decodeAvailability(
+        { success: true, sales_enabled: true, dates, variants: [] },
+        { ...asked, commission: false },
+      );
+      return { kind: 'read' as const, value, hash: `${runs}`, sent_at, bytes: 1 };
+    };
+    const own = { ...ports, upstream: { availability }, progressed: () => {} } as unknown as SyncPorts;
+    await refreshAvailability(own, record, never);
+    expect(named.length).toBeLessThanOrEqual(6);
+    // An answer without a date looks the same whatever it was an answer to.
+    fc.pre(!/ignores|shifts/.test(how) || named[0] !== 0);
+    const db = openMirrorAt(mirror.path, house.clock.now());
+    const wrong = db
+      .prepare<[number], { date: string }>(
+        "SELECT date FROM availability_days WHERE state = 'sold_out' AND checked_at = ?",
+      )
+      .all(sent_at)
+      .filter(({ date }) => sold.has(date));
+    db.close();
+    return wrong;
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('ignores', 'shifts', 'shifts back', 'weeks', 'honours'),
+      fc.integer({ min: 0, max: 400 }),
+      fc.uniqueArray(fc.integer({ min: -40, max: 540 }), { minLength: 0, maxLength: 400 }),
+      fc.constantFrom(0, 1, 2),
+      fc.boolean(),
+      async (...drawn) => {
+        expect(await wrongAfter(...drawn)).toEqual([]);
+      },
+    ),
+    { numRuns: 400 },
+  );
+  // A service that leaves dates out without a word cannot be told from one that has sold them: the harness sees it (control).
+  const everyDay = Array.from({ length: 31 }, (_, offset) => offset);
+  expect(await wrongAfter('keeps the first week of', 0, everyDay, 0, false)).not.toEqual([]);
+});

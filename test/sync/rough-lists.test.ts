@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { afterPage } from '../../src/domain/list-page.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const walk = { resource: 'products', edition: 'en/EUR' } as const;
+const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
+
+const isFilled = (house: VirtualHouse) => () => house.wiring.mirror.filledAt() !== null;
+
+function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
+  const db = openMirrorAt(wiring.mirror.path, clock.now());
+  try {
+    return db.prepare<[], Row>(sql).all();
+  } finally {
+    db.close();
+  }
+}
+
+describe('a list', () => {
+  it.each([
+    ['whose pages have ten rows whatever is asked for', { page_size: 'ignored' }],
+    ['whose order is another one at each walk', { list_order: 'shifting' }],
+    ['with both', { page_size: 'ignored', list_order: 'shifting' }],
+  ] as const)('%s is walked to its end, and nothing counts as missing', async (_, habits) => {
+    await using house = await virtualHouse({ products: 57, habits }, { cadence: { products: '1h' } });
+    await house.runUntil(isFilled(house));
+    expect(house.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+    await house.liveUntil(house.clock.now() + 5 * hour);
+    expect(house.wiring.mirror.removals.absent()).toEqual([]);
+    expect(house.wiring.mirror.products.count()).toBe(57);
+    expect(house.wiring.mirror.experiences.count()).toBeGreaterThan(0);
+  });
+
+  it('without an end is left after a few pages without a new row: incomplete, with a failure that says so', async () => {
+    await using house = await virtualHouse({ products: 57, habits: { list_end: 'never' } });
+    const job = requestResync(house.wiring.ports, everything);
+    const ended = () => house.wiring.mirror.jobs.find(job.job_id)?.left === 0;
+    await house.runUntil(() => ended() && isFilled(house)());
+    const { requests } = { requests: house.sandbox.calls.counts().calls };
+    expect(requests).toBeLessThan(2000);
+    expect(house.wiring.mirror.walks.find(walk)?.completed_at).toBeNull();
+    expect(house.wiring.mirror.products.count()).toBe(57);
+    expect(house.wiring.mirror.removals.absent()).toEqual([]);
+    const [failing] = rows<{ failure: string }>(
+      house,
+      "SELECT failure FROM record WHERE resource = 'products' AND failures > 0",
+    );
+    expect(failing?.failure).toContain('endless-list: the list does not end');
+    // The service mends itself: the next walk is complete.
+    house.sandbox.setHabits({ list_end: 'ends' });
+    await house.liveUntil(house.clock.now() + day);
+    expect(house.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+    expect(house.wiring.mirror.records.fill().failing).toBe(0);
+  });
+});
+
+describe('a row', () => {
+  it('whose images are null keeps its product, and the images that are known until their 14 days are over', async () => {
+    const seldom = { near: { days: 1, every: '7d' }, middle: { days: 2, every: '7d' }, far: { every: '7d' } };
+    await using house = await virtualHouse(
+      { products: 12, lean: true },
+      { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
+    );
+    await house.runUntil(isFilled(house));
+    const before = rows(house, 'SELECT product_id, image_key FROM images');
+    expect(before.length).toBeGreaterThan(5);
+    house.sandbox.setHabits({ images_null: 1 });
+    await house.liveUntil(house.clock.now() + 8 * day);
+    expect(house.wiring.mirror.products.count()).toBe(12);
+    expect(house.wiring.mirror.removals.absent()).toEqual([]);
+    expect(rows(house, 'SELECT product_id, image_key FROM images')).toEqual(before);
+    await house.liveUntil(house.clock.now() + 7 * day);
+    expect(rows(house, 'SELECT * FROM images')).toEqual([]);
+    expect(house.wiring.mirror.products.count()).toBe(12);
+  });
+
+  it('that nobody has rated has no rating, however the service says so', async () => {
+    await using house = await virtualHouse({ products: 40, habits: { unrated: 'zero' } });
+    await house.runUntil(isFilled(house));
+    const [{ zero, unrated } = { zero: 0, unrated: 0 }] = rows<{ zero: number; unrated: number }>(
+      house,
+      'SELECT sum(rating = 0) AS zero, sum(rating IS NULL) AS unrated FROM products',
+    );
+    expect(zero ?? 0).toBe(0);
+    expect(unrated).toBeGreaterThan(0);
+    expect(await house.compare()).toMatchObject({ differences: 0 });
+  });
+});
+
+describe('after a page', () => {
+  const page = { rows: 100, short: false, total: 250, served: 100, barren: 0 };
+  it.each([
+    ['the list goes on while rows are announced', page, 'more'],
+    ['a short page is no end while rows are announced', { ...page, rows: 10, short: true, served: 10 }, 'more'],
+    ['the list ends when as many came as announced', { ...page, rows: 50, short: true, served: 250 }, 'end'],
+    ['an empty page is the end', { ...page, rows: 0, served: 100 }, 'end'],
+    ['a short page is the end where nothing is announced', { ...page, rows: 99, short: true, total: null }, 'end'],
+    ['a full page is none where nothing is announced', { ...page, total: null }, 'more'],
+    ['two pages without a new row may be drift', { ...page, total: 1e6, barren: 2 }, 'more'],
+    ['three are a list without an end', { ...page, total: 1e6, barren: 3 }, 'endless'],
+    ['a million rows are more than anybody offers', { ...page, total: null, served: 1_000_001 }, 'endless'],
+  ] as const)('%s', (_, facts, expected) => {
+    expect(afterPage(facts)).toBe(expected);
+  });
+});
