@@ -75,6 +75,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     (products, since) =>
       `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
   ],
+  'checks-flood': [
+    'Checks',
+    (calls, since) =>
+      `live checks take most of the call budget since ${since}, ${calls} calls in the last minute: other reads wait; name callers (--caller), or ask less often`,
+  ],
   'closures-held': [
     'Closures',
     (_, since) => `too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,

@@ -23,6 +23,7 @@ import { type DaemonStatus, type InboxStatus, liveStatus } from './status.ts';
 import { settingsOf } from './subscriptions.ts';
 import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
+import { watchChecks } from './sync/check-flood.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
 import { refuseDates } from './sync/date-reach.ts';
 import { pass } from './sync/engine.ts';
@@ -169,6 +170,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     refuseDates(ports, { date }, { history_ms: config.retention.changes });
     return date;
   };
+  const floods = watchChecks(ports, limiter.state);
   const answers: Omit<AdminOptions, 'listen' | 'token'> = {
     hosts: config.admin.hosts,
     log,
@@ -245,6 +247,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       if (files.isWell('inbox')) witnessFeed(mirror, inbox, log);
       await guarded(async () => {
         await receiving?.mind();
+        floods();
         if (watch.observe()) await runChores(ports, stopping.signal);
       });
     }),

@@ -4,6 +4,7 @@ import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
 import { publishable } from './domain/public-address.ts';
+import { retryBudget } from './domain/retry-budget.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type FileWatch, watchFiles } from './file-watch.ts';
 import { type Inbox, openInbox } from './inbox/inbox.ts';
@@ -182,7 +183,15 @@ export function wire(
       commission: config.mirror.commission,
       mayPublish: publishable([...config.images.hosts, ...(overrides.imageHost?.addresses ?? [])]),
     });
-    const ports = { upstream, mirror, clock, chance, log, policy: policyOf(config, mirror.offers.offers) };
+    const ports = {
+      upstream,
+      mirror,
+      clock,
+      chance,
+      log,
+      policy: policyOf(config, mirror.offers.offers),
+      retries: retryBudget(),
+    };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;
       const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };

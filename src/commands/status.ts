@@ -265,7 +265,7 @@ function freshnessRow(
 }
 
 function describeDaemon(
-  { key_refused, lanes, unreachable_since, not_before, calls, rate, ceiling, throttled }: LiveStatus,
+  { key_refused, lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
   if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
@@ -274,6 +274,8 @@ function describeDaemon(
   const busy = Object.entries(lanes)
     .filter(([, count]) => count > 0)
     .map(([lane, count]) => `${lane} ${number(count)}`);
-  const pause = not_before !== null && not_before > now ? `, told to wait ${duration(not_before - now)}` : '';
+  const left = (until: number | null) => (until !== null && until > now ? duration(until - now) : null);
+  const [told, own] = [left(told_until), left(not_before)];
+  const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, holding back for ${own}` : '';
   return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }

@@ -280,6 +280,7 @@ export interface Tables {
       | 'images-disk'
       | 'images-refused'
       | 'prices-refused'
+      | 'checks-flood'
       | 'images-unverified'
       | 'sale-contradicted'
       | 'other-dates'
