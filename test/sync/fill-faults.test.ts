@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+/** How long a fill takes, in virtual milliseconds, and how many differences it leaves. */
+async function fill(fault_share: number): Promise<{ ms: number; differences: number }> {
+  await using house = await virtualHouse(
+    { products: 300, fault_share, throttle: { per_second: 60 } },
+    { budget: { requests_per_second: 55, concurrency: 8 } },
+  );
+  const began = house.clock.now();
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  const ms = house.clock.now() - began;
+  const never = (await house.compare()).differences;
+  return { ms, differences: never };
+}
+
+test('a fill in which one call in ten fails in seven ways takes at most half as long again, and leaves no difference', async () => {
+  const clean = await fill(0);
+  const faulted = await fill(0.1);
+  expect(faulted.differences).toBe(0);
+  expect(faulted.ms).toBeLessThanOrEqual(1.5 * clean.ms);
+}, 240_000);
