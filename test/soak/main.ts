@@ -146,7 +146,8 @@ while (Date.now() < until) {
     say(`it ended by itself with ${child.exitCode}:\n${output.slice(-2000)}`);
     child = start();
   }
-  mutate(sandbox, chance, (mutations += 1));
+  mutations += 1;
+  mutate(sandbox, chance, mutations);
   last = (child.pid === undefined ? null : used(child.pid)) ?? last;
   if (Date.now() < kill_at) continue;
   if (last !== null) lives.push(last);
