@@ -50,6 +50,16 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'images-refused': [
+    'Images',
+    (products, since) =>
+      `some of ${products} products are not published, noticed ${since}: their addresses are not http or https on public hosts; a host of yours is named in images.hosts`,
+  ],
+  'prices-refused': [
+    'Prices',
+    (products, since) =>
+      `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
+  ],
   'other-dates': [
     'Dates',
     (products, since) =>
@@ -64,6 +74,11 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Dates',
     (products, since) =>
       `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
+  ],
+  'checks-flood': [
+    'Checks',
+    (calls, since) =>
+      `live checks take most of the call budget since ${since}, ${calls} calls in the last minute: other reads wait; name callers (--caller), or ask less often`,
   ],
   'closures-held': [
     'Closures',

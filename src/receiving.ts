@@ -95,6 +95,7 @@ export async function startReceiving(
     clock,
     log,
     received: () => void apply(),
+    unwritable: storage.noticed,
     refused: ({ reason, caller }) => {
       if (reason === 'dropped') {
         try {

@@ -14,7 +14,9 @@ export interface LiveStatus {
   readonly throttled: number;
   /** Calls since the start, by lane. */
   readonly lanes: Readonly<Record<string, number>>;
+  /** No call starts before then, and until when of that the service itself asked to wait. */
   readonly not_before: number | null;
+  readonly told_until: number | null;
   readonly unreachable_since: number | null;
   /** The service's words, where it refuses the key. */
   readonly key_refused: string | null;
@@ -51,9 +53,9 @@ export type DaemonStatus = MirrorStatus & {
 const patienceMs = 5 * 60 * 1000;
 
 /** The refusal of a command that waits, where the service asked for a long pause; else null. */
-export function throttledTooLong({ not_before, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
-  if (not_before === null || unreachable_since !== null || not_before - now < patienceMs) return null;
-  const minutes = Math.ceil((not_before - now) / 60_000);
+export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
+  const minutes = Math.ceil((told_until - now) / 60_000);
   return new CataloguedError('throttled', `the service asks to wait for ${minutes} minutes`, {
     exitCode: exitCodes.retryLater,
     hint: 'run the same command later: it goes on where this one ended',
@@ -70,7 +72,8 @@ export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): Ca
 }
 
 export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
-  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, unreachable_since } = limiter.state();
+  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, told_until, unreachable_since } =
+    limiter.state();
   return {
     calls,
     calls_in_flight: in_flight,
@@ -79,6 +82,7 @@ export function liveStatus(limiter: Limiter, key_refused: string | null): LiveSt
     throttled: throttled_count,
     lanes: Object.fromEntries(Object.entries(lanes).map(([lane, { calls: started }]) => [lane, started])),
     not_before: not_before === 0 ? null : not_before,
+    told_until: told_until === 0 ? null : told_until,
     unreachable_since,
     key_refused,
   };

@@ -52,6 +52,8 @@ export interface Storage extends AsyncDisposable {
   promptly<Result>(work: () => Result): Promise<Result>;
   /** Writes now, or as soon as that is possible; of several with the same name only the last. */
   soon(name: string, write: () => void): void;
+  /** Told of a write that failed elsewhere: what cannot be waited for is not looked at. */
+  noticed(error: unknown): void;
   /** Looks at the space, at most every 30 seconds while there is enough. */
   look(): void;
   /** Whether there is room for bulk reads. */
@@ -308,6 +310,10 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
       }
     },
     soon,
+    noticed: (error) => {
+      const kind = writeTroubleOf(error);
+      if (kind !== null && serving) begin(kind);
+    },
     look: () => void directories(),
     get isLow() {
       return low.since !== null;

@@ -189,6 +189,7 @@ describe('publishing when it is due', () => {
     await snapshots.publishDue(never);
     expect(snapshots.failure()).toContain('is missing');
     expect(lines().at(-1)).toMatchObject({ msg: 'snapshot failed', failures: 1 });
+    expect(snapshots.alarms()).toEqual([{ kind: 'snapshot-failing', raised_at: clock.now(), products: 0 }]);
     mkdirSync(dirname(path));
     writeFileSync(temporaryName(path, 77), 'half');
     writeFileSync(join(dirname(path), `.${basename(path)}.mine`), 'not ours');
@@ -197,6 +198,7 @@ describe('publishing when it is due', () => {
     clock.jump(60_000);
     await snapshots.publishDue(never);
     expect(snapshots.failure()).toBeNull();
+    expect(snapshots.alarms()).toEqual([]);
     expect(readdirSync(dirname(path)).sort()).toEqual(['.mirror.db.mine', 'mirror.db']);
     const first = statSync(path).ino;
     await snapshots.publishDue(never);

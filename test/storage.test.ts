@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { createStorage, type Storage } from '../src/storage.ts';
+import { storageWords } from '../src/storage-words.ts';
 import { testLog } from './fakes/test-log.ts';
 
 const start = Date.parse('2026-11-21T12:00:00Z');
@@ -216,6 +217,29 @@ describe('space', () => {
     expect(await look(2.4)).toBe(true);
     expect(await look(2.6)).toBe(false);
     expect(storage.alarms()).toEqual([]);
+  });
+});
+
+describe('what a person reads', () => {
+  it('names the file, how long, and the bytes that are missing; of a lock only when it lasts', async () => {
+    const { storage, codes, space, clock, pass } = testStorage();
+    const words = () => storageWords(storage.status(), clock.now());
+    storage.serve();
+    expect(words()).toEqual([]);
+    codes.inbox = 'SQLITE_BUSY';
+    storage.soon('x', () => failWith(codes.inbox));
+    await pass(4000);
+    expect(words()).toEqual([]);
+    await pass(2000);
+    expect(words()).toEqual(['another program has been writing /nowhere/inbox/inbox.db for 6 s: waiting for it']);
+    Object.assign(codes, { mirror: 'SQLITE_FULL', inbox: null });
+    space.free_bytes = 0;
+    await pass(2000);
+    expect(words()).toEqual([
+      'the disk is full, /nowhere/mirror/mirror.db cannot be written for 8 s, 2.0 MiB have to become free',
+      '0.0 MiB free in /nowhere/mirror: bulk reads pause below 2.0 MiB',
+      '0.0 MiB free in /nowhere/inbox: bulk reads pause below 2.0 MiB',
+    ]);
   });
 });
 

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { runMark } from './fakes/no-child-outlives.ts';
 
 /** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run test:faults`. */
 const memory = '/dev/shm';
@@ -25,7 +27,8 @@ export default defineConfig({
     isolate: false,
     // Tests wait for children and the disk now and then: one worker more than cores, where the default is one less.
     maxWorkers: availableParallelism() + 1,
-    env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled },
+    env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },
+    globalSetup: ['fakes/no-child-outlives.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],

@@ -60,7 +60,7 @@ export function remarksPart(
   { daemon, gaps, closures, records, failures, not_offered }: DaemonStatus,
   now: number,
 ): Html | null {
-  const paused = daemon.not_before !== null && daemon.not_before > now && daemon.unreachable_since === null;
+  const told = daemon.told_until !== null && daemon.told_until > now && daemon.unreachable_since === null;
   const remarks = [
     ...when(
       daemon.unreachable_since,
@@ -68,7 +68,7 @@ export function remarksPart(
         `The service has not been reachable for ${duration(now - since)}: readers notice nothing until promises fall due.`,
     ),
     ...when(
-      paused ? daemon.not_before : null,
+      told ? daemon.told_until : null,
       (until) => `The service asks to wait for another ${duration(until - now)}.`,
     ),
     ...when(

@@ -4,11 +4,12 @@ import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
 import { configPath, loadConfig } from '../config.ts';
 import type { CheckReason } from '../domain/check.ts';
-import { type CheckQuestion, deadline, isSlotTime } from '../domain/check-question.ts';
+import { type CheckQuestion, deadline, isCaller, isSlotTime } from '../domain/check-question.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { AnswerIsNo } from '../main.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/check.ts';
+import { refuseDates } from '../sync/date-reach.ts';
 import { wire } from '../wiring.ts';
 import { ago, printable } from '../words.ts';
 import { productId } from './explain.ts';
@@ -24,6 +25,7 @@ interface Options {
   readonly expectPrice?: number;
   readonly currency?: string;
   readonly deadline: number;
+  readonly caller?: string;
   readonly json?: boolean;
 }
 
@@ -44,6 +46,7 @@ export function checkCommand(io: Io): Command {
     )
     .option('--currency <code>', 'of the expected price (default: the first of service.currencies)')
     .option('--deadline <duration>', 'how long to wait for the service', wait, deadline.usual)
+    .option('--caller <key>', 'who asks, in a word of your own: one caller has 30 live checks a minute', callerKey)
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
@@ -71,17 +74,26 @@ export function checkCommand(io: Io): Command {
 async function checkAlone(io: Io, loaded: Parameters<typeof wire>[0], question: CheckQuestion): Promise<CheckAnswer> {
   await using wiring = wire(loaded, createLog('silent', io.stderr));
   await using ports = checkPorts(wiring);
+  refuseDates(ports, { date: question.date });
   return await checkBeforeOrder(ports, question, io.signal);
 }
 
 function questionOf(
   product_id: number,
-  { date, time, variant: variants, expectPrice, currency, deadline: deadline_ms }: Options,
+  { date, time, variant: variants, expectPrice, currency, deadline: deadline_ms, caller }: Options,
   primary: string,
 ): CheckQuestion {
   const expect_price =
     expectPrice === undefined ? null : { amount: expectPrice, currency: currency?.toUpperCase() ?? primary };
-  return { product_id, date, time: time ?? null, variants, expect_price, deadline_ms };
+  return {
+    product_id,
+    date,
+    time: time ?? null,
+    variants,
+    expect_price,
+    deadline_ms,
+    ...(caller === undefined ? {} : { caller }),
+  };
 }
 
 function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
@@ -101,6 +113,7 @@ const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string
   'key-refused': { ...away, hint: 'check service.api_key_file (or CATALOGUED_API_KEY)' },
   deadline: away,
   throttled: later,
+  'caller-limit': later,
   stopping: later,
 };
 
@@ -155,6 +168,11 @@ function variant(value: string, previous: Options['variant']): Options['variant'
   if (previous.some(({ variant_id }) => variant_id === Number(id)))
     throw new InvalidArgumentError('each variant is named once.');
   return [...previous, { variant_id: Number(id), count: Number(count) }];
+}
+
+function callerKey(value: string): string {
+  if (!isCaller(value)) throw new InvalidArgumentError('a caller is one to a hundred characters.');
+  return value;
 }
 
 function minorUnits(value: string): number {

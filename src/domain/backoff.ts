@@ -2,6 +2,7 @@
 export const quarantineAfter = 5;
 
 const firstMs = 60_000;
+const soonMs = 2_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -15,11 +16,35 @@ export function retryAt(failures: number, chance: number, now: number): number {
   return jittered(failures, chance, now);
 }
 
+/**
+ * The same for what nobody has yet (it was never read) or somebody waits for: full jitter over two seconds, four, eight …;
+ * in quarantine over a minute, eight, an hour, until it is once a day.
+ */
+export function soonRetryAt(failures: number, chance: number, now: number): number {
+  if (failures < quarantineAfter) return now + Math.round(jitter(soonMs, failures, chance));
+  const longest = firstMs * 8 ** (failures - quarantineAfter);
+  return longest < dayMs ? now + Math.max(1000, Math.round(chance * longest)) : retryAt(failures, chance, now);
+}
+
+/** The same for a list that was never read. */
+export function soonListRetryAt(failures: number, chance: number, now: number): number {
+  return now + Math.min(Math.round(jitter(soonMs, failures, chance)), hourMs);
+}
+
+/** How long a shopper's read waits before it is tried again, in milliseconds. */
+export function checkRetryMs(failures: number, chance: number): number {
+  return Math.round(jitter(soonMs, failures, chance));
+}
+
 /** The same for a list, which everything hangs on: never later than in an hour. */
 export function listRetryAt(failures: number, chance: number, now: number): number {
   return Math.min(jittered(failures, chance, now), now + hourMs);
 }
 
 function jittered(failures: number, chance: number, now: number): number {
-  return now + Math.max(1000, Math.round(chance * firstMs * 2 ** Math.min(failures - 1, 20)));
+  return now + Math.max(1000, Math.round(jitter(firstMs, failures, chance)));
+}
+
+function jitter(firstMs: number, failures: number, chance: number): number {
+  return chance * firstMs * 2 ** Math.min(failures - 1, 20);
 }

@@ -14,6 +14,8 @@ export interface CheckQuestion {
   readonly expect_price?: { readonly amount: number; readonly currency: string } | null;
   /** How long the shopper waits, in milliseconds. */
   readonly deadline_ms?: number;
+  /** Whoever asks, in a word of the storefront's own (a session, hashed): one caller may not use up the calls of all. */
+  readonly caller?: string | null;
 }
 
 export const deadline = { usual: 5000, least: 50, most: 30_000 } as const;
@@ -24,12 +26,18 @@ export function isSlotTime(value: unknown): value is string {
   return typeof value === 'string' && /^(?:(?:[01]\d|2[0-3]):[0-5]\d|[a-z][a-z_ -]{0,19})$/i.test(value);
 }
 
+/** A key that a storefront may make up for whoever asks: nothing is read out of it. */
+export function isCaller(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= 100;
+}
+
 /** A question out of JSON from outside; or in one line what is wrong with it. */
 export function readQuestion(json: unknown): CheckQuestion | { readonly problem: string } {
   if (!isObject(json)) return { problem: 'the body must be a JSON object' };
-  const { product_id, date, time = null, variants = [], expect_price = null, deadline_ms = deadline.usual } = json;
+  const { product_id, date, time = null, variants = [], expect_price = null, caller = null } = json;
+  const { deadline_ms = deadline.usual } = json;
   const problem =
-    extra(json, ['product_id', 'date', 'time', 'variants', 'expect_price', 'deadline_ms']) ??
+    extra(json, ['product_id', 'date', 'time', 'variants', 'expect_price', 'deadline_ms', 'caller']) ??
     wrong('product_id', product_id, isWhole(product_id, 1), 'a product id') ??
     wrong('date', date, isDate(date), 'a date of the calendar, like 2026-12-24') ??
     wrong('time', time, time === null || isSlotTime(time), 'HH:MM or whole_day') ??
@@ -40,9 +48,10 @@ export function readQuestion(json: unknown): CheckQuestion | { readonly problem:
       deadline_ms,
       isWhole(deadline_ms, deadline.least, deadline.most),
       `${deadline.least} to ${deadline.most} milliseconds`,
-    );
+    ) ??
+    wrong('caller', caller, caller === null || isCaller(caller), 'one to a hundred characters');
   if (problem !== null) return { problem };
-  return { product_id, date, time, variants, expect_price, deadline_ms } as CheckQuestion;
+  return { product_id, date, time, variants, expect_price, deadline_ms, caller } as CheckQuestion;
 }
 
 /** What of a date is wanted. */

@@ -31,6 +31,8 @@ const verdictOf = {
   'sale-contradicted': 'unknown',
   'service-unreachable': 'unknown',
   throttled: 'unknown',
+  /** The caller has had its live checks of this minute. */
+  'caller-limit': 'unknown',
   /** An answer came that cannot be used. */
   'service-failed': 'unknown',
   /** The service answered for other dates than it was asked for. */

@@ -24,17 +24,40 @@ export type LaneShares = Readonly<Record<Lane, number>>;
 const mostOwed = 2;
 
 /**
- * So many checks in a row go before everything else: a shopper waits for other shoppers only. Only a flood of them, longer
- * than this, leaves the other lanes what is reserved for them.
+ * So many checks in a row go before everything else, two seconds' worth of calls: a shopper waits for other shoppers
+ * only. A flood of them, longer than this, leaves the other lanes what is reserved for them.
  */
-const checksAhead = 30;
+const checksAhead = { seconds: 2, least: 4, most: 30 };
+
+/**
+ * Reserved whatever the configuration says: what notifications ask for is read while shoppers flood the checkout lane,
+ * and what was never read comes in while the near lane is never empty.
+ */
+const floors: Partial<LaneShares> = { notification: 0.15, fill: 0.1 };
+
+/** The configured shares with the floors; the others give way where all together would be more than the rate. */
+export function withFloors(shares: LaneShares): LaneShares {
+  const wanted = lanes.map((lane) => Math.max(shares[lane], floors[lane] ?? 0));
+  const fixed = lanes.reduce((sum, lane) => sum + (floors[lane] ?? 0), 0);
+  const rest = wanted.reduce((sum, share) => sum + share, 0) - fixed;
+  const scale = rest <= 1 - fixed ? 1 : (1 - fixed) / rest;
+  return Object.fromEntries(
+    lanes.map((lane, index) => {
+      const floor = floors[lane] ?? 0;
+      return [lane, floor + ((wanted[index] ?? 0) - floor) * scale];
+    }),
+  ) as Record<Lane, number>;
+}
 
 /** What each lane is owed of its reserved share, in calls. */
 export type LaneCredit = Readonly<Record<Lane, number>>;
 
 /** At the start nothing is owed, but to checks. */
 export function noCredit(): LaneCredit {
-  return Object.fromEntries(lanes.map((lane) => [lane, lane === 'checkout' ? checksAhead : 0])) as Record<Lane, number>;
+  return Object.fromEntries(lanes.map((lane) => [lane, lane === 'checkout' ? checksAhead.most : 0])) as Record<
+    Lane,
+    number
+  >;
 }
 
 /**
@@ -45,13 +68,15 @@ export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): 
   return lanes.find((lane) => credit[lane] >= 1 && waiting(lane)) ?? lanes.find(waiting) ?? null;
 }
 
-/** The credit when one call starts in `taken`: each lane gains its share of that call, and `taken` pays for it. */
-export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane): LaneCredit {
+/** The credit when one of `rate` calls a second starts in `taken`: each lane gains its share of that call, and `taken` pays for it. */
+export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane, rate: number): LaneCredit {
   const next = Object.fromEntries(
     lanes.map((lane) => [lane, Math.min(mostOwed, credit[lane] + shares[lane])]),
   ) as Record<Lane, number>;
   const unreserved = 1 - lanes.reduce((sum, lane) => sum + (lane === 'checkout' ? 0 : shares[lane]), 0);
-  next.checkout = Math.min(checksAhead, credit.checkout + Math.max(shares.checkout, unreserved));
+  const { seconds, least, most } = checksAhead;
+  const ahead = Math.min(Math.max(seconds * rate, least), most);
+  next.checkout = Math.min(ahead, credit.checkout + Math.max(shares.checkout, unreserved));
   next[taken] = Math.max(0, next[taken] - 1);
   return next;
 }

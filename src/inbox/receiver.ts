@@ -49,6 +49,8 @@ export interface ReceiverOptions {
   readonly log: Logger;
   /** Something is stored and waits to be applied. */
   received(): void;
+  /** Told of each commit that failed, also where it is tried again. */
+  unwritable?(error: unknown): void;
   /** Somebody was refused. `dropped` is an alarm: an address that was taken back is still in use. */
   refused?(refusal: Refused): void;
   readonly limits?: Partial<ReceiverLimits>;
@@ -171,7 +173,7 @@ const lockPatience = { ms: 1000, every: 20 } as const;
 
 /** Stores a group or throws; a lock is waited for. Trouble is said when it begins and when it ends. */
 function durably(
-  { deliveries, log, received, clock }: ReceiverOptions,
+  { deliveries, log, received, unwritable, clock }: ReceiverOptions,
   broken: (error: SyncFailed) => void,
 ): { store: (group: readonly Received[]) => void; tryAgain: TryAgain } {
   let failing = false;
@@ -184,6 +186,7 @@ function durably(
       setImmediate(received);
     },
     tryAgain: (error, waited_ms) => {
+      unwritable?.(error);
       if (!failing && writeTroubleOf(error) === 'locked' && waited_ms < lockPatience.ms)
         return clock.sleep(lockPatience.every);
       const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';

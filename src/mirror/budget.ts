@@ -1,4 +1,4 @@
-import type { Budget } from '../domain/budget.ts';
+import { type Budget, storedBudget } from '../domain/budget.ts';
 import type { Database } from '../sqlite/database-file.ts';
 
 /** What the limiter has learned, and the price of a call: so that a restart forgets neither. */
@@ -31,10 +31,8 @@ export function budgetTable(db: Database): BudgetTable {
   };
 }
 
-/** A budget of another generation of this program is none. */
 function parse(text: string | null): Budget | null {
   if (text === null) return null;
-  const stored = JSON.parse(text) as Partial<Record<keyof Budget, unknown>>;
-  const numbers = ['rate', 'ceiling', 'not_before', 'throttles', 'misses', 'halved_at', 'clean_since'] as const;
-  return numbers.every((name) => Number.isFinite(stored[name])) ? (stored as unknown as Budget) : null;
+  const stored: unknown = JSON.parse(text);
+  return typeof stored === 'object' && stored !== null ? storedBudget(stored as Record<string, unknown>) : null;
 }

@@ -1,5 +1,6 @@
 import type { Deadline } from '../clock.ts';
 import { isGoneBy } from '../domain/absence.ts';
+import { checkRetryMs } from '../domain/backoff.ts';
 import type { CheckReason, SaleState, Unanswered } from '../domain/check.ts';
 import type { RecordKey } from '../domain/record.ts';
 import type { ReadDate } from '../mirror/checks.ts';
@@ -32,19 +33,21 @@ export interface Flight {
   readonly found: Map<string, unknown>;
 }
 
-/** Live reads in the checkout lane: one call for all who wait for the same window of a product. */
+/** Live reads in the checkout lane: one call for all who ask for the same window of a product before it is sent. */
 export interface Flights extends AsyncDisposable {
   /**
-   * Waits for a live read of the window: the one that is under way, if it was sent just now, or a new one. Never longer
-   * than `deadline_ms`. Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that
+   * Waits for a live read of the window that is sent from now on: an answer that is on its way already may be older than
+   * the question. Those who ask while a call is on its way share the next one. Never waits longer than `deadline_ms`. Rejects with the reason of an aborted signal, which ends the waiting of this one only. A read that
    * nobody waits for any more is given up where it was not sent yet; sent, it has a little longer, and is stored as any other.
    */
   board(
     key: RecordKey,
     wait: { deadline_ms: number; signal: AbortSignal },
   ): { flight: Flight; landing: Promise<Landing> };
-  /** The same, but by a request that is sent from now on: an answer that is already on its way does not count. */
+  /** The same for whoever needs the landing alone, stored. */
   recheck(key: RecordKey, wait: { deadline_ms: number; signal: AbortSignal }): Promise<Landing>;
+  /** Whether a read of the window is yet to be sent: to share it costs no call. */
+  waits(key: RecordKey): boolean;
   /** Resolves when what was answered so far is stored too. */
   stored(): Promise<void>;
 }
@@ -60,25 +63,32 @@ interface Passenger {
 interface Flying extends Flight {
   readonly key: RecordKey;
   readonly passengers: Set<Passenger>;
+  /** Resolves when it may be sent: the call before it for the same window has landed, or has taken long enough. */
+  readonly cleared: Promise<void>;
   /** For whoever waits the shortest: one timer, however many wait. */
   timer: (Deadline & { readonly at: number }) | null;
   readonly stop: AbortController;
   readonly over: Promise<void>;
+  /** Resolves when all who waited for it were told. */
+  readonly landing: Promise<void>;
+  readonly landed: () => void;
   /** On the clock that never jumps; null: not yet. */
   sent_at: number | null;
 }
 
-/** What was sent earlier does not say what the service says now, and a service that hangs answers nobody: who comes asks anew. */
-const joinMs = 2000;
+/** Calls for one window go one after the other, but none waits longer for the one before: a service may hang. */
+const turnMs = 1000;
 /** A call that nobody waits for keeps its place in the budget no longer than this. */
 const abandonedMs = 5000;
 
 export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limiter, 'pause'>): Flights {
-  const { mirror, clock, log } = given;
+  const { mirror, clock, chance, log } = given;
   const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
   const { commit, flush, close } = commitTogether(given);
-  /** Those that somebody may join. */
+  /** Those that are not sent yet: somebody may join them. */
   const flying = new Map<string, Flying>();
+  /** Those that were sent, by window. */
+  const sent = new Map<string, Flying>();
   const airborne = new Set<Flying>();
   /** Answered, and perhaps not stored yet. */
   const landed = new Set<Promise<void>>();
@@ -91,13 +101,9 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
     return { until: not_before, reason: unreachable_since === null ? 'throttled' : 'service-unreachable' };
   }
 
-  function board(
-    key: RecordKey,
-    { deadline_ms, signal }: { deadline_ms: number; signal: AbortSignal },
-    oldest = joinMs,
-  ) {
+  function board(key: RecordKey, { deadline_ms, signal }: { deadline_ms: number; signal: AbortSignal }) {
     signal.throwIfAborted();
-    const known = joinable(key, oldest);
+    const known = flying.get(idOf(key));
     const until = clock.now() + deadline_ms;
     const paused = pause();
     if (stopped || (paused !== null && paused.until > until)) {
@@ -106,12 +112,6 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
     }
     const flight = known ?? takeOff(key);
     return { flight, landing: waitFor(flight, until, deadline_ms, signal) };
-  }
-
-  function joinable(key: RecordKey, oldest: number): Flying | undefined {
-    const known = flying.get(idOf(key));
-    if (known === undefined || known.sent_at === null) return known;
-    return clock.monotonic() - known.sent_at < oldest ? known : undefined;
   }
 
   function waitFor(flight: Flying, until: number, deadline_ms: number, signal: AbortSignal): Promise<Landing> {
@@ -183,17 +183,44 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
   }
 
   function forget(flight: Flying): void {
-    if (flying.get(idOf(flight.key)) === flight) flying.delete(idOf(flight.key));
+    const id = idOf(flight.key);
+    if (flying.get(id) === flight) flying.delete(id);
+    if (sent.get(id) === flight) sent.delete(id);
+  }
+
+  /** The service is asked from now on: nobody may join any more. */
+  function sends(flight: Flying): void {
+    flight.sent_at = clock.monotonic();
+    const id = idOf(flight.key);
+    if (flying.get(id) === flight) flying.delete(id);
+    sent.set(id, flight);
+  }
+
+  /** When the call that is under way for the same window has landed, or has taken long enough. */
+  async function clearance(key: RecordKey, stop: AbortSignal): Promise<void> {
+    const before = sent.get(idOf(key));
+    if (before?.sent_at == null) return;
+    const left = before.sent_at + turnMs - clock.monotonic();
+    if (left <= 0) return;
+    using over = clock.deadline(left, stop);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    over.signal.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([before.landing, promise]);
   }
 
   function takeOff(key: RecordKey): Flying {
     const over = Promise.withResolvers<void>();
+    const landing = Promise.withResolvers<void>();
+    const stop = new AbortController();
     const flight: Flying = {
       key,
       passengers: new Set(),
       timer: null,
-      stop: new AbortController(),
+      stop,
+      cleared: clearance(key, stop.signal),
       over: over.promise,
+      landing: landing.promise,
+      landed: landing.resolve,
       sent_at: null,
       shown: new Map(),
       sale: saleOf(key),
@@ -212,6 +239,7 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
         },
       )
       .finally(() => {
+        flight.landed();
         landed.delete(flight.over);
         airborne.delete(flight);
         over.resolve();
@@ -223,12 +251,15 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
     forget(flight);
     landed.add(flight.over);
     for (const passenger of [...flight.passengers]) passenger.land(landing);
+    flight.landed();
   }
 
   /** Asks until there is an answer, or nobody waits for longer than the service wants to be left alone. */
   async function fly(flight: Flying): Promise<Landing> {
     const { key, stop, passengers } = flight;
-    for (;;) {
+    await flight.cleared;
+    stop.signal.throwIfAborted();
+    for (let failures = 0; ; ) {
       const record = mirror.records.find(key);
       if (record === null) return unanswered('outside-horizon');
       flight.sent_at = null;
@@ -242,9 +273,7 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
           confirmed: (sent_at) => land(flight, { kind: 'answered', sale: 'on', unanswered: [], sent_at }),
           late: (said) =>
             land(flight, { kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
-          sent: () => {
-            flight.sent_at = clock.monotonic();
-          },
+          sent: () => sends(flight),
         },
       );
       if (read.kind === 'stored') return { ...read, kind: 'answered' };
@@ -256,11 +285,15 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
         void commit(() => doubtSaleStatus(ports, key.product_id), 'soon').catch(() => undefined);
       if (read.kind === 'refused' && isGoneBy(read.status, mirror.removals.one(key.product_id)))
         return { kind: 'gone' };
-      if (read.kind !== 'throttled' && read.kind !== 'unreachable') return unanswered(reason);
+      if (read.kind === 'refused') return unanswered(reason);
       flight.sent_at = null;
-      const until = pause()?.until ?? clock.now();
-      for (const passenger of [...passengers]) if (passenger.until < until) passenger.land(unanswered(reason));
+      // What failed is tried again while a shopper has the time.
+      if (read.kind === 'failed') failures += 1;
+      const rest = read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0;
+      const until = Math.max(pause()?.until ?? 0, clock.now() + rest);
+      for (const passenger of [...passengers]) if (passenger.until <= until) passenger.land(unanswered(reason));
       if (passengers.size === 0) return unanswered(reason);
+      if (rest > 0) await clock.sleep(rest, stop.signal);
     }
   }
 
@@ -275,8 +308,9 @@ export function createFlights({ upstream, ...given }: Ports, limiter: Pick<Limit
 
   return {
     board,
+    waits: (key) => flying.has(idOf(key)),
     recheck: async (key, wait) => {
-      const landing = await board(key, wait, 0).landing;
+      const landing = await board(key, wait).landing;
       await stored();
       return landing;
     },

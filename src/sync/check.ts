@@ -17,6 +17,7 @@ import { writeTroubleOf } from '../domain/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { ReadDate } from '../mirror/checks.ts';
 import type { Limiter } from '../upstream/limiter.ts';
+import { type Callers, countCallers } from './callers.ts';
 import { type Alternative, alternativesTo } from './check-alternatives.ts';
 import { type CheckCounter, checkCounter } from './check-counts.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './check-flights.ts';
@@ -29,6 +30,7 @@ export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   readonly counter: CheckCounter;
   /** What is being asked, by question. */
   readonly waiting: Map<string, Waiting>;
+  readonly callers: Callers;
 }
 
 /** One date as it is, or was shown, for what is asked. */
@@ -80,6 +82,7 @@ export function checkPorts({
     flights,
     counter,
     waiting: new Map(),
+    callers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
       await flights[Symbol.asyncDispose]();
       // A second of counts is no reason not to end.
@@ -124,12 +127,14 @@ export async function checkBeforeOrder(
   question: CheckQuestion,
   signal: AbortSignal,
 ): Promise<CheckAnswer> {
-  const { deadline_ms = deadline.usual, ...same } = question;
+  const { deadline_ms = deadline.usual, caller = null, ...same } = question;
   const id = JSON.stringify(same);
   const known = ports.waiting.get(id);
   const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
   const waiting = isFresh ? known : prepare(ports, question, id);
   if ('verdict' in waiting) return waiting;
+  if (caller !== null && !ports.flights.waits(waiting.key) && ports.callers.take(caller) === 'spent')
+    return overLimit(ports, waiting);
   ports.waiting.set(id, waiting);
   try {
     const { flight, landing } = ports.flights.board(waiting.key, { deadline_ms, signal });
@@ -139,6 +144,15 @@ export async function checkBeforeOrder(
   } finally {
     if (ports.waiting.get(id) === waiting) ports.waiting.delete(id);
   }
+}
+
+/** Nobody is asked for a caller that has used up its calls: what the mirror shows, and no verdict. */
+function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
+  const { product_id, date, currency, tier } = asked;
+  ports.counter.add({ product_id, tier }, 'unanswered');
+  const day = ports.mirror.checks.date(product_id, currency, date);
+  const sale = ports.mirror.checks.saleState(product_id) ?? 'withdrawn';
+  return unanswered(ports, asked, { day, sale }, 'caller-limit');
 }
 
 /** Looks up what a question is about; answers what needs no call. */

@@ -114,6 +114,7 @@ export async function pass(
   function start(source: Source, record: RecordFacts): void {
     source.in_flight += 1;
     inFlight.add(keyOf(record));
+    given.retries.called();
     refresh(source, record)
       .catch(fail)
       .then(() => {

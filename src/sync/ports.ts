@@ -2,6 +2,7 @@ import type { Chance, Clock } from '../clock.ts';
 import type { RemovalLimits } from '../domain/absence.ts';
 import type { CategoryMatch } from '../domain/category.ts';
 import type { Extent } from '../domain/record-kinds.ts';
+import type { RetryBudget } from '../domain/retry-budget.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { StaleAfter } from '../mirror/promises.ts';
@@ -49,6 +50,7 @@ export interface Ports {
   readonly chance: Chance;
   readonly log: Logger;
   readonly policy: Policy;
+  readonly retries: RetryBudget;
 }
 
 /** What refreshing a record reaches through: the service in the record's lane. */

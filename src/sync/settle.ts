@@ -1,4 +1,4 @@
-import { listRetryAt, quarantineAfter, retryAt } from '../domain/backoff.ts';
+import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../domain/backoff.ts';
 import { dueByCadence, dueByWorth } from '../domain/cadence.ts';
 import { soldBy, weightOf } from '../domain/category.ts';
 import { noExtraCalls } from '../domain/price.ts';
@@ -113,7 +113,7 @@ function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Vo
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
 export function settleFailure(
-  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log'>,
+  ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries'>,
   record: RecordFacts,
   reading: NoAnswer,
 ): Refreshed {
@@ -131,13 +131,16 @@ export function settleFailure(
 
 /** Counts a failure of the record. A `final` one (the service said no) or the fifth in a row ends its part in a resync. */
 export function recordFailure(
-  { mirror, clock, chance }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance'>,
+  { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
   record: RecordFacts,
   { code, message, final }: { code: string; message: string; final: boolean },
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
-  const again = record.product_id === 0 ? listRetryAt : retryAt;
+  // A refusal is the service's answer: asked again at once, it says the same.
+  const wanted = !final && (record.fetched_at === null || record.job_id !== null);
+  const soon = wanted && (failures >= quarantineAfter || retries.spend() === 'soon');
+  const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // What a notification asked for is still asked for: it stays in its lane, and in its share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);

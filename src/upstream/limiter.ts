@@ -4,6 +4,7 @@ import {
   afterMiss,
   afterThrottle,
   type Budget,
+  burst as burstOf,
   dueAfter,
   pauseLeft,
   resumeBudget,
@@ -21,14 +22,15 @@ import {
   noCredit,
   type Queue,
   queues,
+  withFloors,
 } from '../domain/lanes.ts';
-import type { Outcome } from './outcome.ts';
+import { failed, type Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
   /** What an earlier process had learned; null: nothing. */
   readonly learned: Budget | null;
-  /** Told of every pause that the service asks for, so that a kill does not forget it. */
+  /** Called with the learned budget when the rate was cut or the service asked for a pause, to persist it. */
   readonly throttled: (learned: Budget) => void;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -39,6 +41,8 @@ export interface LimiterOptions {
 export interface Pause {
   /** No call starts before this instant; 0 where there is no pause. */
   readonly not_before: number;
+  /** The service itself asked for a pause until then; 0 where it did not: any other pause is our own. */
+  readonly told_until: number;
   /** Since when no connection was made; null while there is one. */
   readonly unreachable_since: number | null;
 }
@@ -82,10 +86,16 @@ const silence = { codes: new Set(['deadline', 'reset', 'closed']), calls: 5 };
 
 /** So many 5xx among the last answers are the service's trouble. */
 const trouble = { of: 20, calls: 10 };
+/** A 5xx that may mean "less" (503) but does not say so: half of the last ten, or a tenth of the last hundred, mean it. */
+const unsaid = [
+  { of: 10, calls: 5 },
+  { of: 100, calls: 10 },
+] as const;
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, chance, burst_statuses } = options;
-  const { requests_per_second, concurrency, lanes: shares } = options.budget;
+  const { requests_per_second, concurrency } = options.budget;
+  const shares = withFloors(options.budget.lanes);
   const started = { at: clock.now(), monotonic: clock.monotonic() };
   let budget: Budget =
     options.learned === null
@@ -105,6 +115,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let closed: Error | null = null;
   const recent: boolean[] = [];
   const failing: boolean[] = [];
+  const overloaded: boolean[] = [];
   const waiters = Object.fromEntries(queues.map((queue) => [queue, []])) as unknown as Record<Queue, Waiter[]>;
   const started_in = byLane(() => 0);
 
@@ -140,7 +151,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       due = dueAfter(budget, due, now);
       if (queue === 'triggered') triggeredDue = triggeredDueAfter(budget, triggeredDue, now);
       in_flight += 1;
-      credit = afterTurn(credit, shares, lane);
+      credit = afterTurn(credit, shares, lane, budget.rate);
       started_in[lane] += 1;
       waiters[queue].shift()?.start();
     }
@@ -205,8 +216,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return promise;
   }
 
-  function learn(outcome: Outcome): Outcome {
+  function learn(came: Outcome, demand: 'waiting' | 'none'): Outcome {
     const now = steady();
+    const outcome = judgeUnsaid(came);
     const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
     silent_in_a_row = silent ? silent_in_a_row + 1 : 0;
     if (outcome.kind === 'unreachable' || silent_in_a_row >= silence.calls || isTrouble(outcome)) {
@@ -219,12 +231,28 @@ export function createLimiter(options: LimiterOptions): Limiter {
     if (judged.kind === 'throttled') {
       throttled_count += 1;
       const until = judged.until === null ? null : now + judged.until - clock.now();
+      const before = budget;
       budget = afterThrottle(budget, until, chance(), now);
-      options.throttled(learned());
+      // What was missed during the pause is not made up for at its end.
+      due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + credit_ms());
+      if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
     } else {
-      budget = afterAnswer(budget, now);
+      budget = afterAnswer(budget, demand, now);
     }
     return judged;
+  }
+
+  function credit_ms(): number {
+    return ((burstOf(budget, concurrency) - 1) * 1000) / budget.rate;
+  }
+
+  /** A single 503 without Retry-After is the failure of what was asked for; only many of them are back-pressure. */
+  function judgeUnsaid(outcome: Outcome): Outcome {
+    const hit = outcome.kind === 'throttled' && outcome.status >= 500 && outcome.until === null;
+    overloaded.push(hit);
+    if (overloaded.length > 100) overloaded.shift();
+    if (!hit || unsaid.some(({ of, calls }) => overloaded.slice(-of).filter(Boolean).length >= calls)) return outcome;
+    return failed(`status-${outcome.status}`, `the service answered ${outcome.status}`);
   }
 
   /** Half of the last calls broke the service, this one too: nothing is wrong with what was asked for (reliability.md section 3). */
@@ -256,9 +284,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const now = steady();
     const toWall = clock.now() - now;
     const left = pauseLeft(budget, now);
-    const { unreachable_since } = budget;
+    const { unreachable_since, told_until } = budget;
+    const told = Math.min(left, Math.max(0, told_until - now));
     return {
       not_before: left === 0 ? 0 : now + left + toWall,
+      told_until: told === 0 ? 0 : now + told + toWall,
       unreachable_since: unreachable_since === null ? null : unreachable_since + toWall,
     };
   }
@@ -267,10 +297,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
     run: async (call, signal, queue) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
+      const asked_at = clock.monotonic();
       await turn(signal, queue);
+      const demand = clock.monotonic() > asked_at ? 'waiting' : 'none';
       calls += 1;
       try {
-        return learn(await call(signal));
+        return learn(await call(signal), demand);
       } finally {
         in_flight -= 1;
         pump();
@@ -311,12 +343,14 @@ function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {
 
 /** The same budget on a clock that shows `ms` more. */
 function shifted(budget: Budget, ms: number): Budget {
-  const { not_before, halved_at, clean_since, unreachable_since } = budget;
+  const { not_before, told_until, cut_at, heard_at, unreachable_since } = budget;
+  const moved = (instant: number) => (instant === 0 ? 0 : instant + ms);
   return {
     ...budget,
-    not_before: not_before === 0 ? 0 : not_before + ms,
-    halved_at: halved_at === 0 ? 0 : halved_at + ms,
-    clean_since: clean_since + ms,
+    not_before: moved(not_before),
+    told_until: moved(told_until),
+    cut_at: moved(cut_at),
+    heard_at: heard_at + ms,
     unreachable_since: unreachable_since === null ? null : unreachable_since + ms,
   };
 }

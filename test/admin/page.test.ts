@@ -79,6 +79,7 @@ const known: DaemonStatus = {
     throttled: 0,
     lanes: { near: 80, far: 10 },
     not_before: null,
+    told_until: null,
     unreachable_since: null,
     key_refused: null,
   },

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,12 +31,15 @@ describe('a running daemon', () => {
     const daemon = startCli(['--config', config, 'run'], options);
     await daemon.said('pass ended');
     const socket = join(directory.path, 'state', 'admin.sock');
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(join(directory.path, 'state')).mode & 0o777).toBe(0o700);
     expect(await get(socket, '/healthz')).toEqual({ status: 200, body: { alive: true } });
     expect(await get(socket, '/readyz')).toEqual({ status: 200, body: { ready: true } });
 
     const calls = sandbox.calls.counts().calls;
     const [first] = sandbox.world.visible();
-    const one = ['resync', '--product', String(first?.id), '--availability', '--from', '2026-01-01', '--wait'];
+    const today = new Date().toISOString().slice(0, 10);
+    const one = ['resync', '--product', String(first?.id), '--availability', '--from', today, '--wait'];
     expect(await runHere(['--config', config, ...one], options)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('All 3 records refreshed'),

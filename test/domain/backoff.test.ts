@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quarantineAfter, retryAt } from '../../src/domain/backoff.ts';
+import { quarantineAfter, retryAt, soonRetryAt } from '../../src/domain/backoff.ts';
 
 const now = Date.UTC(2026, 10, 21);
 const minute = 60_000;
@@ -27,6 +27,34 @@ test('a record in quarantine is tried once a day, however often it failed', () =
       const wait = retryAt(failures, c, now) - now;
       expect(wait).toBeGreaterThanOrEqual(0.9 * day);
       expect(wait).toBeLessThanOrEqual(day);
+    }),
+  );
+});
+
+test.for([
+  [1, 2_000],
+  [2, 4_000],
+  [3, 8_000],
+  [4, 16_000],
+  [5, minute],
+  [6, 8 * minute],
+])(
+  'what nobody has yet is tried again after failure %i within %i ms, at any instant of them',
+  ([failures, longest]) => {
+    expect(soonRetryAt(failures as number, 0.5, now)).toBe(now + (longest as number) / 2);
+  },
+);
+
+test('a record that was never read and always fails costs at most twelve calls in a day, too', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(chance), (chances) => {
+      let at = now;
+      let calls = 0;
+      for (let failures = 1; at < now + day; failures++) {
+        calls += 1;
+        at = soonRetryAt(failures, chances.next().value ?? 0, at);
+      }
+      expect(calls).toBeLessThanOrEqual(12);
     }),
   );
 });

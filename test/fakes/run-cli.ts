@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runMark } from './no-child-outlives.ts';
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
@@ -23,7 +24,7 @@ export function startCli(
 ): RunningCli {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, [runMark]: process.env[runMark] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];

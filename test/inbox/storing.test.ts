@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
 import { inboxFile } from '../../src/inbox/inbox.ts';
-import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
+import { type Database, openForWriting, waitForLocks } from '../../src/sqlite/database-file.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 import { exchange, post, rawConnection, testReceiver } from './test-receiver.ts';
@@ -46,6 +46,33 @@ describe('a full disk', () => {
     const said = test.lines().map(({ msg }) => msg);
     expect(said.filter((msg) => String(msg).startsWith('the inbox cannot be written'))).toHaveLength(1);
     expect(said.filter((msg) => msg === 'deliveries are stored again')).toHaveLength(1);
+  });
+});
+
+describe('another program that writes the inbox', () => {
+  it('is waited for without blocking the loop, for a second; then it is a 503', async () => {
+    using file = ownFile();
+    waitForLocks(file.db, 0);
+    const failures: unknown[] = [];
+    const locked = Promise.withResolvers<void>();
+    const unwritable = (error: unknown) => {
+      failures.push(error);
+      locked.resolve();
+    };
+    await using test = await testReceiver({ deliveries: file.deliveries, unwritable });
+    const other = openForWriting(file.db.name, inboxFile);
+    other.exec('BEGIN IMMEDIATE');
+    const first = exchange(test.port, post(test.path, 'first'));
+    await locked.promise;
+    other.exec('ROLLBACK');
+    expect(status(await first)).toBe(200);
+    expect(failures[0]).toMatchObject({ code: 'SQLITE_BUSY' });
+    other.exec('BEGIN IMMEDIATE');
+    expect(status(await exchange(test.port, post(test.path, 'second')))).toBe(503);
+    other.exec('ROLLBACK');
+    expect(status(await exchange(test.port, post(test.path, 'third')))).toBe(200);
+    other.close();
+    expect(file.deliveries.after(0, 10).map(({ body }) => body.toString())).toEqual(['first', 'third']);
   });
 });
 

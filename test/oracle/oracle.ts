@@ -58,7 +58,13 @@ export async function compare(
       const wanted = expected[view] ?? [];
       comparison.rows[view] = (comparison.rows[view] ?? 0) + wanted.length;
       const found = comparableRows(view, select.all(product_id), state);
-      compareView(view, found, wanted, { now: question.now, members: state.counters?.members ?? [] }, differ);
+      compareView(
+        view,
+        found,
+        wanted,
+        { now: question.now, members: state.counters?.members ?? [], has_detail: state.has_detail },
+        differ,
+      );
     }
     comparison.products += 1;
   }
@@ -74,11 +80,19 @@ export async function compare(
   return comparison;
 }
 
+/** What the comparison of a product's rows has to know. */
+interface Given {
+  readonly now: number;
+  /** Members of documents that differ at every read. */
+  readonly members: readonly string[];
+  readonly has_detail: boolean;
+}
+
 function compareView(
   view: string,
   found: Row[],
   wanted: Expected[string],
-  given: { readonly now: number; readonly members: readonly string[] },
+  given: Given,
   differ: (text: string) => void,
 ): void {
   const columns = keys[view] ?? [];
@@ -99,10 +113,14 @@ function compareRow(
   view: string,
   found: Row,
   wanted: Row,
-  { now, members }: { readonly now: number; readonly members: readonly string[] },
+  { now, members, has_detail }: Given,
   differ: (text: string) => void,
 ): void {
   for (const [column, value] of Object.entries(found)) {
+    if (column === 'detail_freshness' && !has_detail) {
+      if (value !== 'unknown') differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
+      continue;
+    }
     if (readAtColumns.has(column)) {
       if (!plausible(column, value, now)) differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
       continue;

@@ -8,10 +8,11 @@ import { scenarios } from './courses.ts';
 import { imageStory } from './images.ts';
 import { liveMonth, type Month, type MonthOptions } from './month.ts';
 import { notificationsStory } from './notifications.ts';
+import { allCells, lineOf, type Row, head as rateHead, runRow } from './rates/table.ts';
 import { type ShopperMonth, shopperMonths } from './shoppers.ts';
 
 /*
- * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --images | --shoppers]`: the real engine against the sandbox, on a
+ * `npm run simulate -- [--days 30] [--products 2000] [--seed 1] [--faults | --images | --shoppers | --rates]`: the real engine against the sandbox, on a
  * clock that jumps from one minute in which something is due to the next. Exit 0: no promise broken.
  */
 
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     notifications: { type: 'boolean', default: false },
     images: { type: 'boolean', default: false },
     shoppers: { type: 'boolean', default: false },
+    rates: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '5' },
   },
 });
@@ -39,6 +42,7 @@ async function main(): Promise<number> {
   if (values.compare) return comparison();
   if (values.images) return images();
   if (values.shoppers) return shoppers();
+  if (values.rates) return rates(Number(values.minutes));
   if (values.notifications) return (await notificationsStory(saying)) ? 0 : 1;
   await using stack = new AsyncDisposableStack();
   const month = await liveMonth(
@@ -121,6 +125,23 @@ async function shoppers(): Promise<number> {
     month.counted.wrong === month.shown_wrong &&
     (month.check === 'never' ? month.shown_wrong > 0 : month.refused === 0 && month.unknown === 0);
   return misjudged === 0 && months.every(met) ? 0 : 1;
+}
+
+/** What of a service's limit is used, by our rule and by the one before it; `--minutes` are measured after five to settle. */
+async function rates(minutes: number): Promise<number> {
+  const rows: Row[] = [];
+  const cells = allCells(minutes, 5);
+  for (const cell of cells) {
+    rows.push(await runRow(cell));
+    if (rows.length % 20 === 0) progress(`${rows.length} of ${cells.length} cells`);
+  }
+  say(`\n${table(rateHead, rows.map(lineOf))}\n\n`);
+  const missed = rows.filter(({ met }) => !met).length;
+  const old = rows.filter((row) => row.least !== null && row.old.used < row.least).length;
+  say(
+    `${number(rows.length)} cells, ${number(missed)} not met; by the old rule ${number(old)} use too little (control)\n`,
+  );
+  return missed === 0 && old > 0 ? 0 : 1;
 }
 
 const given = (name: string, usual: number, value: string) =>

@@ -2,9 +2,11 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { isGoneBy } from '../../src/domain/absence.ts';
 import { laneOf } from '../../src/domain/lanes.ts';
+import { applyDeliveries } from '../../src/sync/apply.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
 import { healGaps, noteAbsence } from '../../src/sync/coverage.ts';
 import { explainProduct } from '../../src/sync/explain.ts';
+import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
@@ -80,6 +82,28 @@ it.each([
   db.prepare("INSERT OR REPLACE INTO absence VALUES (?, 2, 0, 0, 'gone', 0, NULL, 0)").run(product.id);
   expect(await house.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
 });
+
+it.each(['flag', 'refuse'] as const)(
+  'a closure reads the product once, where dates are answered by %s',
+  async (how) => {
+    await using house = await virtualHouse({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
+    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    await house.liveUntil(house.clock.now() + hour);
+    const product = house.sandbox.world.visible().find(({ status }) => status === 'available');
+    if (product === undefined) throw new Error('no product');
+    product.status = 'unavailable';
+    house.sandbox.calls.reset();
+    const inbox = deliveryList(house.clock);
+    inbox.post(notificationOf(product.id, disabled()));
+    await applyDeliveries(house.wiring.ports, inbox, never);
+    await house.liveUntil(house.clock.now() + hour / 2);
+    const reads = [...house.sandbox.calls.repeated().keys()].filter((url) =>
+      url.startsWith(`/v2/products/${product.id}?`),
+    );
+    expect(reads).toEqual([]);
+    expect(house.wiring.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
+  },
+);
 
 it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {
   using test = testMirror();

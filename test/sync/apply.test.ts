@@ -361,7 +361,9 @@ describe('a delivery that makes no sense', () => {
 describe('a flood of forged deliveries', () => {
   it('costs at most three tenths of the calls, and nobody else is late', async () => {
     await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });
-    const started = () => test.house.wiring.limiter.state().calls;
+    const started = () => test.house.wiring.limiter.state().lanes.notification.calls;
+    // Passes go on until the end of a step, which begins with the next whole minute.
+    await test.live(minute + 59_000 - (test.house.clock.now() % minute));
     for (let post = 0; post < 500; post += 1) {
       const id = test.ids[post % 50] ?? 0;
       test.inbox.post(notificationOf(id, updated(), disabled(words)));
@@ -373,7 +375,8 @@ describe('a flood of forged deliveries', () => {
       await test.live(minute);
       const seconds = (test.house.clock.now() - at) / 1000;
       const allowed = 0.3 * test.house.wiring.limiter.state().rate * seconds;
-      expect(started() - calls).toBeLessThan(allowed + 8);
+      // And one look at each of fifty products whose dates contradict what was said of it.
+      expect(started() - calls).toBeLessThan(allowed + 8 + 50);
     }
     expect(started() - calls).toBeGreaterThan(150);
     await test.live(10 * minute);

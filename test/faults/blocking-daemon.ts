@@ -1,0 +1,13 @@
+import { configPath, loadConfig } from '../../src/config.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { createLog } from '../../src/log.ts';
+
+/*
+ * `node blocking-daemon.ts CONFIG`: a daemon that waits for locks inside a statement, as it once did. The control of the
+ * harness that measures its event loop.
+ */
+const loaded = loadConfig({ file: configPath(process.argv[2], process.env), env: process.env });
+const daemon = await startDaemon(loaded, createLog('info', process.stdout));
+daemon.wiring.mirror.waitForLocks(250);
+process.stdout.write('{"msg":"daemon started"}\n');
+process.on('SIGTERM', () => void daemon[Symbol.asyncDispose]().then(() => process.exit(0)));

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { roll } from '../../src/sandbox/random.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+
+const never = new AbortController().signal;
+const date = '2026-12-05';
+
+async function filled(products: number, budget = {}): Promise<VirtualHouse> {
+  const house = await virtualHouse(
+    { products },
+    { budget: { requests_per_second: 100_000, concurrency: 4, ...budget } },
+  );
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  return house;
+}
+
+function productOn({ sandbox }: VirtualHouse) {
+  const product = sandbox.world
+    .visible()
+    .find(
+      (each) => each.status === 'available' && (sandbox.world.days(each, date, date, 'EUR')[0]?.slots.length ?? 0) > 0,
+    );
+  if (product === undefined) throw new Error('no product with slots on that date');
+  return product;
+}
+
+describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell out and come back', () => {
+  it('none of 500 checks holds by a read that is older than the question, as joining it would (control)', async () => {
+    await using house = await filled(6);
+    await using ports = checkPorts(house.wiring);
+    const { clock, sandbox } = house;
+    const product = productOn(house);
+    for (let call = 0; call < 2000; call += 1)
+      sandbox.faults.add({ kind: 'delay', ms: 900 + 900 * roll(3, call, 'slow'), path: '/availability', times: 1 });
+    const sold: { at: number; out: boolean }[] = [{ at: 0, out: false }];
+    const outAt = (at: number) => sold.findLast((each) => each.at <= at)?.out === true;
+    /** Sold out at every instant from one to the other. */
+    const outAllThrough = (from: number, to: number) =>
+      outAt(from) && sold.every(({ at, out }) => out || at <= from || at > to);
+    const reads = new Map<number, number>();
+    const checks: { asked_at: number; verdict: string; until: number }[] = [];
+    const asking: Promise<void>[] = [];
+    const ask = async () => {
+      const asked_at = clock.now();
+      const { verdict, now } = await checkBeforeOrder(
+        ports,
+        { product_id: product.id, date, deadline_ms: 20_000 },
+        never,
+      );
+      if (now !== null && !reads.has(now.read_at)) reads.set(now.read_at, clock.now());
+      checks.push({ asked_at, verdict, until: clock.now() });
+    };
+    const mutations = async () => {
+      for (let turn = 0; asking.length < 500; turn += 1) {
+        await clock.sleep(700 + 1600 * roll(4, turn, 'sold'));
+        const out = !product.sold_out.has(date);
+        if (out) product.sold_out.add(date);
+        else product.sold_out.delete(date);
+        sold.push({ at: clock.now(), out });
+      }
+    };
+    const shoppers = async () => {
+      while (asking.length < 500) {
+        asking.push(ask());
+        await clock.sleep(20 + 300 * roll(5, asking.length, 'shopper'));
+      }
+    };
+    await house.drive(Promise.all([mutations(), shoppers()]));
+    await house.drive(Promise.all(asking));
+    const held = checks.filter(({ verdict }) => verdict === 'holds');
+    expect(held.length).toBeGreaterThan(50);
+    expect(checks.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
+    expect(held.filter(({ asked_at, until }) => outAllThrough(asked_at, until))).toEqual([]);
+    // What a check would have got that joins the call under way.
+    const joined = checks.filter(({ asked_at }) =>
+      [...reads].some(
+        ([sent, landed]) =>
+          sent < asked_at &&
+          asked_at < landed &&
+          asked_at - sent < 2000 &&
+          !outAt(sent) &&
+          outAllThrough(asked_at, landed),
+      ),
+    );
+    expect(joined.length).toBeGreaterThan(0);
+    // Who asks while a call is under way shares the next one.
+    expect(sandbox.calls.counts().calls).toBeLessThan(1000);
+    expect(reads.size).toBeLessThan(checks.length / 3);
+  });
+});
+
+describe('a flood of checks', () => {
+  it('of a hundred shoppers on different windows lets a notified product be read within five seconds', async () => {
+    await using house = await filled(40, { requests_per_second: 10 });
+    await using ports = checkPorts(house.wiring);
+    const { clock } = house;
+    const { mirror, limiter } = house.wiring;
+    const ids = house.sandbox.world.visible().map(({ id }) => id);
+    const dates = [date, '2027-01-03', '2027-02-05'];
+    const end = clock.now() + 25_000;
+    const shopper = async (index: number) => {
+      while (clock.now() < end) {
+        const product_id = ids[index % ids.length] ?? 0;
+        await checkBeforeOrder(ports, { product_id, date: dates[index % 3] ?? date, deadline_ms: 5000 }, never);
+        await clock.sleep(100);
+      }
+    };
+    const before = limiter.state().lanes.checkout.calls;
+    const shoppers = Promise.all(Array.from({ length: 100 }, (_, index) => shopper(index)));
+    await house.drive(clock.sleep(10_000));
+    const [closed = 0] = ids;
+    const detail = { resource: 'product_detail', product_id: closed, edition: 'en', part: 0 } as const;
+    const told_at = clock.now();
+    mirror.transaction(() => {
+      mirror.records.notify([closed], told_at, told_at);
+      mirror.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
+    });
+    const reading = pass(house.wiring.ports, 4, { job_id: null, signal: never });
+    while ((mirror.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
+      await house.drive(clock.sleep(100));
+    expect(clock.now() - told_at).toBeLessThan(5000);
+    await house.drive(shoppers);
+    await house.drive(reading);
+    // The shoppers had nearly all of the calls meanwhile.
+    expect(limiter.state().lanes.checkout.calls - before).toBeGreaterThan(100);
+  });
+
+  it('by one caller ends at its bound, and others are answered', async () => {
+    await using house = await filled(6);
+    await using ports = checkPorts(house.wiring);
+    const product = productOn(house);
+    const check = (caller: string | null) =>
+      house.drive(checkBeforeOrder(ports, { product_id: product.id, date, caller }, never));
+    for (let times = 0; times < 30; times += 1) expect((await check('one')).verdict).toBe('holds');
+    const calls = house.sandbox.calls.counts().calls;
+    expect(await check('one')).toMatchObject({
+      verdict: 'unknown',
+      reasons: ['caller-limit'],
+      now: null,
+      mirror: { sellable: true },
+    });
+    expect(house.sandbox.calls.counts().calls).toBe(calls);
+    expect((await check('another')).verdict).toBe('holds');
+    expect((await check(null)).verdict).toBe('holds');
+    await house.drive(house.clock.sleep(60_000));
+    expect((await check('one')).verdict).toBe('holds');
+  });
+});

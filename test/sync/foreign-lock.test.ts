@@ -1,0 +1,119 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { commitTogether } from '../../src/sync/commit-together.ts';
+import { pass } from '../../src/sync/engine.ts';
+import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { manualClock } from '../upstream/manual-clock.ts';
+
+const never = new AbortController().signal;
+const date = '2026-12-05';
+
+/** Another program that has begun to write the mirror. Disposing ends its transaction. */
+function lock({ wiring }: VirtualHouse): Disposable {
+  const db = new Database(wiring.mirror.path);
+  db.exec('BEGIN IMMEDIATE');
+  return { [Symbol.dispose]: () => void db.close() };
+}
+
+async function filled(products: number): Promise<VirtualHouse> {
+  const house = await virtualHouse({ products });
+  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  house.wiring.storage.serve();
+  return house;
+}
+
+describe('a pass that meets another writer', () => {
+  it('ends with that; no record has failed, and all of them are found due again', async () => {
+    await using house = await filled(6);
+    const { wiring } = house;
+    const { records } = requestResync(wiring.ports, {
+      resources: resyncResources,
+      product_ids: [],
+      from: null,
+      to: null,
+    });
+    const run = () => house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+    {
+      using _ = lock(house);
+      await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+    }
+    expect(wiring.mirror.records.fill().waiting).toBe(0);
+    const failing = new Database(wiring.mirror.path, { readonly: true });
+    expect(failing.prepare('SELECT count(*) FROM record WHERE failures > 0 OR failure IS NOT NULL').pluck().get()).toBe(
+      0,
+    );
+    failing.close();
+    const { stored, failed } = await run();
+    expect({ failed, all: stored >= records }).toEqual({ failed: 0, all: true });
+    expect((await house.compare()).differences).toBe(0);
+  });
+
+  it('reads only what is urgent while there is no room for more', async () => {
+    await using house = await virtualHouse({ products: 6 });
+    const { wiring } = house;
+    const calm = await house.drive(
+      pass(wiring.ports, wiring.workers, { job_id: null, signal: never, mayBulk: () => false }),
+    );
+    expect(calm.stored).toBe(0);
+    expect(
+      (await house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }))).stored,
+    ).toBeGreaterThan(0);
+  });
+});
+
+describe('a check beside another writer', () => {
+  it('answers what the service says; the mirror has it when it can be written', async () => {
+    await using house = await filled(6);
+    const { wiring, sandbox } = house;
+    await using ports = checkPorts(wiring);
+    const product = sandbox.world
+      .visible()
+      .find((each) => each.slots > 1 && (sandbox.world.days(each, date, date, 'EUR')[0]?.slots.length ?? 0) > 0);
+    if (product === undefined) throw new Error('no product with a slot on that date');
+    const ask = () => house.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
+    const before = await ask();
+    expect(before.verdict).toBe('holds');
+    await ports.flights.stored();
+    product.sold_out.add(date);
+    {
+      using _ = lock(house);
+      expect(await ask()).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'], now: { state: 'sold_out' } });
+      expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).not.toBeNull();
+    }
+    await house.drive(house.clock.sleep(10_000));
+    expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).toBeNull();
+  });
+});
+
+describe('works that share a commit', () => {
+  it('are all tried again where the disk is full, and none of them is stored alone', async () => {
+    using test = testMirror();
+    const clock = manualClock(Date.now());
+    const { commit, flush, close } = commitTogether({ mirror: test.mirror, clock });
+    const told: string[] = [];
+    let full = true;
+    const count = () => test.mirror.alarms.all().length;
+    const first = commit(
+      () => void test.mirror.alarms.raise({ kind: 'images-disk', at: 1, products: 1 }),
+      'soon',
+      () => told.push('first'),
+    );
+    const second = commit(
+      () => {
+        if (full) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      },
+      'soon',
+      () => told.push('second'),
+    );
+    const third = commit(() => void test.mirror.alarms.raise({ kind: 'closures-held', at: 1, products: 1 }), 'soon');
+    flush();
+    expect({ told, stored: count() }).toEqual({ told: ['first', 'second'], stored: 0 });
+    full = false;
+    close();
+    await Promise.all([first, second, third]);
+    expect(count()).toBe(2);
+  });
+});
