@@ -72,7 +72,8 @@ export function productState(
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),
-    experience_ids: endpoints === 'all' ? product.experience_ids : [],
+    // Without the list of experiences only the product's own venue is known.
+    experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     checkout_information: parse(checkoutInformation(other, language)),
