@@ -50,6 +50,16 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Images',
     (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
   ],
+  'images-refused': [
+    'Images',
+    (products, since) =>
+      `some of ${products} products are not published, noticed ${since}: their addresses are not http or https on public hosts; a host of yours is named in images.hosts`,
+  ],
+  'prices-refused': [
+    'Prices',
+    (products, since) =>
+      `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
+  ],
   'other-dates': [
     'Dates',
     (products, since) =>

@@ -68,6 +68,10 @@ async function run(): Promise<void> {
     writeSync(2, `Error: cannot write the output: ${error.message}\n`);
     process.exit(74);
   });
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    // Nobody reads what goes wrong (`2>&1 | head`): that is no reason for a stack, or to end a daemon.
+    if (commandNamed(args) !== 'run') process.exit(error.code === 'EPIPE' ? 0 : 74);
+  });
   const { stdout, stderr, env } = process;
   const io = { stdout, stderr, env, signal: stopping.signal, onHangup };
   // What nobody caught: its cause is said like any other, and nothing is saved that could be half done.

@@ -25,6 +25,7 @@ import { approveRemovals, rejectRemovals } from './sync/absence.ts';
 import { checkBeforeOrder, checkPorts } from './sync/check.ts';
 import { watchChecks } from './sync/check-flood.ts';
 import { runChores, sortIntoCategories } from './sync/chores.ts';
+import { refuseDates } from './sync/date-reach.ts';
 import { pass } from './sync/engine.ts';
 import { explainProduct } from './sync/explain.ts';
 import { explainDate } from './sync/explain-date.ts';
@@ -164,6 +165,11 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   };
   const figures = stack.use(processFigures(ports.clock.now));
   const checks = checkPorts(wiring);
+  // What was, as far as the change feed reaches, and what is mirrored.
+  const withinReach = (date: string): string => {
+    refuseDates(ports, { date }, { history_ms: config.retention.changes });
+    return date;
+  };
   const floods = watchChecks(ports, limiter.state);
   const answers: Omit<AdminOptions, 'listen' | 'token'> = {
     hosts: config.admin.hosts,
@@ -182,7 +188,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       key.tryNow();
       return storage.promptly(() => requestResync(ports, request));
     },
-    check: (question, signal) => checkBeforeOrder(checks, question, signal),
+    check: async (question, signal) => {
+      refuseDates(ports, { date: question.date });
+      return await checkBeforeOrder(checks, question, signal);
+    },
     order: (report) => storage.promptly(() => orderAndRecheck(checks, report, stopping.signal)),
     removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
     decideRemovals: (decision, product_ids) =>
@@ -208,7 +217,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     },
     plan: () => makePlan(ports, config.budget.lanes),
     explain: (product_id, date) =>
-      date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, date),
+      date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, withinReach(date)),
     job: (job_id) => mirror.jobs.find(job_id),
     changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
     replay: async (since) => {

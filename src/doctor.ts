@@ -7,7 +7,7 @@ import { lowBelow } from './domain/disk-space.ts';
 import { keyOf, nameOf, type OptionalPath } from './domain/offer.ts';
 import { readSigningKey } from './domain/signing-key.ts';
 import type { CataloguedError } from './errors.ts';
-import { couldOnlyMatchProxy } from './inbox/allowlist.ts';
+import { couldOnlyMatchProxy, unreachableCallback } from './inbox/allowlist.ts';
 import { olderThan } from './reader-doctor/versions.ts';
 import { sqliteVersion, walSizeOf } from './sqlite/database-file.ts';
 import type { ManagedSubscriptions } from './subscriptions.ts';
@@ -42,7 +42,8 @@ const sqliteNeeded = [3, 51, 3];
 export function localChecks({ config, secrets, warnings, file }: LoadedConfig): Check[] {
   const { path, state_dir } = config.mirror;
   return [
-    ok('configuration', [`${file ?? 'the environment'} is valid`, ...warnings].join('; worth a look: ')),
+    ok('configuration', `${file ?? 'the environment'} is valid`),
+    ...warnings.map((warning) => ok('worth a look', warning)),
     ok('credentials', fingerprintsOf(secrets)),
     signingKey(config, secrets.signing_key),
     directoryCheck('mirror directory', dirname(path), 'shared'),
@@ -71,9 +72,15 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
 }
 
 /** A configuration or a secret that cannot be used: nothing else can be looked at. */
-export function unusable(error: CataloguedError): Check {
+export function unusable(error: CataloguedError): Check[] {
   const name = error.code === 'permission' ? 'credentials' : 'configuration';
-  return wrong(name, [error.message, ...error.details].join(' '), error.hint ?? 'catalogued config check');
+  const problems = error.details.length === 0 ? [error.message] : error.details;
+  const advice = error.hint ?? 'catalogued config check';
+  // What to do about all of them is said once, below the last.
+  return problems.map((problem, index) => ({
+    ...wrong(name, problem, advice),
+    advice: index < problems.length - 1 ? null : advice,
+  }));
 }
 
 function fingerprintsOf(secrets: LoadedConfig['secrets']): string {
@@ -129,8 +136,9 @@ function sqlite(): Check {
   });
 }
 
-function receiverRule({ receiver, subscriptions }: Config): Check[] {
+function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
   const { public_url, allow, listen } = receiver;
+  const unreachable = unreachableCallback(public_url, service.base_url);
   const address =
     public_url === null
       ? subscriptions.length === 0
@@ -140,11 +148,17 @@ function receiverRule({ receiver, subscriptions }: Config): Check[] {
             'receiver.public_url is not set',
             'set it to the address at which the service reaches the receiver',
           )
-      : check('public address', isPrivate(public_url), {
-          right: `${new URL(public_url).origin}, received at ${listen}`,
-          wrong: `${new URL(public_url).origin} is not encrypted: the secret address crosses the network in the open`,
-          advice: 'put a proxy with TLS before the receiver',
-        });
+      : unreachable !== null
+        ? wrong(
+            'public address',
+            `${public_url}: ${unreachable}`,
+            'name an address of the public internet, of a proxy with TLS before the receiver',
+          )
+        : check('public address', isPrivate(public_url), {
+            right: `${public_url}, received at ${listen}`,
+            wrong: `${public_url} is not encrypted: the secret address crosses the network in the open`,
+            advice: 'put a proxy with TLS before the receiver',
+          });
   const problem = couldOnlyMatchProxy(receiver);
   const rule =
     allow.length === 0

@@ -1,5 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
+import { printableOutput } from './words.ts';
+
 export type { Logger } from 'pino';
 
 /** What secrets look like, wherever in a line they stand: callback addresses, tokens with their word, signed tokens, keys. */
@@ -13,7 +15,7 @@ const secretForms = [
 /**
  * The program's log: one JSON line an event, fields first, a constant lower-case phrase last. What could carry a
  * secret (keys, headers, whole URLs) is never handed to it; `redact` is the second net, and what leaves is searched
- * once more: a path in an error's message has no name that could be listed.
+ * once more: a path in an error's message has no name that could be listed. What a terminal would obey is escaped.
  */
 export function createLog(level: string, destination: DestinationStream): Logger {
   return pino(
@@ -29,7 +31,7 @@ export function createLog(level: string, destination: DestinationStream): Logger
     },
     {
       write: (line) => {
-        destination.write(secretForms.reduce((text, form) => text.replace(form, '[hidden]'), line));
+        destination.write(printableOutput(secretForms.reduce((text, form) => text.replace(form, '[hidden]'), line)));
       },
     },
   );

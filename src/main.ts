@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import type { Io } from './commands/io.ts';
 import { CataloguedError, type ExitCode, exitCodes } from './errors.ts';
 import { version } from './version.ts';
+import { printableOutput } from './words.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 /** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
@@ -81,7 +82,8 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
 };
 
 /** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
-export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
+export async function main(args: readonly string[], given: Io): Promise<ExitCode> {
+  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr) };
   try {
     const program = await programFor(args, io);
     await program.parseAsync([...args], { from: 'user' });
@@ -89,6 +91,19 @@ export async function main(args: readonly string[], io: Io): Promise<ExitCode> {
   } catch (error) {
     return report(error, io, commandNamed(args));
   }
+}
+
+/** The same stream, with everything that is written through the last door. */
+function harmless<Stream extends Io['stdout']>(stream: Stream): Stream {
+  return new Proxy(stream, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === 'write')
+        return (text: unknown, ...rest: []) =>
+          target.write((typeof text === 'string' ? printableOutput(text) : text) as string, ...rest);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 /** The command of a command line; undefined: it names none. */

@@ -3,6 +3,7 @@ import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } 
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { type OptionalPath, optionalPaths } from './domain/offer.ts';
+import { publishable } from './domain/public-address.ts';
 import { retryBudget } from './domain/retry-budget.ts';
 import { CataloguedError, exitCodes } from './errors.ts';
 import { type FileWatch, watchFiles } from './file-watch.ts';
@@ -39,6 +40,8 @@ export interface Overrides {
   readonly addresses?: CallbackAddresses;
   /** Asks our own public address; else it is asked for real. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
+  /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
+  readonly imageHost?: { readonly addresses: readonly string[] };
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -178,6 +181,7 @@ export function wire(
       profile,
       select: queryOf(service.select),
       commission: config.mirror.commission,
+      mayPublish: publishable([...config.images.hosts, ...(overrides.imageHost?.addresses ?? [])]),
     });
     const ports = {
       upstream,

@@ -34,6 +34,8 @@ const longestPage = 1000;
 const eventsAtOnce = 100;
 /** So many followers are served between two turns of the event loop. */
 const followersAtOnce = 50;
+/** More than storefronts have workers: beyond it connections are leaked by somebody. */
+const followersAtMost = 500;
 const pagesKept = 8;
 const heartbeatMs = 15_000;
 /** A follower that has taken nothing for so many heartbeats is let go: it comes back with its Last-Event-ID. */
@@ -137,6 +139,11 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       return `{"changes":[${changes.map(changeJson).join(',')}],${JSON.stringify(rest).slice(1)}`;
     },
     follow: ({ after, feed: of }, response) => {
+      if (followers.size >= followersAtMost)
+        throw new CataloguedError('too-many-followers', `${followersAtMost} follow the feed already`, {
+          exitCode: exitCodes.retryLater,
+          hint: 'let those end that nobody reads, or ask for pages of JSON',
+        });
       const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
       const { feed: own } = feed.after(follower.after, 1, feedOf(of));
       response.writeHead(200, {

@@ -1,3 +1,4 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** Imported by name, it would load all of `fetch` too: as long as a command otherwise takes to start. */
@@ -23,6 +24,18 @@ export class AdminRefusal extends Error {
     this.code = error;
     this.hint = hint;
   }
+}
+
+/** Somebody listens and says nothing: it hangs, or is stopped. */
+function silent(listen: string, patience_ms: number): CataloguedError {
+  return new CataloguedError(
+    'daemon-silent',
+    `the daemon at ${listen} does not answer within ${patience_ms / 1000} s`,
+    {
+      exitCode: exitCodes.retryLater,
+      hint: 'look at its log, and restart it where it hangs; the file can be read meanwhile',
+    },
+  );
 }
 
 export function adminClient(listen: string, token: { reveal(): string } | null): AdminClient {
@@ -52,7 +65,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
           }
         });
       });
-      call.on('timeout', () => call.destroy(new Error('the daemon does not answer')));
+      call.on('timeout', () => call.destroy(silent(listen, patience_ms)));
       call.on('error', (error: NodeJS.ErrnoException) => {
         const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
         if (nobody) resolve(null);

@@ -1,3 +1,5 @@
+import { printableLines } from '../words.ts';
+
 /** Markup that is safe to send: made by `html` alone. */
 export interface Html {
   readonly markup: string;
@@ -25,5 +27,5 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  return printableLines(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }

@@ -98,6 +98,10 @@ const replayBody = {
   properties: { since: { type: 'integer', minimum: 0 } },
 } as const;
 
+/** Whoever sends the head or the whole of a request slower than this is let go. Milliseconds. */
+const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
+/** Workers of storefronts, followers and people together; beyond it connections are leaked by somebody. */
+const connectionsAtMost = 2000;
 /** Longer than the usual proxies in front keep one. */
 const keepAliveMs = 72_000;
 /** Whoever has not sent the whole of a request by then, or not taken the whole of an answer, does not keep the daemon from ending. */
@@ -111,7 +115,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     logger: false,
     bodyLimit: 1024 * 1024,
     serverFactory: (handler) => {
-      const server = createServer({ keepAliveTimeout: keepAliveMs }, handler);
+      const server = createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
+      server.maxConnections = connectionsAtMost;
       servers.push(server);
       return server;
     },
@@ -230,7 +235,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
 
 function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
-  return isWriteRefusal(code) ? 503 : 400;
+  return isWriteRefusal(code) || code === 'too-many-followers' ? 503 : 400;
 }
 
 /** Before anything else of a request is looked at, also of one that no route takes. */

@@ -9,6 +9,7 @@ import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { AnswerIsNo } from '../main.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/check.ts';
+import { refuseDates } from '../sync/date-reach.ts';
 import { wire } from '../wiring.ts';
 import { ago, printable } from '../words.ts';
 import { productId } from './explain.ts';
@@ -73,6 +74,7 @@ export function checkCommand(io: Io): Command {
 async function checkAlone(io: Io, loaded: Parameters<typeof wire>[0], question: CheckQuestion): Promise<CheckAnswer> {
   await using wiring = wire(loaded, createLog('silent', io.stderr));
   await using ports = checkPorts(wiring);
+  refuseDates(ports, { date: question.date });
   return await checkBeforeOrder(ports, question, io.signal);
 }
 

@@ -1,3 +1,5 @@
+import { printableLines } from '../words.ts';
+
 /** What a person is shown of a body, in characters. */
 const shownAtMost = 4096;
 const bytesALine = 16;
@@ -10,7 +12,7 @@ const deepest = 20;
 export function renderBody(body: Buffer): string {
   const text = textOf(body);
   if (text === null) return hexDump(body.subarray(0, shownAtMost / 4), body.length);
-  const shown = harmless(/^\s*[[{]/.test(text) ? broken(text) : text.slice(0, shownAtMost));
+  const shown = printableLines(/^\s*[[{]/.test(text) ? broken(text) : text.slice(0, shownAtMost));
   return shown.length < shownAtMost ? shown : `${shown.slice(0, shownAtMost)}\n… of ${body.length} bytes`;
 }
 
@@ -48,12 +50,6 @@ function broken(text: string): string {
     else if (!/\s/.test(char)) result += char;
   }
   return result;
-}
-
-function harmless(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (char) =>
-    char === '\n' || char === '\t' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 function hexDump(bytes: Buffer, length: number): string {

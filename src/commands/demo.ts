@@ -152,6 +152,8 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
       public_url: `http://127.0.0.1:${port}/hooks`,
       secret_file: secrets.receiving,
     },
+    // The simulated service serves its images from this machine.
+    images: { hosts: ['127.0.0.1'] },
     subscriptions: [{ id: 'demo', type: 'product_ids', entities: 'mirrored' }],
   });
   const file = configFile(directory);

@@ -65,7 +65,7 @@ async function examine(io: Io, option: string | undefined, overrides: Overrides)
   try {
     loaded = loadConfig({ file: configPath(option, io.env), env: io.env });
   } catch (error) {
-    if (error instanceof CataloguedError) return [unusable(error)];
+    if (error instanceof CataloguedError) return unusable(error);
     throw error;
   }
   return [...localChecks(loaded), ...(await beyond(io, loaded, overrides))];

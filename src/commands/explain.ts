@@ -4,9 +4,10 @@ import { configPath, loadConfig } from '../config.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../policy.ts';
 import { notMirrored } from '../sync/check.ts';
+import { refuseDates } from '../sync/date-reach.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/explain-date.ts';
-import { duration } from '../words.ts';
+import { duration, printable, short } from '../words.ts';
 import type { Io } from './io.ts';
 import { calendarDate } from './resync.ts';
 import { table } from './table.ts';
@@ -31,12 +32,11 @@ export function explainCommand(io: Io): Command {
       const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
       const { config } = loadConfig({ file, env: io.env });
       using mirror = openMirrorFacts(config.mirror.path);
-      const found = explainProduct(
-        { mirror, clock: systemClock, policy: policyOf(config, mirror.offers.offers) },
-        product_id,
-      );
+      const policy = policyOf(config, mirror.offers.offers);
+      const found = explainProduct({ mirror, clock: systemClock, policy }, product_id);
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
+        refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date);
         io.stdout.write(options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title));
         return;
@@ -53,7 +53,7 @@ export function productId(value: string): number {
 function render(found: Explanation, now: number): string {
   const { images, records } = found;
   const facts = [
-    ['Product', `${found.product_id}  ${found.title ?? '(no title)'}`],
+    ['Product', `${found.product_id}  ${heading(found.title)}`],
     ['Shown', shownAs(found, now)],
     ...contradiction(found, now),
     ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
@@ -82,7 +82,9 @@ function render(found: Explanation, now: number): string {
           `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
       ),
     ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now)]),
-    ...failing.map(({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${failure}`),
+    ...failing.map(
+      ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
+    ),
   ].join('\n')}\n`;
 }
 
@@ -105,8 +107,8 @@ function shownAs(
 ): string {
   if (withdrawn_at !== null) return `no: withdrawn ${duration(now - withdrawn_at)} ago`;
   if (sellable) return 'yes, on sale';
-  const reason = disabled_reason === null ? '' : `: ${disabled_reason}`;
-  const reopening = expected_reopening === null ? '' : `, expected back ${expected_reopening}`;
+  const reason = disabled_reason === null ? '' : `: ${printable(disabled_reason)}`;
+  const reopening = expected_reopening === null ? '' : `, expected back ${printable(expected_reopening)}`;
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
 }
 
@@ -151,7 +153,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
   );
   const lines = [
-    `Product ${product_id}  ${title ?? '(no title)'}`,
+    `Product ${product_id}  ${heading(title)}`,
     ...(shown.length === 0 ? [`Nothing is known of ${date}: it is past, or was never read.`] : shown),
   ];
   const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
@@ -164,6 +166,10 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
   if (rows.length > 0)
     lines.push('', table([`${date} from`, 'to', 'the file said', 'lowest price', 'read because'], rows));
   return `${lines.join('\n')}\n`;
+}
+
+function heading(title: string | null): string {
+  return title === null ? '(no title)' : short(printable(title));
 }
 
 function instant(at: number): string {

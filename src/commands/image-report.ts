@@ -47,9 +47,9 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
   const files = published.some(({ file }) => file !== null);
   const images = published.map((image) => [
     String(image.product_id),
-    words(image.title),
+    image.title ?? '-',
     image.image_key,
-    words(image.credit),
+    image.credit ?? '-',
     instant(image.first_confirmed_at),
     instant(image.last_confirmed_at),
     instant(image.hidden_from),
@@ -63,9 +63,9 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
       ['product', 'title', 'image', 'credit', 'last read with it', 'hidden at', 'because', 'at most', 'back since'],
       takedowns.map((each) => [
         String(each.product_id),
-        words(each.title),
+        each.title ?? '-',
         each.image_key,
-        words(each.credit),
+        each.credit ?? '-',
         maybe(each.last_confirmed_at),
         instant(each.hidden_at),
         each.cause === 'image' ? 'a read without it' : 'product withdrawn',
@@ -78,10 +78,10 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
       ['product', 'title', 'image', 'was', 'is', 'found by the read of'],
       credit_changes.map((each) => [
         String(each.product_id),
-        words(each.title),
+        each.title ?? '-',
         each.image_key,
-        words(each.old),
-        words(each.new),
+        each.old ?? '-',
+        each.new ?? '-',
         instant(each.at),
       ]),
     ),
@@ -122,9 +122,4 @@ function instant(at: number): string {
 
 function maybe(at: number | null): string {
   return at === null ? '-' : instant(at);
-}
-
-/** What the service sent, on one line, and without what a terminal would obey. */
-function words(text: string | null): string {
-  return text === null ? '-' : text.replaceAll(/\p{Cc}+/gu, ' ').trim();
 }

@@ -8,7 +8,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import { acquireLock } from '../sqlite/lock.ts';
-import { duration, number } from '../words.ts';
+import { duration, number, printable } from '../words.ts';
 import { renderBody, textOf } from './delivery-body.ts';
 import type { Io } from './io.ts';
 import { asRefusal } from './refusal.ts';
@@ -150,10 +150,10 @@ function render(found: Delivery): string {
   const settled = found.settled_at === null ? '' : ` since ${printed(found.settled_at)}`;
   const facts = [
     ['Delivery', `${found.delivery_id}${found.replay_of === null ? '' : `, which repeats ${found.replay_of}`}`],
-    ['Received', `${printed(found.received_at)} from ${found.peer}`],
+    ['Received', `${printed(found.received_at)} from ${printable(found.peer)}`],
     ['Address', `${found.subscription_id}, epoch ${found.epoch}`],
     ['State', `${found.state}${settled}${found.reason === null ? '' : `: ${found.reason}`}`],
-    ['Type', found.content_type === null ? 'not said' : JSON.stringify(found.content_type).slice(1, -1)],
+    ['Type', found.content_type === null ? 'not said' : printable(found.content_type)],
     ['Bytes', `${number(found.length)}${found.truncated ? `, cut to ${number(found.body.length)}` : ''}`],
     ['SHA-256', found.sha256],
   ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);

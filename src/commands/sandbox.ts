@@ -129,7 +129,7 @@ export function sandboxCommand(io: Io): Command {
           `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
           `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +
           `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n` +
-          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n${images === null ? '' : `Its images are on ${images.url}\n`}`,
+          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n${images === null ? '' : `Its images are on ${images.url}; they are handed on with  images: { hosts: [${host}] }\n`}`,
       );
       await aborted(io.signal);
     });

@@ -15,12 +15,14 @@ import type { InboxStatus, LiveStatus } from '../status.ts';
 import type { StorageStatus } from '../storage.ts';
 import { storageWords } from '../storage-words.ts';
 import { verdictOf } from '../verdict.ts';
-import { ago, duration, megabytes, number } from '../words.ts';
+import { ago, duration, megabytes, number, printable } from '../words.ts';
 import type { Io } from './io.ts';
 import { table } from './table.ts';
 
 type Status = MirrorStatus & {
   readonly daemon: LiveStatus | null;
+  /** False: a daemon listens and says nothing; null: none runs. */
+  readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
   readonly snapshot: SnapshotStatus | null;
@@ -38,7 +40,8 @@ export function statusCommand(io: Io): Command {
         file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
         env: io.env,
       });
-      const live = await askDaemon(config.admin.listen, secrets.admin_token);
+      const asked = await askDaemon(config.admin.listen, secrets.admin_token);
+      const live = asked === 'silent' ? null : asked;
       const mirror = mirrorStatus(config.mirror.path, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
@@ -47,14 +50,18 @@ export function statusCommand(io: Io): Command {
         // The daemon's own conditions too: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
         daemon: live?.daemon ?? null,
+        daemon_answers: asked === null ? null : asked !== 'silent',
         inbox: live?.inbox ?? null,
         storage: live?.storage ?? null,
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (verdictOf(status, now).state !== 'true') throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true' || asked === 'silent') throw new AnswerIsNo();
     });
 }
+
+/** A daemon that works answers within milliseconds; one that hangs must not hang this. */
+const patienceMs = 3000;
 
 type Live = MirrorStatus &
   Readonly<{ daemon: LiveStatus; inbox: InboxStatus; storage: StorageStatus; snapshot: SnapshotStatus | null }>;
@@ -75,11 +82,12 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
   }
 }
 
-async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | null> {
+async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | 'silent' | null> {
   try {
-    return await adminClient(listen, token).call<Live>('GET', '/v1/status');
+    return await adminClient(listen, token).call<Live>('GET', '/v1/status', undefined, patienceMs);
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
+    if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';
     throw error;
   }
 }
@@ -93,7 +101,7 @@ function render(status: Status, now: number): string {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? 'not running: nothing is being refreshed' : describeDaemon(daemon, now)}`,
+    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'it runs, and does not answer: what follows is from the file; look at its log, restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(
@@ -140,7 +148,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
   const lateness = late === 1 ? `, LATE: one is due every ${duration(every_ms)}` : '';
   return [
     `Snapshot  ${age}: ${path}${lateness}`,
-    ...when(failure !== null, `          the last try failed: ${failure}`),
+    ...when(failure !== null, `          the last try failed: ${printable(failure ?? '')}`),
   ];
 }
 
@@ -260,7 +268,7 @@ function describeDaemon(
   { key_refused, lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
-  if (key_refused !== null) return `running, but the service refuses the key: ${key_refused}`;
+  if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
   if (unreachable_since !== null)
     return `running; the service has not been reachable for ${duration(now - unreachable_since)}`;
   const busy = Object.entries(lanes)

@@ -11,7 +11,7 @@ import type { Attempt } from '../sync/subscription-attempts.ts';
 import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscription-list.ts';
 import type { Application, Comparison, SubscriptionWork } from '../sync/subscription-work.ts';
 import { type Overrides, wire } from '../wiring.ts';
-import { duration, number } from '../words.ts';
+import { duration, number, printable, short } from '../words.ts';
 import type { Io } from './io.ts';
 import { asRefusal } from './refusal.ts';
 import { table } from './table.ts';
@@ -146,7 +146,7 @@ function requireAnswers(attempts: readonly Attempt[]): void {
   if (failed.length === 0) return;
   throw new CataloguedError('subscription-failed', 'the service did not do as it was asked:', {
     exitCode: exitCodes.unavailable,
-    details: failed.map(({ subscription_id, message }) => `${subscription_id}: ${message ?? 'no answer'}`),
+    details: failed.map(({ subscription_id, message }) => `${subscription_id}: ${printable(message ?? 'no answer')}`),
     hint: 'catalogued doctor looks at the key, the clock and the public address; a running daemon tries again by itself',
   });
 }
@@ -166,8 +166,10 @@ function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now
   ];
   const failures = subscriptions
     .filter(({ failure }) => failure !== null)
-    .map(({ subscription_id, failure }) => `${subscription_id}: ${failure}`);
-  const bare = uncovered.products.map(({ product_id, title }) => `  ${product_id}  ${title ?? '(no title)'}`);
+    .map(({ subscription_id, failure }) => `${subscription_id}: ${printable(failure ?? '')}`);
+  const bare = uncovered.products.map(
+    ({ product_id, title }) => `  ${product_id}  ${title === null ? '(no title)' : short(printable(title))}`,
+  );
   const more = uncovered.count - uncovered.products.length;
   const lines = [
     ...(rows.length > 0 ? [table(headings, rows)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
@@ -209,11 +211,11 @@ function renderComparison({ subscription_id, declared, service, differences, ...
   ];
   const verdict =
     failure !== null
-      ? `The service could not be asked: ${failure}`
+      ? `The service could not be asked: ${printable(failure)}`
       : differences.length === 0
         ? 'Nothing differs.'
-        : `Differs: ${differences.join('; ')}`;
-  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${last_attempt}\n`}`;
+        : `Differs: ${printable(differences.join('; '))}`;
+  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${printable(last_attempt)}\n`}`;
 }
 
 function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {

@@ -1,7 +1,12 @@
+import { printable, short } from '../words.ts';
+
+/** In characters: what a stranger wrote may be a megabyte. */
+const longestCell = 2000;
+
 /** Rows under headings, columns aligned: numbers to the right, text to the left. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [headings, ...rows].map((row) => row.map(String));
-  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const cells = [headings, ...rows].map((row) => row.map((cell) => short(printable(String(cell)), longestCell)));
+  const widths = headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));
   const right = headings.map(
     (_, column) => rows.length > 0 && rows.every((row) => /^[\d,.]+$|^-$/.test(String(row[column]))),
   );

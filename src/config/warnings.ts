@@ -1,7 +1,8 @@
-import { couldOnlyMatchProxy } from '../inbox/allowlist.ts';
+import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import type { Config } from './schema.ts';
 import { printDuration } from './units.ts';
 
+const defaultUserAgent = 'catalogued';
 const day = 24 * 60 * 60 * 1000;
 
 /** What is allowed, and worth a second look: one sentence each, starting with the key. */
@@ -15,6 +16,10 @@ function address({ service }: Config): string[] {
   const { throttle_statuses, burst_statuses } = service.profile;
   const both = burst_statuses.filter((status) => throttle_statuses.includes(status));
   return [
+    ...when(
+      service.user_agent === defaultUserAgent && !loopback,
+      `service.user_agent is ${defaultUserAgent}: the service asks for the name of your brand in it`,
+    ),
     ...when(
       protocol === 'http:' && !loopback,
       `service.base_url is ${service.base_url}: the key goes over the network unencrypted`,
@@ -55,9 +60,13 @@ function cadence({ cadence }: Config): string[] {
   ];
 }
 
-function notifications({ subscriptions, receiver, signing }: Config): string[] {
+function notifications({ subscriptions, receiver, signing, service }: Config): string[] {
   const proxy = couldOnlyMatchProxy(receiver);
-  const refused = proxy === null ? [] : [`${proxy.message}: run refuses to start; ${proxy.hint}`];
+  const unreachable = unreachableCallback(receiver.public_url, service.base_url);
+  const refused = [
+    ...(proxy === null ? [] : [`${proxy.message}: run refuses to start; ${proxy.hint}`]),
+    ...(unreachable === null ? [] : [`${unreachable}: nothing can be delivered`]),
+  ];
   if (subscriptions.length === 0) return refused;
   return [
     ...refused,

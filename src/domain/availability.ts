@@ -61,6 +61,8 @@ export interface AvailabilityAnswer {
   readonly variants: readonly Variant[];
   /** What else the answer says: groups and unknown members, as JSON. */
   readonly context: string;
+  /** How many retail prices below zero were refused: what they are of cannot be bought. */
+  readonly refused_prices?: number;
 }
 
 /** What a calendar needs of a date, without its slots. */

@@ -35,4 +35,6 @@ export interface ProductEntry {
   readonly images: readonly Image[] | null;
   /** The service's JSON without `images`: those are shown by the view `images` alone, which fails closed. */
   readonly document: string;
+  /** How many of its images and prices were left out: see `publishable`, and prices are never below zero. */
+  readonly refused?: { readonly images: number; readonly prices: number };
 }

@@ -86,8 +86,46 @@ export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRe
   if (url.port !== '') return { code: 'port', message: `port ${url.port} is not the one of ${url.protocol}` };
   if (hosts.length > 0 && !hosts.some((each) => each.toLowerCase() === literal))
     return { code: 'host-not-listed', message: 'its host is not in images.hosts' };
-  const isPublic = isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
-  return isPublic ? null : { code: 'private-address', message: 'its host is not on the public internet' };
+  return isPublicLiteral(literal)
+    ? null
+    : { code: 'private-address', message: 'its host is not on the public internet' };
+}
+
+/** Whether a URL may be handed on to readers, who let a browser fetch it. */
+export type MayPublish = (url: string) => boolean;
+
+/** So many hosts are remembered: images come from a few, and are looked at again with every walk. */
+const hostsKept = 1000;
+
+/**
+ * Decides which URLs of images are handed on: http and https, without credentials, on a public host or one that is
+ * named in `hosts` (`images.hosts`, and what a test serves images from).
+ */
+export function publishable(hosts: readonly string[]): MayPublish {
+  const named = new Set(hosts.map((each) => each.toLowerCase()));
+  const known = new Map<string, boolean>();
+  const look = (origin: string): boolean => {
+    const url = URL.parse(origin);
+    if (url === null || url.username !== '' || url.password !== '') return false;
+    const literal = url.hostname.replace(/^\[|\]$/g, '');
+    return named.has(literal) || isPublicLiteral(literal);
+  };
+  return (text) => {
+    const [origin] = /^https?:\/\/[^/?#\\\s]+(?=[/?#]|$)/i.exec(text) ?? [];
+    if (origin === undefined) return false;
+    const answer = known.get(origin) ?? look(origin);
+    if (known.size < hostsKept) known.set(origin, answer);
+    return answer;
+  };
+}
+
+/** Whether a host, as a URL has it, can be reached from elsewhere, as far as its name tells. */
+export function isPublicHost(host: string): boolean {
+  return isPublicLiteral(host.replace(/^\[|\]$/g, ''));
+}
+
+function isPublicLiteral(literal: string): boolean {
+  return isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
 }
 
 /** The host as it stands in the text, lower case: without a port. Null: there is none where it has to be. */

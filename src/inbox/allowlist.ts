@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { isPublicHost } from '../domain/public-address.ts';
 
 /** Addresses and networks, ready to be asked; made of what the configuration lists. */
 export interface Networks {
@@ -62,6 +63,16 @@ export function couldOnlyMatchProxy(receiver: {
     message: `receiver.allow could only ever match the proxy: public_url is https, ${listen} is not, and no proxy is trusted`,
     hint: "name the proxy's address in receiver.trusted_proxies, or start with --force",
   };
+}
+
+/**
+ * A service on the internet cannot call a private address. Null: it can, or the service is as near as the receiver,
+ * as a simulated one is.
+ */
+export function unreachableCallback(public_url: string | null, base_url: string): string | null {
+  if (public_url === null || !isPublicHost(new URL(base_url).hostname)) return null;
+  const { hostname } = new URL(public_url);
+  return isPublicHost(hostname) ? null : `receiver.public_url is at ${hostname}, which the service cannot reach`;
 }
 
 /** One spelling an address: IPv4 out of IPv6, no zone, IPv6 compressed. Null: no address. */

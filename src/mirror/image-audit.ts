@@ -15,8 +15,11 @@ export interface ImageFacts {
   readonly files: readonly KeptFile[];
 }
 
+/** In characters: a title is repeated with each of its images, and could be a megabyte. */
+const titleAtMost = 200;
+
 const titleOf = (table: string) =>
-  `(SELECT t.title FROM product_text t, mirror m WHERE t.product_id = ${table}.product_id AND t.language = m.language) AS title`;
+  `(SELECT substr(t.title, 1, ${titleAtMost}) FROM product_text t, mirror m WHERE t.product_id = ${table}.product_id AND t.language = m.language) AS title`;
 
 /** Reads them from the file as a storefront has it. `since`: how far takedowns and credits go back. */
 export function readImageFacts(db: Database, since: number): ImageFacts {

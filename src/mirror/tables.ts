@@ -278,6 +278,8 @@ export interface Tables {
     kind:
       | 'images-vanished'
       | 'images-disk'
+      | 'images-refused'
+      | 'prices-refused'
       | 'checks-flood'
       | 'images-unverified'
       | 'sale-contradicted'

@@ -29,6 +29,8 @@ export interface ProductState {
   /** As served, in the language asked for. */
   readonly entry: Record<string, unknown>;
   readonly detail: Record<string, unknown>;
+  /** Whether there is a read of the single product; else `detail` is the entry. */
+  readonly has_detail: boolean;
   readonly checkout_information: Record<string, unknown>;
   readonly variants: readonly Record<string, unknown>[];
   /** The variants that availability answers over the range speak of. */
@@ -72,10 +74,10 @@ export function productState(
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),
-    // Without the list of experiences only the product's own venue is known.
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
+    has_detail: endpoints === 'all',
     checkout_information: parse(checkoutInformation(other, language)),
     variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
     availability_variants: availabilityVariants(world, other, { language, currency, horizon }, today),

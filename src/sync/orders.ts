@@ -11,6 +11,7 @@ import { windowOfDate } from '../domain/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
 import { countOrder } from './check-counts.ts';
+import { refuseDates } from './date-reach.ts';
 import type { Ports } from './ports.ts';
 import { noteTold } from './settle.ts';
 
@@ -91,6 +92,7 @@ function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: number): 
 
 /** The product and the records that hold the date, one a currency. */
 function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product_id, date }: OrderReport) {
+  refuseDates({ clock, policy }, { date });
   const known = mirror.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (known === null || sale === null) throw notMirrored(product_id);

@@ -22,6 +22,7 @@ import type { Reading } from '../upstream/client.ts';
 import type { Commit } from './commit-together.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import type { ProductPolicy, SyncPorts } from './ports.ts';
+import { noteRefused } from './refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from './settle.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
@@ -230,7 +231,7 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
 }
 
 function storeAnswer(
-  { mirror, clock, policy }: SyncPorts,
+  { mirror, clock, policy, log }: SyncPorts,
   record: RecordFacts,
   { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
@@ -242,6 +243,8 @@ function storeAnswer(
     return false;
   }
   const now = clock.now();
+  const { refused_prices: prices = 0 } = reading.value;
+  if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },

@@ -9,6 +9,7 @@ import type { Reading } from '../upstream/client.ts';
 import { assignCategory } from './categories.ts';
 import { judgeProductPath, noteAnswered } from './offers.ts';
 import type { SyncPorts } from './ports.ts';
+import { noteRefused, refusedOf } from './refused-facts.ts';
 import { cadenceOf } from './reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from './settle.ts';
 import { expectNotices } from './trust.ts';
@@ -46,6 +47,7 @@ export function storeProductDetail(
   const [currency] = policy.extent.currencies;
   const { sent_at, hash, value } = reading;
   noteAnswered(ports, 'product', sent_at);
+  noteRefused(ports, refusedOf([value]), clock.now());
   const known = mirror.products.find(product_id);
   const stored = mirror.products.store(holdOwnImages(ports, value), {
     source: 'detail',

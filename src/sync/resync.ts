@@ -5,6 +5,7 @@ import { venueToday } from '../domain/venue.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { JobState } from '../mirror/jobs.ts';
 import type { RecordSelection } from '../mirror/records.ts';
+import { refuseDates } from './date-reach.ts';
 import type { SyncPorts } from './ports.ts';
 
 /** What a person can ask to be read again. */
@@ -74,6 +75,7 @@ function callsOf({ mirror }: Ports, selection: RecordSelection): number {
 
 function select(ports: Ports, request: ResyncRequest): RecordSelection {
   const { mirror, policy } = ports;
+  refuseDates(ports, { from: request.from, to: request.to });
   const unknown = request.product_ids.filter((id) => mirror.products.find(id) === null);
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {

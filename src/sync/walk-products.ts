@@ -6,6 +6,7 @@ import { judgeAbsence } from './absence.ts';
 import { walkForNotices } from './apply.ts';
 import type { SyncPorts } from './ports.ts';
 import { afterStore, productCadence } from './refresh-product.ts';
+import { calmRefused, noteRefused, refusedOf } from './refused-facts.ts';
 import { listCadence } from './reschedule.ts';
 import type { Refreshed } from './settle.ts';
 import { holdVanishedImages } from './vanished-images.ts';
@@ -25,6 +26,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     read: (page) => upstream.productPage(page, language, currency, signal),
     id: (entry: ProductEntry) => entry.product_id,
     store: (page, sent_at, started_at) => {
+      noteRefused(ports, refusedOf(page.entries), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       // Only the primary walk's reads say something about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
@@ -35,6 +37,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
       walkForNotices(ports, started_at);
       mirror.alarms.calmImages(started_at, clock.now());
+      calmRefused(ports, started_at);
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);

@@ -4,6 +4,7 @@ import { parseExact } from '../domain/exact-json.ts';
 import type { Experience } from '../domain/experience.ts';
 import { type Queue, queues } from '../domain/lanes.ts';
 import type { ProductEntry } from '../domain/product.ts';
+import type { MayPublish } from '../domain/public-address.ts';
 import type { Variant } from '../domain/variant.ts';
 import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
@@ -85,12 +86,14 @@ export interface UpstreamOptions {
   readonly select: Readonly<Record<string, string | readonly string[]>>;
   /** Whether the distributor's commission is mirrored. */
   readonly commission: boolean;
+  /** Which addresses of images are handed on to readers. */
+  readonly mayPublish: MayPublish;
 }
 
 /** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
 const decoderGeneration = '2';
 
-export function createUpstream({ http, limiter, profile, select, commission }: UpstreamOptions): Upstream {
+export function createUpstream({ http, limiter, profile, select, commission, mayPublish }: UpstreamOptions): Upstream {
   const { paths, parameters } = profile;
   const received = { availability: 0, all: 0 };
 
@@ -148,7 +151,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         queue,
         paths.products,
         { ...select, ...inBoth(language, currency), ...paged(page) },
-        (text) => decodeProductPage(parseExact(text), currency),
+        (text) => decodeProductPage(parseExact(text), currency, mayPublish),
         { list: true, signal },
       ),
     experiencePage: (page, language, currency, signal) =>
@@ -164,7 +167,7 @@ export function createUpstream({ http, limiter, profile, select, commission }: U
         queue,
         of(paths.product, product_id),
         inBoth(language, currency),
-        (text) => decodeProductDetail(parseExact(text), product_id, currency),
+        (text) => decodeProductDetail(parseExact(text), product_id, currency, mayPublish),
         { known_hash, signal },
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>

@@ -40,6 +40,7 @@ const knownPrices = new Set<string>(priceMembers);
 export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
   const answer = answered(json);
   const days = new Map<string, DayForm>();
+  const asked: Asked = { ...question, refused: { prices: 0 } };
   let spoken = null as AvailabilityAnswer['spoken'];
   for (const element of elements(answer.dates, 'dates')) {
     const day = members(element, 'a date');
@@ -47,7 +48,7 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     if (!isDate(date)) throw new WrongShape(`date ${JSON.stringify(date)} is no date`);
     spoken = spokenWith(spoken, date);
     if (date < question.from || date > question.to) continue;
-    const form = decodeDay(day, question);
+    const form = decodeDay(day, asked);
     const before = days.get(date);
     // Nobody knows which of the two is true, and the one that is wrong would be shown.
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(form))
@@ -62,6 +63,7 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
     days,
     variants: decodeVariantList(answer.variants),
     context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
+    ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
   };
 }
 
@@ -80,7 +82,10 @@ function coveredTo(
   return earlier(end, to);
 }
 
-function decodeDay(day: Members, question: AvailabilityQuestion): DayForm {
+/** The question, and what was refused of its answer so far. */
+type Asked = AvailabilityQuestion & { readonly refused: { prices: number } };
+
+function decodeDay(day: Members, question: Asked): DayForm {
   const slots = elements(day.timeslots, 'timeslots').map((slot) => members(slot, 'a timeslot'));
   const [timezone = null] = new Set(slots.map((slot) => text(slot.timezone)));
   const timeslots = slots.map((slot) => decodeSlot(slot, timezone, question));
@@ -88,7 +93,7 @@ function decodeDay(day: Members, question: AvailabilityQuestion): DayForm {
   return trimmed<DayForm>([integer(day.availability), timezone, timeslots, extra]);
 }
 
-function decodeSlot(slot: Members, timezone: string | null, question: AvailabilityQuestion): Timeslot {
+function decodeSlot(slot: Members, timezone: string | null, question: Asked): Timeslot {
   const time = text(slot.time);
   if (time === null) throw new WrongShape('a timeslot has no time');
   const offers = elements(slot.variants, 'variants of a timeslot').map((offer) =>
@@ -99,12 +104,16 @@ function decodeSlot(slot: Members, timezone: string | null, question: Availabili
   return trimmed<Timeslot>([compactTime(time), integer(slot.availability), offers, extra]);
 }
 
-function decodeOffer(offer: Members, { currency, commission }: AvailabilityQuestion): Offer {
+function decodeOffer(offer: Members, { currency, commission, refused }: Asked): Offer {
   const variant_id = identifier(offer.id);
   if (variant_id === null) throw new WrongShape('a variant in a timeslot has no usable id');
   const prices = isMembers(offer.price_mediation) ? offer.price_mediation : {};
   const ours = offer.currency === undefined || offer.currency === currency;
-  const amounts = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
+  const sent = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
+  // Nobody sells below zero: such a price is no price, and what it is of cannot be bought.
+  const belowZero = (sent[0] ?? 0) < 0;
+  if (belowZero) refused.prices += 1;
+  const amounts = belowZero ? sent.with(0, null) : sent;
   const kept = amounts.map((amount, index) => (index === 3 && !commission ? null : amount));
 
   let extra = withOddities(extraOf(offer, knownOffer), offer, { max_tickets: integer, pricing_restriction: integer });
@@ -113,7 +122,9 @@ function decodeOffer(offer: Members, { currency, commission }: AvailabilityQuest
   if (!ours) extra = { ...extra, currency: offer.currency };
   if (!isMembers(offer.price_mediation) && offer.price_mediation != null)
     extra = { ...extra, price_mediation: offer.price_mediation };
-  const tickets = integer(offer.max_tickets) ?? integer(offer.max_orders);
+  const most = integer(offer.max_tickets) ?? integer(offer.max_orders);
+  if (belowZero && most !== null) extra = { ...extra, max_tickets: most };
+  const tickets = belowZero ? 0 : most;
   return trimmed<Offer>([
     variant_id,
     tickets,

@@ -1,6 +1,7 @@
 import { identifier } from '../domain/identifier.ts';
 import { type Image, imageKey } from '../domain/image.ts';
 import { type ProductEntry, saleStatus } from '../domain/product.ts';
+import type { MayPublish } from '../domain/public-address.ts';
 import { knownZone } from '../domain/venue.ts';
 import {
   answered,
@@ -27,13 +28,18 @@ export interface Page<Entry> {
 }
 
 /** A page of the product list (specification §4). A row without a usable id is rejected, the others stand. */
-export function decodeProductPage(json: unknown, currency: string): Page<ProductEntry> {
-  return decodePage(json, 'products', (row) => decodeProduct(row, currency));
+export function decodeProductPage(json: unknown, currency: string, mayPublish: MayPublish): Page<ProductEntry> {
+  return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
 }
 
 /** The single-product read: `{success, product}`. */
-export function decodeProductDetail(json: unknown, product_id: number, currency: string): ProductEntry {
-  const entry = decodeProduct(answered(json).product, currency);
+export function decodeProductDetail(
+  json: unknown,
+  product_id: number,
+  currency: string,
+  mayPublish: MayPublish,
+): ProductEntry {
+  const entry = decodeProduct(answered(json).product, currency, mayPublish);
   if (entry.product_id !== product_id)
     throw new WrongShape(`asked for product ${product_id}, answered with ${entry.product_id}`);
   return entry;
@@ -58,7 +64,7 @@ export function decodePage<Entry>(json: unknown, name: string, decode: (row: unk
   return { entries, rejected, total, short: size !== null && rows.length < size };
 }
 
-function decodeProduct(json: unknown, currency: string): ProductEntry {
+function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
   const product = members(json, 'the product');
   const product_id = identifier(product.id);
   if (product_id === null) throw new WrongShape(`product id ${JSON.stringify(product.id)} is no usable identifier`);
@@ -67,6 +73,9 @@ function decodeProduct(json: unknown, currency: string): ProductEntry {
   const venue = isMembers(product.venue) ? product.venue : {};
   const ratings = isMembers(product.ratings) ? product.ratings : {};
   const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
+  const price = foreign ? null : money(product.price, currency);
+  const shown = images == null ? null : decodeImages(elements(images, 'images'), mayPublish);
+  const refused = { images: shown?.refused ?? 0, prices: price !== null && price < 0 ? 1 : 0 };
   return {
     product_id,
     title: text(product.title),
@@ -74,7 +83,7 @@ function decodeProduct(json: unknown, currency: string): ProductEntry {
     sale_status: saleStatus(product.sale_status),
     disabled_reason: text(product.sale_status_reason),
     expected_reopening: text(product.sale_status_expected_reopen),
-    from_price: foreign ? null : money(product.price, currency),
+    from_price: refused.prices > 0 ? null : price,
     city_id: identifier(product.city_id),
     city_name: text(product.city_name),
     country_id: identifier(product.country_id),
@@ -88,21 +97,36 @@ function decodeProduct(json: unknown, currency: string): ProductEntry {
       ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
       : [],
     // Null or left out, it says nothing about images: those that are known stand until their 14 days are over.
-    images: images == null ? null : decodeImages(elements(images, 'images')),
+    images: shown?.images ?? null,
     document: JSON.stringify(rest),
+    ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
 }
 
-function decodeImages(list: readonly unknown[]): Image[] {
-  const images = list.map((image, position) => decodeImage(members(image, 'an image'), position));
+/** `refused`: how many have an address that is not handed on. */
+function decodeImages(list: readonly unknown[], mayPublish: MayPublish): { images: Image[]; refused: number } {
+  const rows = list.map((image) => members(image, 'an image'));
+  const good = rows.map((image) => isPublishable(image, mayPublish));
+  const images = rows.map((image, position) => (good[position] ? decodeImage(image, position) : null));
+  const refused = good.filter((each) => !each).length;
   const first = new Map<string, Image>();
   for (const image of images) if (image !== null && !first.has(image.image_key)) first.set(image.image_key, image);
-  return [...first.values()];
+  return { images: [...first.values()], refused };
+}
+
+const sizes = ['large', 'medium', 'extra_large', 'small'] as const;
+
+/** An image is shown with all its sizes, or not at all. */
+function isPublishable(image: Members, mayPublish: MayPublish): boolean {
+  return sizes.every((size) => {
+    const url = text(image[size]);
+    return url === null || url === '' || mayPublish(url);
+  });
 }
 
 /** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
 function decodeImage(image: Members, position: number): Image | null {
-  const url = [image.large, image.medium, image.extra_large, image.small].map(text).find((each) => each !== null);
+  const url = sizes.map((size) => text(image[size])).find((each) => each !== null);
   const image_key = url == null ? null : imageKey(url);
   if (image_key === null) return null;
   const credit = [image.credit, image.credits].map(text).find((each) => each !== null && each.trim() !== '') ?? null;

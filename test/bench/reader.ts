@@ -14,6 +14,9 @@ import { type Line, median } from './line.ts';
 
 const rounds = 60;
 const warmUp = 10;
+/** A read of a large mirror may take a tenth of a second: then there are fewer rounds, and fewer reads in each. */
+const lineMs = 20_000;
+const fewestRounds = 5;
 /** Products that are asked for again and again: as warm as a shop's are. */
 const shown = 40;
 
@@ -72,11 +75,15 @@ function lineOf(path: string, read: Read, products: readonly number[]): Line {
   const bare = (id: number) => (read.one ? statement.get(read.bound(id)) : statement.all(read.bound(id)));
   const own = (id: number) => read.ask(reader, id);
   const times = { bare: [] as number[], own: [] as number[], ratio: [] as number[] };
+  const once = timed(products.slice(0, 1), own) / 1000;
+  const each = products.slice(0, Math.max(1, Math.ceil(lineMs / (4 * (rounds + warmUp) * Math.max(once, 0.001)))));
+  const until = performance.now() + lineMs;
   for (let round = -warmUp; round < rounds; round += 1) {
+    if (performance.now() > until && times.ratio.length >= fewestRounds) break;
     // One, the other, the other, the one: whatever a neighbour of the machine does falls upon both.
-    const before = timed(products, own);
-    const without = (timed(products, bare) + timed(products, bare)) / 2;
-    const within = (before + timed(products, own)) / 2;
+    const before = timed(each, own);
+    const without = (timed(each, bare) + timed(each, bare)) / 2;
+    const within = (before + timed(each, own)) / 2;
     if (round < 0) continue;
     times.bare.push(without);
     times.own.push(within);
@@ -110,5 +117,7 @@ function linesOf(path: string): Line[] {
   const ids = products.filter(({ sellable }) => sellable === 1).map(({ product_id }) => product_id);
   const spread = Math.max(1, Math.floor(ids.length / shown));
   const asked = ids.filter((_, index) => index % spread === 0).slice(0, shown);
+  if (asked.length === 0)
+    throw new Error(`none of the first ${products.length} products is on sale: nothing can be read`);
   return reads.map((read) => lineOf(path, read, asked));
 }

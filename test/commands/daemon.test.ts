@@ -38,7 +38,8 @@ describe('a running daemon', () => {
 
     const calls = sandbox.calls.counts().calls;
     const [first] = sandbox.world.visible();
-    const one = ['resync', '--product', String(first?.id), '--availability', '--from', '2026-01-01', '--wait'];
+    const today = new Date().toISOString().slice(0, 10);
+    const one = ['resync', '--product', String(first?.id), '--availability', '--from', today, '--wait'];
     expect(await runHere(['--config', config, ...one], options)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('All 3 records refreshed'),

@@ -133,7 +133,7 @@ describe('catalogued images audit', () => {
     >[];
     expect(rows).toHaveLength(json.published.length + json.takedowns.length + json.credit_changes.length);
     expect(rows[0]).toMatchObject({ record: 'published', product_id: String(json.published[0]?.product_id) });
-    expect(rows.map(({ credit }) => credit)).toContain(`'${formula}\nand a second line`);
+    expect(rows.map(({ credit }) => credit)).toContain(`'${formula}\\u000aand a second line`);
     expect(await test.audit('--csv', '--json')).toMatchObject({ code: 64 });
   });
 

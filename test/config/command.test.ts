@@ -24,7 +24,7 @@ function collector() {
 
 const example = new URL('../../config/catalogued.yaml', import.meta.url).pathname;
 const broken = new URL('../fixtures/ten-mistakes.yaml', import.meta.url).pathname;
-const key = { CATALOGUED_API_KEY: 'hunter2' };
+const key = { CATALOGUED_API_KEY: 'hunter2', CATALOGUED_SERVICE__USER_AGENT: 'norland catalogued' };
 
 test('config check says what a valid configuration comes to, with the key as its fingerprint', async () => {
   const { code, out, err } = await run(['--config', example, 'config', 'check'], key);

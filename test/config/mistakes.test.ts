@@ -453,6 +453,21 @@ describe('what is allowed and unusual is a warning', () => {
     ['nothing unusual', configText(''), null],
   ];
   test.each(cases)('%s', (_, text, expected) => {
-    expect(parseConfig(text).warnings).toEqual(expected === null ? [] : [expected]);
+    const { warnings } = parseConfig(text);
+    // Said of each of these; a case of its own below.
+    const others = warnings.filter((warning) => !warning.startsWith('service.user_agent'));
+    expect(others).toEqual(expected === null ? [] : [expected]);
+  });
+
+  test('the default user agent, and a callback address that the service cannot reach', () => {
+    const text = `service: { base_url: https://api.example.com }
+receiver: { public_url: 'https://10.0.0.5/hooks' }
+`;
+    expect(parseConfig(text).warnings).toEqual([
+      'service.user_agent is catalogued: the service asks for the name of your brand in it',
+      'receiver.public_url is at 10.0.0.5, which the service cannot reach: nothing can be delivered',
+    ]);
+    const near = text.replace('https://api.example.com', 'http://127.0.0.1:9000');
+    expect(parseConfig(near).warnings).toEqual([]);
   });
 });

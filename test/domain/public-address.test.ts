@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImageReach, isPublicAddress, refuseUrl } from '../../src/domain/public-address.ts';
+import { type ImageReach, isPublicAddress, publishable, refuseUrl } from '../../src/domain/public-address.ts';
 
 describe('an address', () => {
   it.each(['8.8.8.8', '1.1.1.1', '100.63.255.255', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::8a'])(
@@ -53,5 +53,35 @@ describe('a URL', () => {
     expect(check('http://127.0.0.2:8080/', reach)).toBe('port');
     expect(check('http://127.0.0.2/', reach)).toBe('private-address');
     expect(check('http://2130706433:8080/', reach)).toBe('spelling');
+  });
+});
+
+describe('an address that is handed on to readers', () => {
+  it.each([
+    ['https://images.example.com/a.jpg?w=500', true],
+    ['http://images.example.com/a.jpg', true],
+    ['https://images.example.com:8443/a.jpg', true],
+    ['HTTPS://IMAGES.EXAMPLE.COM/a.jpg', true],
+    ['https://8.8.8.8/a.jpg', true],
+    ['https://shop.named/a.jpg', true],
+    ['http://127.0.0.9/a.jpg', true],
+    ['javascript:alert(1)', false],
+    ['data:text/html,<script>alert(1)</script>', false],
+    ['file:///etc/passwd', false],
+    ['//images.example.com/a.jpg', false],
+    ['images/a.jpg', false],
+    ['https://user:word@images.example.com/a.jpg', false],
+    ['http://localhost/a.jpg', false],
+    ['http://printer.lan/a.jpg', false],
+    ['http://intranet/a.jpg', false],
+    ['http://127.0.0.1/a.jpg', false],
+    ['http://2130706433/a.jpg', false],
+    ['http://10.0.0.1/a.jpg', false],
+    ['http://169.254.169.254/latest', false],
+    ['http://[::1]/a.jpg', false],
+    ['http://images.example.com\\@10.0.0.1/a.jpg', false],
+    [' https://images.example.com/a.jpg', false],
+  ])('%s: %s', (url, expected) => {
+    expect(publishable(['127.0.0.9', 'shop.named'])(url)).toBe(expected);
   });
 });

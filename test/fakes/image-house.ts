@@ -62,7 +62,7 @@ export async function imageHouse(
   const log = testLog('info');
   const start = (settings: Record<string, unknown>) => {
     const config = testConfig(path, sandbox.url, { service, images: { files: true, directory, ...settings } });
-    const wiring = wire(config, log.log, { clock });
+    const wiring = wire(config, log.log, { clock, imageHost: nearby });
     return { wiring, files: keepImageFiles(wiring, nearby) };
   };
   const stop = async () => {

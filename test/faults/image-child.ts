@@ -21,7 +21,7 @@ const never = new AbortController().signal;
 // It is killed before it could do that at its end: the next one starts in half the time.
 flushCompileCache();
 
-await using wiring = wire(config, createLog('error', process.stderr));
+await using wiring = wire(config, createLog('error', process.stderr), { imageHost: nearby });
 const { mirror } = wiring;
 const anyDue = () => mirror.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
 

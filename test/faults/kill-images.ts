@@ -9,7 +9,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/image-directory.ts';
 import { mindImageFiles } from '../../src/sync/image-files.ts';
 import { wire } from '../../src/wiring.ts';
-import { type FilesFound, inspectFiles, listsOnly } from '../fakes/image-house.ts';
+import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -98,7 +98,7 @@ export async function killImages({
 /** A mirror with the list of all products, and a row for each file; returns where it is. */
 async function fill(place: string, service: string): Promise<string> {
   const config = testConfig(place, service, { service: listsOnly });
-  await using wiring = wire(config, createLog('silent', process.stderr));
+  await using wiring = wire(config, createLog('silent', process.stderr), { imageHost: nearby });
   const { ports, mirror } = wiring;
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const enough = new AbortController();

@@ -54,13 +54,17 @@ export async function compare(
   for (const product_id of product_ids) {
     const state = await stateOf(product_id);
     const expected = expectedRows(state, question);
-    // A service without the read of a single product shows no more of it than the list does.
-    const detail = JSON.stringify(state.detail) === JSON.stringify(state.entry) ? 'unknown' : 'fresh';
     for (const [view, select] of views) {
       const wanted = expected[view] ?? [];
       comparison.rows[view] = (comparison.rows[view] ?? 0) + wanted.length;
       const found = comparableRows(view, select.all(product_id), state);
-      compareView(view, found, wanted, { now: question.now, members: state.counters?.members ?? [], detail }, differ);
+      compareView(
+        view,
+        found,
+        wanted,
+        { now: question.now, members: state.counters?.members ?? [], has_detail: state.has_detail },
+        differ,
+      );
     }
     comparison.products += 1;
   }
@@ -76,11 +80,12 @@ export async function compare(
   return comparison;
 }
 
+/** What the comparison of a product's rows has to know. */
 interface Given {
   readonly now: number;
+  /** Members of documents that differ at every read. */
   readonly members: readonly string[];
-  /** How fresh the description must be: unknown where the service has no such read. */
-  readonly detail: 'fresh' | 'unknown';
+  readonly has_detail: boolean;
 }
 
 function compareView(
@@ -108,13 +113,16 @@ function compareRow(
   view: string,
   found: Row,
   wanted: Row,
-  { now, members, detail }: Given,
+  { now, members, has_detail }: Given,
   differ: (text: string) => void,
 ): void {
   for (const [column, value] of Object.entries(found)) {
+    if (column === 'detail_freshness' && !has_detail) {
+      if (value !== 'unknown') differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
+      continue;
+    }
     if (readAtColumns.has(column)) {
-      const right = column === 'detail_freshness' ? value === detail : plausible(column, value, now);
-      if (!right) differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
+      if (!plausible(column, value, now)) differ(`${view}.${column} of product ${found.product_id}: ${String(value)}`);
       continue;
     }
     if (!(column in wanted)) {
@@ -137,7 +145,7 @@ const dayMs = 86_400_000;
 
 function plausible(column: string, value: unknown, now: number): boolean {
   if (column === 'stale') return value === 0;
-  if (column === 'freshness') return value === 'fresh';
+  if (column === 'freshness' || column === 'detail_freshness') return value === 'fresh';
   if (column === 'expired_at') return Number(value) > now;
   if (!Number.isInteger(value)) return false;
   const at = column === 'expires_at' ? Number(value) - 14 * dayMs : Number(value);

@@ -379,7 +379,7 @@ describe('the daemon', () => {
     const directory = join(place.path, 'images');
     const loaded = testConfig(place.path, sandbox.url, { service: listsOnly, images: { files: true, directory } });
     // The list is there already: else the first files would be fetched after the first minute.
-    await using before = wire(loaded, testLog('silent').log);
+    await using before = wire(loaded, testLog('silent').log, { imageHost: nearby });
     await pass(before.ports, before.workers, { job_id: null, signal: never });
     await before[Symbol.asyncDispose]();
     const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });

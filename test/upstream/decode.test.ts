@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { summarise } from '../../src/domain/availability.ts';
 import { parseExact } from '../../src/domain/exact-json.ts';
+import { publishable } from '../../src/domain/public-address.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
@@ -75,6 +77,20 @@ describe('an availability answer', () => {
     expect(offer?.[7]).toMatchObject({ currency: 'EUR', price_mediation: { total_retail_price_incl_vat: 18.5 } });
   });
 
+  it('has no price below zero: what it is of cannot be bought, and what was sent is kept beside it', () => {
+    const [date] = availability.dates;
+    const [slot] = date?.timeslots ?? [];
+    const offer = { id: 5, max_tickets: 9, price_mediation: { total_retail_price_incl_vat: -5 } };
+    const dates = [{ ...date, timeslots: [{ ...slot, variants: [offer] }] }];
+    const answer = decodeAvailability({ ...availability, dates }, question);
+    const [, , slots] = [...answer.days.values()][0] ?? [];
+    expect(slots?.[0]?.[2]).toEqual([
+      [5, 0, null, null, null, null, null, { max_tickets: 9, price_mediation: { total_retail_price_incl_vat: -5 } }],
+    ]);
+    expect(answer.refused_prices).toBe(1);
+    expect([...answer.days.values()].map(summarise)).toMatchObject([{ available: false, lowest_price: null }]);
+  });
+
   it.each<[string, unknown]>([
     ['success is false', { ...availability, success: false }],
     ['dates are missing', { ...availability, dates: undefined }],
@@ -100,13 +116,29 @@ describe('checkout information', () => {
   });
 });
 
+const anywhere = () => true;
+
 describe('a product page', () => {
+  it('leaves out images at addresses that are not handed on, and a price below zero, and counts them', () => {
+    const images = [
+      { large: 'https://images.example.com/a.jpg' },
+      { large: 'https://images.example.com/b.jpg', small: 'javascript:alert(1)' },
+      { large: 'file:///etc/passwd' },
+      { large: 'http://169.254.169.254/latest/meta-data', small: '' },
+    ];
+    const [entry] = decodeProductPage({ products: [{ id: 1, price: -5, images }] }, 'EUR', publishable([])).entries;
+    expect(entry?.images?.map(({ document }) => document)).toEqual([JSON.stringify(images[0])]);
+    expect(entry).toMatchObject({ from_price: null, refused: { images: 3, prices: 1 } });
+    expect(entry?.document).toContain('-5');
+  });
+
   it('rejects the row whose id cannot be told apart, and keeps the others', () => {
     const page = decodeProductPage(
       parseExact(
         '{"success":true,"products":[{"id":"9007199254740993"},{"id":9007199254740993},{"id":"7","price":17.0,"currency":"EUR"}],"pagination":{"page":1,"page_size":100,"total":3}}',
       ),
       'EUR',
+      anywhere,
     );
     expect(page.entries.map(({ product_id, from_price }) => [product_id, from_price])).toEqual([[7, 1700]]);
     expect(page.rejected).toHaveLength(2);
@@ -122,6 +154,7 @@ describe('a product page', () => {
         ],
       },
       'EUR',
+      anywhere,
     );
     expect(page.entries.map((entry) => entry.sale_status)).toEqual(['unknown', 'enabled']);
   });
@@ -135,7 +168,7 @@ describe('a product page', () => {
       { large: url('short'), credit: null },
       { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'a second time' },
     ];
-    const [entry] = decodeProductPage({ products: [{ id: 1, images }] }, 'EUR').entries;
+    const [entry] = decodeProductPage({ products: [{ id: 1, images }] }, 'EUR', anywhere).entries;
     expect(entry?.images?.map(({ image_key, position, credit }) => [image_key, position, credit])).toEqual([
       ['0a1b2c3d4e5f60718293a4b5c6d7e8f9', 0, 'A. Photographer'],
       ['1a1b2c3d4e5f60718293a4b5c6d7e8f9', 1, 'B'],
@@ -152,7 +185,7 @@ describe.runIf(existsSync(recorded))('the recorded answers of 2018', () => {
     '%s decodes without losing a member',
     (name) => {
       const json = JSON.parse(readFileSync(new URL(name, recorded), 'utf8')) as { product: Record<string, unknown> };
-      const entry = decodeProductDetail(json, 973698, name.includes('usd') ? 'USD' : 'EUR');
+      const entry = decodeProductDetail(json, 973698, name.includes('usd') ? 'USD' : 'EUR', anywhere);
       const { images, ...rest } = json.product;
       expect(JSON.parse(entry.document)).toEqual(rest);
       expect(entry.images?.map(({ document }) => JSON.parse(document) as unknown)).toEqual(images);

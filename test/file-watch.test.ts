@@ -1,0 +1,99 @@
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { watchFiles } from '../src/file-watch.ts';
+import { repairFiles } from '../src/repair.ts';
+import { wire } from '../src/wiring.ts';
+import { testConfig } from './fakes/test-config.ts';
+import { testLog } from './fakes/test-log.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+
+const signal = new AbortController().signal;
+const delivery = {
+  received_at: 1,
+  subscription_id: 'norland',
+  epoch: 1,
+  peer: '192.0.2.1',
+  content_type: null,
+  length: 2,
+  truncated: false,
+  body: Buffer.from('{}'),
+};
+
+function damage(path: string): void {
+  const file = openSync(path, 'r+');
+  const bytes = Buffer.alloc(statSync(path).size - 8192, 0xff);
+  writeSync(file, bytes, 0, bytes.length, 8192);
+  closeSync(file);
+}
+
+it('a file too large for the start is checked beside the daemon: an alarm, and the next start refuses it, also after a kill', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  const { config } = loaded;
+  const { log } = testLog('silent');
+  await wire(loaded, log)[Symbol.asyncDispose]();
+  // As a start finds it that has no time to look.
+  const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
+  await files.checkDue(signal);
+  expect(files.alarms()).toEqual([]);
+  damage(config.mirror.path);
+  const again = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
+  await again.checkDue(signal);
+  expect(again.alarms()).toMatchObject([{ kind: 'mirror-damaged' }]);
+  expect(again.isWell('mirror')).toBe(false);
+  expect(again.isWell('inbox')).toBe(true);
+  expect(again.trouble()).toMatchObject({ exitCode: 65, code: 'damaged' });
+  expect(() => wire(loaded, log)).toThrow(expect.objectContaining({ code: 'damaged', exitCode: 65 }));
+  // What was refused gives its locks back after this turn.
+  await setImmediate();
+  repairFiles(config, { now: 0, dry: false });
+  await wire(loaded, log)[Symbol.asyncDispose]();
+});
+
+it('a delivery is not acknowledged once the inbox has lost its name, and is again when that is back', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  await using wiring = wire(loaded, testLog('silent').log);
+  const { deliveries } = wiring.inbox;
+  const { inbox_path } = loaded.config.mirror;
+  deliveries.store([delivery]);
+  renameSync(inbox_path, `${inbox_path}.aside`);
+  expect(() => deliveries.store([delivery])).toThrow(expect.objectContaining({ code: 'file-lost' }));
+  expect(() => deliveries.heartbeat(2)).toThrow(expect.objectContaining({ code: 'file-lost' }));
+  wiring.files.look();
+  expect(wiring.files.alarms()).toMatchObject([{ kind: 'inbox-lost' }]);
+  renameSync(`${inbox_path}.aside`, inbox_path);
+  deliveries.store([delivery]);
+  wiring.files.look();
+  expect(wiring.files.alarms()).toEqual([]);
+});
+
+it('a second state directory cannot be paired with a mirror that is in use', async () => {
+  using directory = temporaryDirectory();
+  using other = temporaryDirectory();
+  const { log } = testLog('silent');
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  await using _ = wire(loaded, log);
+  const { mirror } = testConfig(other.path, 'http://127.0.0.1:1').config;
+  const stranger = { ...loaded.config, mirror: { ...mirror, path: loaded.config.mirror.path } };
+  expect(() => repairFiles(stranger, { now: 0, dry: false })).toThrow(expect.objectContaining({ exitCode: 75 }));
+});
+
+it('what a repaired inbox has missed is read again, and deliveries are numbered above those that the mirror has applied', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  const { log } = testLog('silent');
+  {
+    await using wiring = wire(loaded, log);
+    wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
+  }
+  rmSync(loaded.config.mirror.inbox_path);
+  const now = systemClock.now();
+  repairFiles(loaded.config, { now, dry: false });
+  await using wiring = wire(loaded, log);
+  expect(wiring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);
+  wiring.inbox.deliveries.store([delivery]);
+  expect(wiring.inbox.deliveries.after(0, 9)).toMatchObject([{ delivery_id: 42 }]);
+});

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { policyOf } from '../../src/policy.ts';
+import { refuseDates } from '../../src/sync/date-reach.ts';
+import { testConfig } from '../fakes/test-config.ts';
+
+const { config } = testConfig('/nowhere', 'http://127.0.0.1:1', {
+  categories: [{ name: 'long', match: { product_ids: [1] }, horizon: 120 }],
+});
+const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };
+const ports = { clock, policy: policyOf(config, () => true) } as unknown as Parameters<typeof refuseDates>[0];
+const day = 86_400_000;
+
+it.each<[string, Record<string, string | null>, string | null]>([
+  ['today', { date: '2026-11-21' }, null],
+  ['nothing asked', { from: null, to: null }, null],
+  ['the last date of the longest horizon, at the venue that is furthest ahead', { date: '2027-03-21' }, null],
+  ['the day after', { date: '2027-03-22' }, 'date 2027-03-22 is beyond the horizon'],
+  ['long past', { from: '2020-01-01' }, 'from 2020-01-01 is past'],
+  ['none of the calendar', { to: '9999-99-99' }, 'to 9999-99-99 is no date of the calendar'],
+  ['turned around', { from: '2026-12-02', to: '2026-12-01' }, 'from 2026-12-02 lies after to 2026-12-01'],
+])('a date is asked about where somebody can say something: %s', (_, dates, message) => {
+  if (message === null) expect(() => refuseDates(ports, dates)).not.toThrow();
+  else expect(() => refuseDates(ports, dates)).toThrow(expect.objectContaining({ code: 'date-out-of-reach', message }));
+});
+
+it('the refusal names the limit, and history reaches as far as it is kept', () => {
+  const limit = { hint: expect.stringContaining('2026-11-20') };
+  expect(() => refuseDates(ports, { date: '2020-01-01' })).toThrow(expect.objectContaining(limit));
+  expect(() => refuseDates(ports, { date: '2026-09-01' }, { history_ms: 90 * day })).not.toThrow();
+});

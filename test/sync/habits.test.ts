@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { readStatus } from '../../src/mirror/status.ts';
+import type { Habits } from '../../src/sandbox/habits.ts';
+import { virtualHouse } from '../fakes/virtual-house.ts';
+
+/** Fills a mirror from a service with these habits and keeps it for three hours. */
+async function lived(habits: Partial<Habits>) {
+  await using house = await virtualHouse({ products: 40, habits });
+  await house.liveUntil(house.clock.now() + 3 * 3_600_000);
+  const { differences, first } = await house.compare();
+  const db = openMirrorForReading(house.wiring.mirror.path);
+  const { alarms, failures } = readStatus(db, 5);
+  const dates = db.prepare<[], { state: string; count: number }>(
+    'SELECT state, count(*) AS count FROM availability_days GROUP BY state',
+  );
+  const shown = Object.fromEntries(dates.all().map(({ state, count }) => [state, count]));
+  db.close();
+  return { differences, first, alarms: alarms.map(({ kind }) => kind), failures, shown };
+}
+
+const habits: readonly Partial<Habits>[] = [
+  { cached_ms: 6000 },
+  { dates: 'weeks' },
+  { date_order: 'shuffled' },
+  { date_order: 'repeated' },
+  { stray_503: 0.01 },
+  { stray_429: 0.01 },
+  { stray_reset: 0.01 },
+  { limit: 30 },
+  { endpoints: 'specification' },
+  { unrated: 'zero' },
+  { images_null: 0.1 },
+  { page_size: 'ignored' },
+  { list_order: 'shifting' },
+  { counters: 'differing' },
+  { clock_skew_ms: 45_000 },
+  { slow_ms: 200 },
+  { escapes: 0.1 },
+];
+
+it.each(habits)('a mirror of a service with %j says what the service says, without an alarm', async (rough) => {
+  expect(await lived(rough)).toMatchObject({ differences: 0, first: [], alarms: [] });
+});
+
+it('a mirror of a service that ignores dates has those that it answers, and an alarm', async () => {
+  const { alarms, first } = await lived({ dates: 'ignored' });
+  expect(alarms).toEqual(['other-dates']);
+  // Nothing is said of the others: above all not that they are sold out.
+  expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([]);
+});
+
+it('a mirror of a service that answers other dates has none, and an alarm', async () => {
+  const { alarms, shown } = await lived({ dates: 'shifted' });
+  expect([alarms, shown]).toEqual([['other-dates'], {}]);
+});
+
+it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
+  const { first, failures } = await lived({ list_end: 'never' });
+  expect(first).toEqual(['freshness: experiences  is not kept']);
+  expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
+});
