@@ -98,9 +98,9 @@ export function expectedRows(
           variant_id,
           availability: counted(availability, state),
           max_tickets,
-          // Less than nothing is no price.
+          // Less than nothing is no price, and what has none is not sold.
           ...(state.hostile?.variant_ids.includes(variant_id)
-            ? { retail_price: null, ticket_value: null, booking_fee: null }
+            ? { retail_price: null, ticket_value: null, booking_fee: null, max_tickets: 0 }
             : { retail_price, ticket_value, booking_fee }),
           commission: null,
           pricing_restriction,

@@ -43,7 +43,7 @@ export type Rule = 'ours' | 'old';
 const shares = Object.fromEntries(lanes.map((lane) => [lane, 0])) as LaneShares as Record<string, number> as LaneShares;
 
 /** Runs a cell with calls always waiting. `ours` drives the real limiter; `old` paces the calls by the rule of 1e8a28f. */
-export async function runCell(cell: Cell, rule: Rule): Promise<Result> {
+export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Promise<Result> {
   const { ceiling, concurrency, seed } = cell;
   const clock = fastClock(Date.UTC(2026, 10, 21));
   const begin = cell.settle * 60_000;
@@ -78,7 +78,7 @@ export async function runCell(cell: Cell, rule: Rule): Promise<Result> {
   }
 
   if (rule === 'ours') {
-    using limiter = createLimiter({
+    using limiter = make({
       budget: { requests_per_second: ceiling, concurrency, lanes: shares },
       learned: null,
       throttled: () => undefined,
