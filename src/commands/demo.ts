@@ -50,6 +50,9 @@ export function demoCommand(io: Io): Command {
         hold_ms: holdMs,
         signing_public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
+      // Closed when it is mirrored, so that the play can open it.
+      const [last] = sandbox.products().slice(-1);
+      if (last !== undefined) sandbox.world.disable(last.id, { reason: 'temporary_closure' });
       io.stdout.write(
         `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url}\n`,
       );

@@ -91,6 +91,9 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
       const often = Math.round(dynamic * languages * (read / Math.max(1, products * languages)));
       add('weekly', 'single products', read - often, cadence.product_detail);
       add('weekly', 'single products', often, daily);
+      const further = currencies - 1;
+      add('weekly', 'prices in further currencies', (products - dynamic) * further, cadence.product_detail);
+      add('weekly', 'prices in further currencies', dynamic * further, daily);
     }
   }
   const pages = (rows: number) => Math.max(1, Math.ceil(rows / catalogue.page_size));

@@ -42,10 +42,25 @@ export function productKinds({ languages, currencies, windows, resources }: Exte
   const inLanguages = (['product_detail', 'checkout_information', 'variants'] as const).flatMap((resource) =>
     resources.has(resource) ? languages.map((language) => kind(resource, language)) : [],
   );
+  // A further currency is read in the primary language, for its price.
+  const [language, [, ...otherCurrencies]] = [languages[0], currencies];
+  const inCurrencies = resources.has('product_detail')
+    ? otherCurrencies.map((currency) => kind('product_detail', listEdition(language, currency)))
+    : [];
   return [
     ...inLanguages,
+    ...inCurrencies,
     ...currencies.flatMap((currency) => windows.map(({ part }) => kind('availability', currency, part))),
   ];
+}
+
+/** Which language and currency a product's own read is asked for in: `en` in the primary currency, `en/USD` in a further one. */
+export function detailEdition(
+  edition: string,
+  { currencies }: Pick<Extent, 'currencies'>,
+): { language: string; currency: string } {
+  const { language, currency } = splitListEdition(edition);
+  return { language, currency: currency === '' ? currencies[0] : currency };
 }
 
 /** The edition of a list: `en/EUR`. */

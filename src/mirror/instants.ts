@@ -23,7 +23,7 @@ export const mirrorInstants: InstantRules = {
     list_read_at: 'absent',
     detail_read_at: 'absent',
   },
-  product_price: { read_at: 'now' },
+  product_price: { read_at: 'now', stale_at: { after: 'read_at' } },
   experience: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
   image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
   image_credit: { at: 'now' },

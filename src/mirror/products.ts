@@ -127,7 +127,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   );
   const putPrice = prepare<Tables['product_price']>(
     db,
-    upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at']),
+    upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at', 'stale_at']),
   );
   const tagIds = db.prepare<[number], number>('SELECT tag_id FROM product_tag WHERE product_id = ?').pluck();
   const dropTags = db.prepare<[number]>('DELETE FROM product_tag WHERE product_id = ?');
@@ -289,10 +289,10 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   }
 
   function storePrice({ product_id, from_price }: ProductEntry, read: ProductRead): boolean {
-    const { currency, sent_at, now } = read;
+    const { currency, sent_at, stale_at, now } = read;
     const row = priceRow.get(product_id, currency);
     if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
-    putPrice.run({ product_id, currency, from_price, read_at: sent_at });
+    putPrice.run({ product_id, currency, from_price, read_at: sent_at, stale_at });
     if (row === undefined || row.from_price === from_price) return row === undefined;
     const detail = { currency, old: row.from_price, new: from_price };
     changes.add({ product_id, kind: 'price_changed', detail }, read);
@@ -307,7 +307,8 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
       is: row?.sale_status ?? entry.sale_status,
       sale: 'neither' as const,
     };
-    if (language !== primary.language && row === undefined)
+    // Further editions only add to what a primary read has found.
+    if ((language !== primary.language || currency !== primary.currency) && row === undefined)
       return { outcome: 'late', ...kept, detail_doubted: false, fields: [], before_at: null };
     const status =
       language === primary.language && currency === primary.currency

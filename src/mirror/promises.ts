@@ -51,6 +51,7 @@ export function writePromises(
   ] as const) {
     db.prepare<[number]>(`UPDATE ${table} SET stale_at = checked_at + ?`).run(own);
   }
+  db.prepare<[number]>('UPDATE product_price SET stale_at = read_at + ?').run(cadence.products);
   moveStaleAt(db, cadence, null);
   return true;
 }

@@ -85,7 +85,7 @@ export interface Tables {
     city: string | null;
     venue: string | null;
   };
-  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number };
+  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
   product_tag: { product_id: number; tag_id: number };
   experience: {
     experience_id: number;

@@ -78,6 +78,10 @@ export const views = {
     product_id: integer,
     currency: text(),
     from_price: orNull(integer),
+    checked_at: { ...integer, since: 4 },
+    stale: { ...bit, since: 4 },
+    expired_at: { ...integer, since: 4 },
+    freshness: { ...text<'fresh' | 'stale' | 'expired'>(), since: 4 },
   },
   images: {
     product_id: integer,

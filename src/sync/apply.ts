@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../domain/closure.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../domain/notification.ts';
 import type { DueReason } from '../domain/record.ts';
-import { productKinds, walkKinds } from '../domain/record-kinds.ts';
+import { productKinds, type RecordKind, splitListEdition, walkKinds } from '../domain/record-kinds.ts';
 import type { ChangeType } from '../domain/subscription.ts';
 import type { Ports } from './ports.ts';
 
@@ -208,7 +208,13 @@ function confirm(ports: ApplyPorts, product_ids: number[]): void {
 
 /** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
 export function lookAround(ports: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>): void {
-  walkWithin(ports, lookEveryMs, 'suspicion');
+  const { primary, further } = walkKinds(ports.policy.extent);
+  const { language } = splitListEdition(primary.edition);
+  // Prices in further currencies come from lists of their own.
+  const prices = further.filter(
+    ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
+  );
+  walkWithin(ports, lookEveryMs, 'suspicion', [primary, ...prices]);
 }
 
 /**
@@ -226,12 +232,13 @@ function walkWithin(
   { mirror, policy, clock }: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>,
   apart: number,
   reason: DueReason,
+  kinds: readonly RecordKind[] = [walkKinds(policy.extent).primary],
 ): void {
   const { primary } = walkKinds(policy.extent);
   const now = clock.now();
   const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
   const at = walked > now ? now : Math.max(now, walked + apart);
-  mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, at, reason);
+  mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
 /** Those of which later ones say everything that they say, of each of their products: the last one is enough. */

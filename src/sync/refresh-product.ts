@@ -3,7 +3,7 @@ import { confirmApartMs, confirmAt } from '../domain/closure.ts';
 import { refusesPath } from '../domain/offer.ts';
 import type { ProductEntry } from '../domain/product.ts';
 import type { Due, RecordFacts } from '../domain/record.ts';
-import { productKinds } from '../domain/record-kinds.ts';
+import { detailEdition, productKinds } from '../domain/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../mirror/products.ts';
 import type { Reading } from '../upstream/client.ts';
 import { assignCategory } from './categories.ts';
@@ -22,8 +22,8 @@ export async function refreshProductDetail(
   signal: AbortSignal,
 ): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
-  const { product_id, edition: language } = record;
-  const [currency] = policy.extent.currencies;
+  const { product_id } = record;
+  const { language, currency } = detailEdition(record.edition, policy.extent);
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
   if (reading.kind !== 'read') {
@@ -43,26 +43,29 @@ export function storeProductDetail(
   reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
 ): Refreshed {
   const { mirror, clock, policy } = ports;
-  const { product_id, edition: language } = record;
-  const [currency] = policy.extent.currencies;
+  const { product_id } = record;
+  const { language, currency } = detailEdition(record.edition, policy.extent);
   const { sent_at, hash, value } = reading;
   noteAnswered(ports, 'product', sent_at);
   noteRefused(ports, refusedOf([value]), clock.now());
   const known = mirror.products.find(product_id);
-  const stored = mirror.products.store(holdOwnImages(ports, value), {
+  const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
+  const further = currency !== firstCurrency;
+  const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
     source: 'detail',
     language,
     currency,
-    primary: { language: policy.extent.languages[0], currency },
+    primary: { language: firstLanguage, currency: firstCurrency },
     sent_at,
     now: clock.now(),
     stale_at: sent_at + productCadence(policy, known),
     reason: record.due_reason,
   });
-  afterStore(ports, { product_id, language, sent_at }, stored);
+  // A further currency brings its price, and says nothing about the product.
+  if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
   const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
-  const primary = language === policy.extent.languages[0];
+  const primary = language === firstLanguage && !further;
   const reopening =
     primary && stored.is === 'disabled'
       ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)

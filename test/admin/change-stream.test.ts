@@ -225,3 +225,20 @@ describe('whoever stalls', () => {
     await ended;
   });
 });
+
+it('a cursor of another feed is refused with the feed that there is now, as a page and as events', async () => {
+  await using it = await house();
+  const { feed } = (await it.json('/v1/changes')).body as unknown as { feed: string };
+  expect(await it.json('/v1/changes?after=0&feed=another')).toMatchObject({
+    status: 410,
+    body: { error: 'feed-changed', feed, next: 0 },
+  });
+  expect((await it.json(`/v1/changes?after=0&feed=${feed}`)).status).toBe(200);
+  const refused = await eventSource(it.socket, '/v1/changes?after=0&feed=another');
+  expect(refused).toMatchObject({ status: 410, refusal: { error: 'feed-changed', feed } });
+  const source = await eventSource(it.socket, `/v1/changes?after=0&feed=${feed}`);
+  it.add(1);
+  await source.reached(1);
+  expect(source.feed()).toBe(feed);
+  source.close();
+});

@@ -77,7 +77,14 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   languages: { language, is_primary: `${bit}: visibility, sale status and images come from its reads` },
   currencies: { currency, is_primary: `${bit}: that of products.from_price` },
-  product_prices: { product_id: id, currency, from_price: money('not sent, or not exact in this currency') },
+  product_prices: {
+    product_id: id,
+    currency,
+    from_price: money('not sent, or not exact in this currency'),
+    checked_at: `${instant}: when the newest read that brought it was sent`,
+    stale,
+    ...expiry,
+  },
   product_tags: { product_id: id, tag_id: 'integer' },
   product_experiences: { product_id: id, experience_id: 'integer' },
   withdrawn_products: {

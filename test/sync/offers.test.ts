@@ -152,3 +152,10 @@ it('witnesses are ten at most, spread over the list, and none twice', () => {
     expect([chosen[0], chosen.at(-1)]).toEqual([1, count]);
   }
 });
+
+it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {
+  await using house = await virtualHouse({ products: 12, habits: { endpoints: 'specification' } });
+  await filled(house);
+  expect(missing(house)).toEqual(['experiences', 'product']);
+  expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+});
