@@ -42,7 +42,7 @@ async function run(): Promise<void> {
   v8.setFlagsFromString('--heap-growing-percent=25');
   // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
   module.enableCompileCache?.();
-  const { main, commandNamed, report } = await import('./main.ts');
+  const { main, commandNamed, report } = await import('./commands/main.ts');
   const args = process.argv.slice(2);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-import { printableOutput } from './words.ts';
+import { printableOutput } from './format.ts';
 
 export type { Logger } from 'pino';
 

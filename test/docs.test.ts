@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { configKeys } from '../src/config/keys.ts';
 import { exitCodes } from '../src/errors.ts';
-import { main } from '../src/main.ts';
+import { main } from '../src/commands/main.ts';
 import { contract } from './contract/columns.ts';
 
 const root = new URL('../', import.meta.url);

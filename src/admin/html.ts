@@ -1,4 +1,4 @@
-import { printableLines } from '../words.ts';
+import { printableLines } from '../format.ts';
 
 /** Markup that is safe to send: made by `html` alone. */
 export interface Html {

@@ -1,7 +1,7 @@
-import { alarmKinds } from '../alarm-words.ts';
-import type { Freshness } from '../mirror/status.ts';
-import type { DaemonStatus } from '../status.ts';
-import { verdictOf } from '../verdict.ts';
+import { alarmKinds } from '../status/alarm-messages.ts';
+import type { Freshness } from '../mirror/status/status.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
+import { verdictOf } from '../status/verdict.ts';
 import type { Family, Labels, Sample } from './exposition.ts';
 import type { ProcessFigures } from './process-figures.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { DaemonStatus } from '../status.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
 import { exposition } from './exposition.ts';
 import { metricFamilies } from './metric-families.ts';
 import type { ProcessFigures } from './process-figures.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { DaemonStatus } from '../status.ts';
-import { type Verdict, verdictOf } from '../verdict.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
+import { type Verdict, verdictOf } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import {
   callsPart,

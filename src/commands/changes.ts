@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config.ts';
-import type { Cursor } from '../domain/change-cursor.ts';
-import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/change-feed.ts';
-import { openMirrorForReading } from '../mirror/files.ts';
+import { configPath, loadConfig } from '../config/load.ts';
+import type { Cursor } from '../domain/changes/change-cursor.ts';
+import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
-import { printable } from '../words.ts';
-import type { Io } from './io.ts';
+import { printable } from '../format.ts';
+import type { Io } from './terminal/io.ts';
 
 /** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
 const atOnce = 500;

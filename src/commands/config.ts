@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
-import { type Config, configPath, type LoadedConfig, loadConfig, type ParsedConfig, parseConfig } from '../config.ts';
-import type { Io } from './io.ts';
-import { table } from './table.ts';
+import { type Config, configPath, type LoadedConfig, loadConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
+import type { Io } from './terminal/io.ts';
+import { table } from './terminal/table.ts';
 
 /** `config check`, `config show`, `config schema`. */
 export function configCommand(io: Io): Command {

@@ -1,4 +1,4 @@
-import { printableLines } from '../words.ts';
+import { printableLines } from '../format.ts';
 
 /** What a person is shown of a body, in characters. */
 const shownAtMost = 4096;

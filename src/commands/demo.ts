@@ -7,18 +7,18 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { documentText } from '../config/document.ts';
 import { createSecret } from '../config/secrets.ts';
-import { type LoadedConfig, parseConfig } from '../config.ts';
-import { type Daemon, startDaemon } from '../daemon.ts';
+import { type LoadedConfig, parseConfig } from '../config/load.ts';
+import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { openMirrorForReading } from '../mirror/files.ts';
-import { startImageHost } from '../sandbox/image-host.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { startImageHost } from '../sandbox/images/image-host.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { number } from '../words.ts';
-import { aborted } from './aborted.ts';
+import { number } from '../format.ts';
+import { aborted } from './terminal/aborted.ts';
 import { play } from './demo-play.ts';
-import type { Io } from './io.ts';
-import { progressPrinter } from './progress.ts';
+import type { Io } from './terminal/io.ts';
+import { progressPrinter } from './terminal/progress.ts';
 
 const ownDirectory = './data/demo';
 

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
-import { localChecks, serviceChecks, unusable } from '../doctor.ts';
-import { type Check, isHealthy } from '../doctor-check.ts';
-import { type ReaderQuestion, readerChecks } from '../doctor-reader.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
+import { type Check, isHealthy } from '../doctor/check.ts';
+import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { AnswerIsNo } from '../main.ts';
-import { type Overrides, wire } from '../wiring.ts';
-import type { Io } from './io.ts';
-import { table } from './table.ts';
+import { AnswerIsNo } from './main.ts';
+import { type Overrides, wire } from '../daemon/wiring.ts';
+import type { Io } from './terminal/io.ts';
+import { table } from './terminal/table.ts';
 
 const patienceMs = 3 * 60_000;
 

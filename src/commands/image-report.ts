@@ -1,7 +1,7 @@
-import { duration, number } from '../words.ts';
-import { csv } from './csv.ts';
+import { duration, number } from '../format.ts';
+import { csv } from './terminal/csv.ts';
 import type { ImageAudit } from './images.ts';
-import { table } from './table.ts';
+import { table } from './terminal/table.ts';
 
 /** The audit as a report that can be sent to a rights holder: the summary first, then every image. Times are UTC. */
 export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config.ts';
-import { imageLimitMs } from '../domain/image.ts';
+import { configPath, loadConfig } from '../config/load.ts';
+import { imageLimitMs } from '../domain/catalogue/image.ts';
 import {
   type Breach,
   breachesOf,
@@ -13,12 +13,12 @@ import {
   shownAfterChange,
   type Takedown,
   takedownsForMs,
-} from '../domain/image-audit.ts';
-import { AnswerIsNo } from '../main.ts';
-import { openMirrorForReading } from '../mirror/files.ts';
-import { type ImageFacts, readImageFacts } from '../mirror/image-audit.ts';
+} from '../domain/catalogue/image-audit.ts';
+import { AnswerIsNo } from './main.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { type ImageFacts, readImageFacts } from '../mirror/catalogue/image-audit.ts';
 import { imageReport, reportCsv } from './image-report.ts';
-import type { Io } from './io.ts';
+import type { Io } from './terminal/io.ts';
 
 /** A dated statement of what is published and by which rule: the fields are a contract. Instants are epoch milliseconds. */
 export interface ImageAudit {

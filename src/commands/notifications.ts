@@ -2,17 +2,17 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
-import { isDate } from '../domain/dates.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import { acquireLock } from '../sqlite/lock.ts';
-import { duration, number, printable } from '../words.ts';
+import { duration, number, printable } from '../format.ts';
 import { renderBody, textOf } from './delivery-body.ts';
-import type { Io } from './io.ts';
-import { asRefusal } from './refusal.ts';
-import { table } from './table.ts';
+import type { Io } from './terminal/io.ts';
+import { asRefusal } from './terminal/refusal.ts';
+import { table } from './terminal/table.ts';
 
 const states: readonly DeliveryState[] = ['waiting', 'applied', 'superseded', 'quarantined'];
 

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { configPath, loadConfig } from '../config.ts';
-import { AnswerIsNo } from '../main.ts';
+import { configPath, loadConfig } from '../config/load.ts';
+import { AnswerIsNo } from './main.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import { policyOf } from '../policy.ts';
-import { makePlan, type Plan } from '../sync/plan.ts';
-import { duration, number } from '../words.ts';
-import type { Io } from './io.ts';
-import { table } from './table.ts';
+import { policyOf } from '../daemon/policy.ts';
+import { makePlan, type Plan } from '../sync/reports/plan.ts';
+import { duration, number } from '../format.ts';
+import type { Io } from './terminal/io.ts';
+import { table } from './terminal/table.ts';
 
 export function planCommand(io: Io): Command {
   return new Command('plan')

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { documentText } from '../config/document.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { probeAlone } from '../probing.ts';
-import { mostCalls, type ProbeReport } from '../sync/probe.ts';
-import type { Overrides } from '../wiring.ts';
-import { printable } from '../words.ts';
-import type { Io } from './io.ts';
-import { asRefusal } from './refusal.ts';
+import { probeAlone } from '../daemon/probing.ts';
+import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
+import type { Overrides } from '../daemon/wiring.ts';
+import { printable } from '../format.ts';
+import type { Io } from './terminal/io.ts';
+import { asRefusal } from './terminal/refusal.ts';
 
 /** Forty calls, and pauses that the service may ask for. */
 const patienceMs = 10 * 60_000;

@@ -1,17 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
-import { isMissing } from '../domain/absence.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { isMissing } from '../domain/catalogue/absence.ts';
 import { createLog } from '../log.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import type { AbsentProduct, Hold } from '../mirror/removals.ts';
-import { approveRemovals, rejectRemovals } from '../sync/absence.ts';
-import { wire } from '../wiring.ts';
-import { duration, number } from '../words.ts';
-import type { Io } from './io.ts';
-import { asRefusal } from './refusal.ts';
-import { table } from './table.ts';
+import type { AbsentProduct, Hold } from '../mirror/catalogue/removals.ts';
+import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
+import { wire } from '../daemon/wiring.ts';
+import { duration, number } from '../format.ts';
+import type { Io } from './terminal/io.ts';
+import { asRefusal } from './terminal/refusal.ts';
+import { table } from './terminal/table.ts';
 
 export function removalsCommand(io: Io): Command {
   const command = new Command('removals').description(

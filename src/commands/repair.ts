@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config.ts';
-import { type Repair, repairFiles } from '../repair.ts';
-import type { Io } from './io.ts';
+import { configPath, loadConfig } from '../config/load.ts';
+import { type Repair, repairFiles } from '../files/repair.ts';
+import type { Io } from './terminal/io.ts';
 
 export function repairCommand(io: Io): Command {
   return new Command('repair')

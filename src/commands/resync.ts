@@ -1,20 +1,20 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type AdminClient, adminClient } from '../admin/client.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
-import { isDate } from '../domain/dates.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import type { JobState } from '../mirror/jobs.ts';
-import { keyRefused, type LiveStatus, throttledTooLong } from '../status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/resync.ts';
-import { wire } from '../wiring.ts';
-import { duration, number } from '../words.ts';
-import type { Io } from './io.ts';
-import { progressPrinter } from './progress.ts';
-import { asRefusal } from './refusal.ts';
+import type { JobState } from '../mirror/schedule/jobs.ts';
+import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
+import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import { wire } from '../daemon/wiring.ts';
+import { duration, number } from '../format.ts';
+import type { Io } from './terminal/io.ts';
+import { progressPrinter } from './terminal/progress.ts';
+import { asRefusal } from './terminal/refusal.ts';
 import { resyncAlone } from './resync-alone.ts';
-import { table } from './table.ts';
+import { table } from './terminal/table.ts';
 
 interface Options {
   readonly products?: boolean;

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { configPath, loadConfig } from '../config.ts';
-import { startDaemon } from '../daemon.ts';
+import { configPath, loadConfig } from '../config/load.ts';
+import { startDaemon } from '../daemon/daemon.ts';
 import { createLog } from '../log.ts';
-import { aborted } from './aborted.ts';
-import type { Io } from './io.ts';
+import { aborted } from './terminal/aborted.ts';
+import type { Io } from './terminal/io.ts';
 
 export function runCommand(io: Io): Command {
   return new Command('run')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readDocument } from '../config/document.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { all, type Habits, refuseHabits } from '../sandbox/habits.ts';
+import { all, type Habits, refuseHabits } from '../sandbox/rough/habits.ts';
 
 /** Returns what `--habits` names: every habit, or those of a file in YAML or JSON. A file that cannot be used: 78. */
 export function readHabits(given: string): Partial<Habits> {

@@ -3,15 +3,15 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { readCatalogue } from '../sandbox/catalogue-file.ts';
-import { editableFields } from '../sandbox/edits.ts';
-import { habitValues } from '../sandbox/habits.ts';
-import { startImageHost } from '../sandbox/image-host.ts';
-import { readRecording } from '../sandbox/recording-file.ts';
+import { readCatalogue } from '../sandbox/world/catalogue-file.ts';
+import { editableFields } from '../sandbox/world/edits.ts';
+import { habitValues } from '../sandbox/rough/habits.ts';
+import { startImageHost } from '../sandbox/images/image-host.ts';
+import { readRecording } from '../sandbox/reads/recording-file.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { number } from '../words.ts';
-import { aborted } from './aborted.ts';
-import type { Io } from './io.ts';
+import { number } from '../format.ts';
+import { aborted } from './terminal/aborted.ts';
+import type { Io } from './terminal/io.ts';
 import { readHabits } from './sandbox-habits.ts';
 
 interface Options {

@@ -1,20 +1,20 @@
 import { Command } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config.ts';
+import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { AnswerIsNo } from '../main.ts';
+import { AnswerIsNo } from './main.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import { settingsOf } from '../subscriptions.ts';
-import type { Attempt } from '../sync/subscription-attempts.ts';
-import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscription-list.ts';
-import type { Application, Comparison, SubscriptionWork } from '../sync/subscription-work.ts';
-import { type Overrides, wire } from '../wiring.ts';
-import { duration, number, printable, short } from '../words.ts';
-import type { Io } from './io.ts';
-import { asRefusal } from './refusal.ts';
-import { table } from './table.ts';
+import { settingsOf } from '../daemon/subscriptions.ts';
+import type { Attempt } from '../sync/subscriptions/attempts.ts';
+import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscriptions/list.ts';
+import type { Application, Comparison, SubscriptionWork } from '../sync/subscriptions/work.ts';
+import { type Overrides, wire } from '../daemon/wiring.ts';
+import { duration, number, printable, short } from '../format.ts';
+import type { Io } from './terminal/io.ts';
+import { asRefusal } from './terminal/refusal.ts';
+import { table } from './terminal/table.ts';
 
 /** Every declaration waits for the first walk over the lists. */
 const nothingRead = 'Nothing to do: what is mirrored has not been read yet.\n';

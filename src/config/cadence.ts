@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { imageLimitMs } from '../domain/image.ts';
+import { imageLimitMs } from '../domain/catalogue/image.ts';
 import { duration, durationIfSet, printDuration } from './units.ts';
 import { always, areDistinct, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 

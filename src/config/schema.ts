@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { changeTypes } from '../domain/subscription.ts';
+import { changeTypes } from '../domain/push/subscription.ts';
 import { cadence, categories } from './cadence.ts';
 import { service } from './service.ts';
 import { duration, optionalDuration, size } from './units.ts';

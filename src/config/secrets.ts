@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
-import { readSigningKey } from '../domain/signing-key.ts';
+import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Config } from './schema.ts';
 

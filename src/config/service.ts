@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { minorUnitExponent } from '../domain/money.ts';
+import { minorUnitExponent } from '../domain/values/money.ts';
 import { duration, size } from './units.ts';
 import { always, areDistinct, flag, headerText, ids, optionalFile, section, token, whole } from './values.ts';
 

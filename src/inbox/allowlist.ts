@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { isPublicHost } from '../domain/public-address.ts';
+import { isPublicHost } from '../domain/push/public-address.ts';
 
 /** Addresses and networks, ready to be asked; made of what the configuration lists. */
 export interface Networks {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/write-trouble.ts';
+import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import type { CallbackAddresses } from './addresses.ts';

@@ -1,9 +1,9 @@
-import type { DayForm, Tier } from '../domain/availability.ts';
-import type { DateOffer, SaleState } from '../domain/check.ts';
-import type { ReportCounts } from '../domain/error-rate.ts';
+import type { DayForm, Tier } from '../domain/catalogue/availability.ts';
+import type { DateOffer, SaleState } from '../domain/checks/check.ts';
+import type { ReportCounts } from '../domain/checks/error-rate.ts';
 import type { Database } from '../sqlite/database-file.ts';
-import { param, prepare, query } from './sql.ts';
-import type { Tables } from './tables.ts';
+import { param, prepare, query } from './sql/sql.ts';
+import type { Tables } from './sql/tables.ts';
 
 /** One date as it was read last. */
 export interface ReadDate extends DateOffer {

@@ -1,17 +1,17 @@
 import type { Database } from '../sqlite/database-file.ts';
-import { budgetTable } from './budget.ts';
-import { categoryTable } from './categories.ts';
-import { changeTable } from './changes.ts';
-import { closureTable } from './closures.ts';
-import { experienceTables } from './experiences.ts';
-import { openMirrorForReading } from './files.ts';
+import { budgetTable } from './schedule/budget.ts';
+import { categoryTable } from './catalogue/categories.ts';
+import { changeTable } from './changes/changes.ts';
+import { closureTable } from './push/closures.ts';
+import { experienceTables } from './catalogue/experiences.ts';
+import { openMirrorForReading } from './sql/files.ts';
 import type { Mirror } from './mirror.ts';
-import { offerTable } from './offers.ts';
-import { productTables } from './products.ts';
-import { recordTable } from './records.ts';
-import { removalTable } from './removals.ts';
-import { subscriptionTable } from './subscriptions.ts';
-import { trustTable } from './trust.ts';
+import { offerTable } from './schedule/offers.ts';
+import { productTables } from './catalogue/products.ts';
+import { recordTable } from './schedule/records.ts';
+import { removalTable } from './catalogue/removals.ts';
+import { subscriptionTable } from './push/subscriptions.ts';
+import { trustTable } from './push/trust.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts

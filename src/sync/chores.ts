@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { mindClosures } from './apply.ts';
-import { allProducts, assignCategories, replan } from './categories.ts';
-import { pressImages, watchImages } from './confirm-images.ts';
-import { healGaps, mindCoverage } from './coverage.ts';
-import { watchContradictions, watchOtherDates } from './doubted-answers.ts';
-import type { Ports } from './ports.ts';
-import { findPrice } from './pricing.ts';
-import { judgeNotices } from './trust.ts';
+import { mindClosures } from './notifications/apply.ts';
+import { allProducts, assignCategories, replan } from './records/categories.ts';
+import { pressImages, watchImages } from './images/confirm.ts';
+import { healGaps, mindCoverage } from './notifications/coverage.ts';
+import { watchContradictions, watchOtherDates } from './records/doubted-answers.ts';
+import type { Ports } from './records/context.ts';
+import { findPrice } from './records/pricing.ts';
+import { judgeNotices } from './notifications/trust.ts';
 
 /** So many products are looked at between two turns of the event loop. */
 const slice = 200;

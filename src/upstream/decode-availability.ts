@@ -1,6 +1,6 @@
-import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/availability.ts';
-import { addDays, earlier, isDate, later } from '../domain/dates.ts';
-import { identifier } from '../domain/identifier.ts';
+import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/catalogue/availability.ts';
+import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import { decodeVariantList } from './decode-variants.ts';
 import {
   answered,

@@ -1,4 +1,4 @@
-import type { CheckoutInformation } from '../domain/checkout-information.ts';
+import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import { answered, flag, isMembers, text, WrongShape } from './shape.ts';
 
 /** The checkout information of a product (specification §2): an answer without either flag is a wrong shape. */

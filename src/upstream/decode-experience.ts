@@ -1,5 +1,5 @@
-import type { Experience } from '../domain/experience.ts';
-import { identifier } from '../domain/identifier.ts';
+import type { Experience } from '../domain/catalogue/experience.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import { decodePage, type Page } from './decode-product.ts';
 import { elements, members, text, WrongShape } from './shape.ts';
 

@@ -1,5 +1,5 @@
 import { imageSize } from 'image-size';
-import type { ImageType } from '../domain/image-file.ts';
+import type { ImageType } from '../domain/catalogue/image-file.ts';
 
 /** In a JPEG the dimensions come behind everything that programs put in front of them; else they stand early. */
 const looked: Readonly<Record<ImageType, number>> = {

@@ -12,7 +12,7 @@ import {
   triggeredDueAfter,
   triggeredTurnIn,
   turnIn,
-} from '../domain/budget.ts';
+} from '../domain/schedule/budget.ts';
 import {
   afterTurn,
   type Lane,
@@ -23,7 +23,7 @@ import {
   type Queue,
   queues,
   withFloors,
-} from '../domain/lanes.ts';
+} from '../domain/schedule/lanes.ts';
 import { failed, type Outcome } from './outcome.ts';
 
 export interface LimiterOptions {

@@ -1,5 +1,5 @@
-import { decimalText } from '../domain/exact-json.ts';
-import { minorUnits } from '../domain/money.ts';
+import { decimalText } from '../domain/values/exact-json.ts';
+import { minorUnits } from '../domain/values/money.ts';
 
 /** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
 export class WrongShape extends Error {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CompactSign } from 'jose';
-import type { SigningKey } from '../domain/signing-key.ts';
+import type { SigningKey } from '../domain/push/signing-key.ts';
 
 /** How subscription requests are sent (`signing`); `jwt` needs a key. */
 export type Signing =

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { ChangeType, SubscriptionType } from '../domain/subscription.ts';
+import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import type { Http } from './http.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
-import { type ChangeFeed, changeFeed } from '../../src/mirror/change-feed.ts';
+import { type ChangeFeed, changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { eventSource } from '../fakes/event-source.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';

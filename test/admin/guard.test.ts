@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { createSecret } from '../../src/config/secrets.ts';
-import { startDaemon } from '../../src/daemon.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { testConfig } from '../fakes/test-config.ts';

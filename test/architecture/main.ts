@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from '../../src/commands/table.ts';
+import { table } from '../../src/commands/terminal/table.ts';
 import { allImports, importGraph, sourceFiles } from './import-graph.ts';
 
 /*

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands/main.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';

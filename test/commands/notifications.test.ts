@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { renderBody } from '../../src/commands/delivery-body.ts';
 import { exitCodes } from '../../src/errors.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands/main.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { contract } from '../contract/columns.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';

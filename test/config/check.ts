@@ -1,4 +1,4 @@
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { CataloguedError } from '../../src/errors.ts';
 
 /** What a configuration that is right but for `text` is refused for: one line a problem; none where it is accepted. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { printSchema } from '../../src/commands/config.ts';
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands/main.ts';
 
 async function run(args: readonly string[], env: Record<string, string> = {}) {
   const [out, err] = [collector(), collector()];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { configPath, loadConfig, parseConfig } from '../../src/config.ts';
+import { configPath, loadConfig, parseConfig } from '../../src/config/load.ts';
 import { configText, problemsOf } from './check.ts';
 
 test('each value knows whether it comes from the file, the environment or nowhere', () => {

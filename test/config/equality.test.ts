@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { printSchema } from '../../src/commands/config.ts';
 import { configKeys, jsonSchema, type SchemaNode } from '../../src/config/keys.ts';
-import { configFromObject, parseConfig } from '../../src/config.ts';
+import { configFromObject, parseConfig } from '../../src/config/load.ts';
 
 const root = new URL('../../', import.meta.url);
 const example = readFileSync(new URL('config/catalogued.yaml', root), 'utf8');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { configFromObject, loadConfig, parseConfig } from '../../src/config.ts';
+import { configFromObject, loadConfig, parseConfig } from '../../src/config/load.ts';
 import { configText, problemsOf, refusalOf } from './check.ts';
 
 const fixture = new URL('../fixtures/ten-mistakes.yaml', import.meta.url).pathname;

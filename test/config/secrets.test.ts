@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createSecret } from '../../src/config/secrets.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { ecPem, publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { refusalOf } from './check.ts';
 

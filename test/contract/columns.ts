@@ -1,4 +1,4 @@
-import { checkReasons } from '../../src/domain/check.ts';
+import { checkReasons } from '../../src/domain/checks/check.ts';
 
 /*
  * What the columns of the views mean: `type, unit; null: why`. Together with the views as they stand this is

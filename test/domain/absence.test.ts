@@ -14,7 +14,7 @@ import {
   walkAgainAfter,
   walksUntilDropped,
   withdrawal,
-} from '../../src/domain/absence.ts';
+} from '../../src/domain/catalogue/absence.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

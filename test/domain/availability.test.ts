@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DayForm, summarise, type Tiers, tierStarts, windows } from '../../src/domain/availability.ts';
+import { type DayForm, summarise, type Tiers, tierStarts, windows } from '../../src/domain/catalogue/availability.ts';
 
 const hour = 3_600_000;
 const tiers: Tiers = {

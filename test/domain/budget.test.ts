@@ -12,7 +12,7 @@ import {
   startBudget,
   storedBudget,
   turnIn,
-} from '../../src/domain/budget.ts';
+} from '../../src/domain/schedule/budget.ts';
 
 const now = Date.UTC(2026, 10, 21);
 const second = 1000;

@@ -7,8 +7,8 @@ import {
   dueForIncomingDate,
   dueNeverFetched,
   reopeningLook,
-} from '../../src/domain/cadence.ts';
-import type { RecordKey } from '../../src/domain/record.ts';
+} from '../../src/domain/schedule/cadence.ts';
+import type { RecordKey } from '../../src/domain/schedule/record.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type EpochState, rotationStep, standingOf } from '../../src/domain/callback-epoch.ts';
+import { type EpochState, rotationStep, standingOf } from '../../src/domain/push/callback-epoch.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 const day = 86_400_000;

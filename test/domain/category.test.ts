@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { categoryOf, soldBy, weightOf } from '../../src/domain/category.ts';
+import { categoryOf, soldBy, weightOf } from '../../src/domain/catalogue/category.ts';
 
 const facts = {
   product_id: 7,

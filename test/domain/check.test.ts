@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DayForm } from '../../src/domain/availability.ts';
-import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/domain/check.ts';
-import { readQuestion, wantedOf } from '../../src/domain/check-question.ts';
-import { errorRate, rateCheck, rateOrder } from '../../src/domain/error-rate.ts';
+import type { DayForm } from '../../src/domain/catalogue/availability.ts';
+import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/domain/checks/check.ts';
+import { readQuestion, wantedOf } from '../../src/domain/checks/check-question.ts';
+import { errorRate, rateCheck, rateOrder } from '../../src/domain/checks/error-rate.ts';
 
 /** Two times with two variants: 10 and 2 tickets in the morning, the afternoon dearer, the evening empty. */
 const form: DayForm = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decimalText, lacksMembers, mergeDocuments, parseExact } from '../../src/domain/exact-json.ts';
+import { decimalText, lacksMembers, mergeDocuments, parseExact } from '../../src/domain/values/exact-json.ts';
 
 it('prints numbers back as the service wrote them', () => {
   const text = '{"a":17.0,"b":1.50,"c":12345678901234567890,"d":1e400,"e":[0.1,-0.0],"f":"17.0"}';

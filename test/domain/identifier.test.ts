@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { identifier } from '../../src/domain/identifier.ts';
+import { identifier } from '../../src/domain/values/identifier.ts';
 
 it.each([
   ['973698', 973698],

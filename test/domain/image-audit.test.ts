@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imageLimitMs } from '../../src/domain/image.ts';
+import { imageLimitMs } from '../../src/domain/catalogue/image.ts';
 import {
   type Breach,
   breachesOf,
@@ -9,7 +9,7 @@ import {
   type Standing,
   shownAfterChange,
   type Takedown,
-} from '../../src/domain/image-audit.ts';
+} from '../../src/domain/catalogue/image-audit.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;

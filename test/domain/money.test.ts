@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { minorUnitExponent, minorUnits } from '../../src/domain/money.ts';
+import { minorUnitExponent, minorUnits } from '../../src/domain/values/money.ts';
 
 describe('minor units', () => {
   it.each([

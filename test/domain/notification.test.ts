@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeNotification, type Notification, type ProductNotice } from '../../src/domain/notification.ts';
+import { decodeNotification, type Notification, type ProductNotice } from '../../src/domain/push/notification.ts';
 
 const delivery = { subscription_id: 'norland', truncated: false };
 const decode = (payload: unknown): Notification =>

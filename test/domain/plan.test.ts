@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { windows } from '../../src/domain/availability.ts';
-import type { lanes } from '../../src/domain/lanes.ts';
-import { callsPerDay, planOf, shareOut } from '../../src/domain/plan.ts';
+import { windows } from '../../src/domain/catalogue/availability.ts';
+import type { lanes } from '../../src/domain/schedule/lanes.ts';
+import { callsPerDay, planOf, shareOut } from '../../src/domain/schedule/plan.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

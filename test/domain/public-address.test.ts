@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImageReach, isPublicAddress, publishable, refuseUrl } from '../../src/domain/public-address.ts';
+import { type ImageReach, isPublicAddress, publishable, refuseUrl } from '../../src/domain/push/public-address.ts';
 
 describe('an address', () => {
   it.each(['8.8.8.8', '1.1.1.1', '100.63.255.255', '100.128.0.1', '172.32.0.1', '2606:4700::1111', '2a00:1450::8a'])(

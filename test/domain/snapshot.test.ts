@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type SnapshotFacts, snapshotDue, snapshotLate } from '../../src/domain/snapshot.ts';
+import { type SnapshotFacts, snapshotDue, snapshotLate } from '../../src/domain/files/snapshot.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

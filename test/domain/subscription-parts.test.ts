@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeTypes, type WantedSubscription } from '../../src/domain/subscription.ts';
-import { type Part, wantedParts } from '../../src/domain/subscription-parts.ts';
+import { changeTypes, type WantedSubscription } from '../../src/domain/push/subscription.ts';
+import { type Part, wantedParts } from '../../src/domain/push/subscription-parts.ts';
 
 const declared = { id: 'all', type: 'product_ids', change_types: [...changeTypes] } as const;
 

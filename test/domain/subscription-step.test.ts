@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { EpochState } from '../../src/domain/callback-epoch.ts';
-import { changeTypes, type HeldSubscription, type WantedSubscription } from '../../src/domain/subscription.ts';
-import { afterSelfTest, repairOf, type StepFacts, subscriptionStep } from '../../src/domain/subscription-step.ts';
+import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
+import { changeTypes, type HeldSubscription, type WantedSubscription } from '../../src/domain/push/subscription.ts';
+import { afterSelfTest, repairOf, type StepFacts, subscriptionStep } from '../../src/domain/push/subscription-step.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;

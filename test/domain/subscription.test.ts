@@ -6,7 +6,7 @@ import {
   isWorking,
   needsPut,
   type WantedSubscription,
-} from '../../src/domain/subscription.ts';
+} from '../../src/domain/push/subscription.ts';
 
 const wanted: WantedSubscription = {
   subscription_id: 'all',

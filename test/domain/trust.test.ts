@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { afterChange, announceable, isTrusted, type Trust } from '../../src/domain/trust.ts';
+import { afterChange, announceable, isTrusted, type Trust } from '../../src/domain/push/trust.ts';
 
 const none: Trust = { announced: 0, announceable: 0 };
 const course = (from: Trust, was: 'announced' | 'missed', times: number): Trust =>

@@ -7,7 +7,7 @@ import {
   stillTrue,
   visitValue,
   worthwhileInterval,
-} from '../../src/domain/volatility.ts';
+} from '../../src/domain/schedule/volatility.ts';
 import { roll } from '../../src/sandbox/random.ts';
 
 const hour = 3_600_000;

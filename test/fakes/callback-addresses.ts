@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { CallbackAddresses } from '../../src/sync/callback.ts';
+import type { CallbackAddresses } from '../../src/sync/subscriptions/callback.ts';
 
 type State = ReturnType<CallbackAddresses['states']>[number];
 

@@ -1,4 +1,4 @@
-import type { Io } from '../../src/commands/io.ts';
+import type { Io } from '../../src/commands/terminal/io.ts';
 
 /** Streams that keep what a command prints. */
 export function capturedIo(env: Record<string, string> = {}): Io & { out(): string; err(): string } {

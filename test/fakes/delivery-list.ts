@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { DeliverySource, StoredDelivery } from '../../src/sync/apply.ts';
+import type { DeliverySource, StoredDelivery } from '../../src/sync/notifications/apply.ts';
 
 /** Deliveries in memory, in the order in which they came. */
 export interface DeliveryList extends DeliverySource {

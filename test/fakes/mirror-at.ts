@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { mirrorFile, openMirrorForReading } from '../../src/mirror/files.ts';
+import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { openForReading } from '../../src/sqlite/database-file.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Receiving, startReceiving } from '../../src/receiving.ts';
+import { type Receiving, startReceiving } from '../../src/daemon/receiving.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
-import type { SubscriptionWork } from '../../src/sync/subscription-work.ts';
+import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';

@@ -1,4 +1,4 @@
-import { main } from '../../src/main.ts';
+import { main } from '../../src/commands/main.ts';
 import { capturedIo } from './captured-io.ts';
 import type { Ran } from './run-cli.ts';
 

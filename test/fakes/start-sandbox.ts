@@ -1,4 +1,4 @@
-import { all, kind } from '../../src/sandbox/habits.ts';
+import { all, kind } from '../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox as start } from '../../src/sandbox/sandbox.ts';
 
 /**

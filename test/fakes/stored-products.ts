@@ -1,4 +1,4 @@
-import type { ProductEntry } from '../../src/domain/product.ts';
+import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 
 const edition = { language: 'en', currency: 'EUR' };

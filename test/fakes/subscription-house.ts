@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
-import { readSigningKey } from '../../src/domain/signing-key.ts';
-import type { DeclaredSubscription } from '../../src/domain/subscription.ts';
-import { changeTypes } from '../../src/domain/subscription.ts';
-import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscription-work.ts';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions.ts';
+import { readSigningKey } from '../../src/domain/push/signing-key.ts';
+import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
+import { changeTypes } from '../../src/domain/push/subscription.ts';
+import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscriptions/work.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { createSubscriptions } from '../../src/upstream/subscriptions.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { type LoadedConfig, parseConfig, type Secrets } from '../../src/config.ts';
+import { type LoadedConfig, parseConfig, type Secrets } from '../../src/config/load.ts';
 
 /** A configuration whose files lie in `directory` and whose service is `url`; `more` is laid over it. */
 export function testConfig(

@@ -1,5 +1,5 @@
-import { configPath, loadConfig } from '../../src/config.ts';
-import { startDaemon } from '../../src/daemon.ts';
+import { configPath, loadConfig } from '../../src/config/load.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
 import { createLog } from '../../src/log.ts';
 
 /*

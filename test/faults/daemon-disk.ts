@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/clock.ts';
-import type { DaemonStatus } from '../../src/status.ts';
+import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/clock.ts';
-import { wire } from '../../src/wiring.ts';
+import { wire } from '../../src/daemon/wiring.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 

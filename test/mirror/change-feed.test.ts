@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judgeCursor } from '../../src/domain/change-cursor.ts';
-import { changeFeed, changeJson } from '../../src/mirror/change-feed.ts';
+import { judgeCursor } from '../../src/domain/changes/change-cursor.ts';
+import { changeFeed, changeJson } from '../../src/mirror/changes/change-feed.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;

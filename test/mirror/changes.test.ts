@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changedFields } from '../../src/domain/change.ts';
-import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
+import { changedFields } from '../../src/domain/changes/change.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

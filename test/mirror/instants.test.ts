@@ -3,8 +3,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
-import { mirrorFile } from '../../src/mirror/files.ts';
-import { mirrorInstants } from '../../src/mirror/instants.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { healInstants, type InstantRules } from '../../src/sqlite/instants.ts';
 
 /** Columns of whole numbers that are no instants: ids, counts, flags, amounts, durations. A new one is named here, or has a rule. */

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readCatalogue } from '../../src/sandbox/catalogue-file.ts';
+import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { all, type Habits, kind } from '../../src/sandbox/habits.ts';
+import { all, type Habits, kind } from '../../src/sandbox/rough/habits.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 

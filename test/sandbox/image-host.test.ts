@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { startImageHost } from '../../src/sandbox/image-host.ts';
+import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 
 async function hosts() {

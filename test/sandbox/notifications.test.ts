@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { pass, startCallback } from './callback.ts';

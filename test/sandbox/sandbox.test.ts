@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { generateCatalogue } from '../../src/sandbox/catalogue.ts';
+import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 

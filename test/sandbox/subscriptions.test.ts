@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { readPublicKey } from '../../src/sandbox/jwt.ts';
+import { readPublicKey } from '../../src/sandbox/push/jwt.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
-import { walkKinds } from '../../src/domain/record-kinds.ts';
-import type { SandboxImage, SandboxProduct } from '../../src/sandbox/catalogue.ts';
+import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
+import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { hex } from '../../src/sandbox/random.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';

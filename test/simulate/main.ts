@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { table } from '../../src/commands/table.ts';
-import { duration, number } from '../../src/words.ts';
+import { table } from '../../src/commands/terminal/table.ts';
+import { duration, number } from '../../src/format.ts';
 import { type Compared, compareAll } from './compare.ts';
 import { scenarios } from './courses.ts';
 import { imageStory } from './images.ts';

@@ -1,6 +1,6 @@
-import { callsPerDay, planOf } from '../../src/domain/plan.ts';
+import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { catalogueOf } from '../../src/sync/plan.ts';
+import { catalogueOf } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { noon, type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';

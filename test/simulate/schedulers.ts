@@ -1,6 +1,6 @@
-import { dueByWorth } from '../../src/domain/cadence.ts';
-import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../src/domain/price.ts';
-import { afterVisit, priorVolatility, type Volatility } from '../../src/domain/volatility.ts';
+import { dueByWorth } from '../../src/domain/schedule/cadence.ts';
+import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../src/domain/catalogue/price.ts';
+import { afterVisit, priorVolatility, type Volatility } from '../../src/domain/schedule/volatility.ts';
 import type { Course } from './courses.ts';
 
 /** The near tier is never older than this, and nothing is read again earlier than the floor; hours. */

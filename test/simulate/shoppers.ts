@@ -1,7 +1,7 @@
 import { roll } from '../../src/sandbox/random.ts';
-import type { World } from '../../src/sandbox/world.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
-import { reportOrder } from '../../src/sync/orders.ts';
+import type { World } from '../../src/sandbox/world/world.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 import { asThread, inThreads } from './threads.ts';

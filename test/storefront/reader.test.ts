@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileS
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mirrorFile } from '../../src/mirror/files.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';

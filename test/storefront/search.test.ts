@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mirrorFile } from '../../src/mirror/files.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';

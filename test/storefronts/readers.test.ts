@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));

@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import type { ProductEntry } from '../../src/domain/product.ts';
-import type { Extent } from '../../src/domain/record-kinds.ts';
-import { walkKinds } from '../../src/domain/record-kinds.ts';
+import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import type { Extent } from '../../src/domain/schedule/record-kinds.ts';
+import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { judgeAbsence, noteAnswer } from '../../src/sync/absence.ts';
-import type { Policy } from '../../src/sync/ports.ts';
+import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
+import type { Policy } from '../../src/sync/records/context.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
-import { approveRemovals, rejectRemovals } from '../../src/sync/absence.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 const minute = 60_000;

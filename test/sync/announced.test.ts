@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { isGoneBy } from '../../src/domain/absence.ts';
-import { laneOf } from '../../src/domain/lanes.ts';
-import { applyDeliveries } from '../../src/sync/apply.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
-import { healGaps, noteAbsence } from '../../src/sync/coverage.ts';
-import { explainProduct } from '../../src/sync/explain.ts';
+import { isGoneBy } from '../../src/domain/catalogue/absence.ts';
+import { laneOf } from '../../src/domain/schedule/lanes.ts';
+import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { applyDeliveries, mindClosures } from '../../src/sync/apply.ts';
+import { applyDeliveries, mindClosures } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { roll } from '../../src/sandbox/random.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

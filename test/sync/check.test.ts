@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckQuestion } from '../../src/domain/check-question.ts';
-import { readStatus } from '../../src/mirror/status.ts';
-import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
-import { type CheckAnswer, type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { type CheckAnswer, type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { requestResync } from '../../src/sync/resync.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

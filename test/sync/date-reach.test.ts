@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { policyOf } from '../../src/policy.ts';
-import { refuseDates } from '../../src/sync/date-reach.ts';
+import { policyOf } from '../../src/daemon/policy.ts';
+import { refuseDates } from '../../src/sync/records/date-reach.ts';
 import { testConfig } from '../fakes/test-config.ts';
 
 const { config } = testConfig('/nowhere', 'http://127.0.0.1:1', {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

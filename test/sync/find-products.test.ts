@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findProducts } from '../../src/sync/find-products.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { findProducts } from '../../src/sync/reads/find-products.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 const never = new AbortController().signal;

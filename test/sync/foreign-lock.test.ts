@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
-import { commitTogether } from '../../src/sync/commit-together.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 import { manualClock } from '../upstream/manual-clock.ts';

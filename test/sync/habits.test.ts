@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
-import { readStatus } from '../../src/mirror/status.ts';
-import type { Habits } from '../../src/sandbox/habits.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 
 /** Fills a mirror from a service with these habits and keeps it for three hours. */

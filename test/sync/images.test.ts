@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readStatus } from '../../src/mirror/status.ts';
-import type { SandboxProduct } from '../../src/sandbox/catalogue.ts';
-import { approveRemovals } from '../../src/sync/absence.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { requestResync } from '../../src/sync/resync.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { notifiedHouse } from '../fakes/notified-house.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/files.ts';
-import { readStatus } from '../../src/mirror/status.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

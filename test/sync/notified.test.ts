@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
-import { mindCoverage } from '../../src/sync/coverage.ts';
+import { mindCoverage } from '../../src/sync/notifications/coverage.ts';
 import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
 
 const never = new AbortController().signal;

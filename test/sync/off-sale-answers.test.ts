@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/domain/off-sale.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/check.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/domain/catalogue/off-sale.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { explainProduct } from '../../src/sync/explain.ts';
-import { requestResync } from '../../src/sync/resync.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

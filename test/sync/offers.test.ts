@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { type OptionalPath, witnessesAmong } from '../../src/domain/offer.ts';
-import { askNotOffered } from '../../src/sync/offers.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { type OptionalPath, witnessesAmong } from '../../src/domain/schedule/offer.ts';
+import { askNotOffered } from '../../src/sync/records/offers.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 const hour = 3_600_000;

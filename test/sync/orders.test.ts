@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { checkPorts } from '../../src/sync/check.ts';
-import { type OrderReport, orderAndRecheck, readOrder, recheckOrder, reportOrder } from '../../src/sync/orders.ts';
-import { believed } from '../../src/sync/settle.ts';
+import { checkPorts } from '../../src/sync/checks/check.ts';
+import { type OrderReport, orderAndRecheck, readOrder, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
+import { believed } from '../../src/sync/records/settle.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { afterPage } from '../../src/domain/list-page.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { afterPage } from '../../src/domain/catalogue/list-page.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
 import { public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
 
 const never = new AbortController().signal;

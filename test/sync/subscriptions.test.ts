@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { changeTypes } from '../../src/domain/subscription.ts';
+import { changeTypes } from '../../src/domain/push/subscription.ts';
 import { declaredAll, public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
 import { answer, payloadOf } from '../fakes/subscription-service.ts';
 

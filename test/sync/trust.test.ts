@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { WantedSubscription } from '../../src/domain/subscription.ts';
-import { expectNotices } from '../../src/sync/trust.ts';
+import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
+import { expectNotices } from '../../src/sync/notifications/trust.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 

@@ -1,14 +1,14 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { forgetOld } from '../../src/forget.ts';
+import { forgetOld } from '../../src/daemon/forget.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
-import { mirrorInstants } from '../../src/mirror/instants.ts';
-import { readStatus } from '../../src/mirror/status.ts';
+import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { requestResync, resyncResources } from '../../src/sync/resync.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { lanes } from '../../src/domain/lanes.ts';
+import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { createHttp, type GetOptions, type HttpOptions } from '../../src/upstream/http.ts';
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { endsWell, type ImageType, typeOf } from '../../src/domain/image-file.ts';
-import { jpeg } from '../../src/sandbox/jpeg.ts';
+import { endsWell, type ImageType, typeOf } from '../../src/domain/catalogue/image-file.ts';
+import { jpeg } from '../../src/sandbox/images/jpeg.ts';
 import { readDimensions } from '../../src/upstream/image-header.ts';
 
 function box(name: string, ...content: Buffer[]): Buffer {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type LookupFunction 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type ImageTrouble, startImageHost } from '../../src/sandbox/image-host.ts';
+import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { createImageHost, type ImageHostOptions } from '../../src/upstream/image-host.ts';
 import { imagePace } from '../../src/upstream/image-pace.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Lane, type LaneShares, lanes, type Queue } from '../../src/domain/lanes.ts';
+import { type Lane, type LaneShares, lanes, type Queue } from '../../src/domain/schedule/lanes.ts';
 import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';

@@ -1,7 +1,7 @@
 import { createVerify } from 'node:crypto';
 import { compactVerify, importSPKI } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { readSigningKey, type SigningKey } from '../../src/domain/signing-key.ts';
+import { readSigningKey, type SigningKey } from '../../src/domain/push/signing-key.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import type { Signing } from '../../src/upstream/signing.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
-import type { Habits } from '../../../src/sandbox/habits.ts';
+import type { Habits } from '../../../src/sandbox/rough/habits.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { configure, run } from '../program.ts';
 import type { RoughCase, Subject } from '../rough-case.ts';

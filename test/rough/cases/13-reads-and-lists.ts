@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
-import type { Habits } from '../../../src/sandbox/habits.ts';
+import type { Habits } from '../../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { configure, run, start } from '../program.ts';
 import type { RoughCase, Subject } from '../rough-case.ts';

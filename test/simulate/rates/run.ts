@@ -1,4 +1,4 @@
-import { type LaneShares, lanes } from '../../../src/domain/lanes.ts';
+import { type LaneShares, lanes } from '../../../src/domain/schedule/lanes.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import { createLimiter } from '../../../src/upstream/limiter.ts';
 import { failed, type Outcome } from '../../../src/upstream/outcome.ts';

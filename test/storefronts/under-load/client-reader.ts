@@ -1,4 +1,4 @@
-import { addDays } from '../../../src/domain/dates.ts';
+import { addDays } from '../../../src/domain/time/dates.ts';
 import { openReader } from '../../../src/storefront/reader.ts';
 import { readHard } from './read-hard.ts';
 

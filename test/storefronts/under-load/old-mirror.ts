@@ -1,8 +1,8 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { addDays } from '../../../src/domain/dates.ts';
-import { mirrorFile } from '../../../src/mirror/files.ts';
+import { addDays } from '../../../src/domain/time/dates.ts';
+import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import type { Window } from './start-readers.ts';
 
 const daysEach = 10;

@@ -1,4 +1,4 @@
-import { table } from '../../../src/commands/table.ts';
+import { table } from '../../../src/commands/terminal/table.ts';
 import type { Results } from './start-readers.ts';
 
 /** The longest that a read may wait for SQLite, in milliseconds. */

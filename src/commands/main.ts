@@ -1,0 +1,207 @@
+import { Command, CommanderError } from 'commander';
+import type { Io } from './terminal/io.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { version } from '../version.ts';
+import { printableOutput } from '../format.ts';
+import { writeRefusal } from '../files/write-refusal.ts';
+
+/** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
+const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
+  run: {
+    summary: 'keep the mirror true: the daemon, in the foreground',
+    load: async (io) => (await import('./run.ts')).runCommand(io),
+  },
+  demo: {
+    summary: 'see it work: a simulated service and a daemon, no account and no network needed',
+    load: async (io) => (await import('./demo.ts')).demoCommand(io),
+  },
+  sandbox: {
+    summary: 'only the simulated service, to develop and test against',
+    load: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
+  },
+  resync: {
+    summary: 'read the named records again, now',
+    load: async (io) => (await import('./resync.ts')).resyncCommand(io),
+  },
+  status: {
+    summary: 'what is mirrored, how old it is, which promises are kept',
+    load: async (io) => (await import('./status.ts')).statusCommand(io),
+  },
+  explain: {
+    summary: 'when and why a product was read, and when it will be again',
+    load: async (io) => (await import('./explain.ts')).explainCommand(io),
+  },
+  plan: {
+    summary: 'what the call budget buys, and what more would cost',
+    load: async (io) => (await import('./plan.ts')).planCommand(io),
+  },
+  probe: {
+    summary: 'ask the live service whether it is as we believe, in at most 40 calls',
+    load: async (io) => (await import('./probe.ts')).probeCommand(io),
+  },
+  check: {
+    summary: 'before an order: what the service says now, and whether what was shown still holds',
+    load: async (io) => (await import('./check.ts')).checkCommand(io),
+  },
+  order: {
+    summary: 'tell of an order: its dates are read again',
+    load: async (io) => (await import('./order.ts')).orderCommand(io),
+  },
+  removals: {
+    summary: 'products that the list no longer shows, and what is held',
+    load: async (io) => (await import('./removals.ts')).removalsCommand(io),
+  },
+  notifications: {
+    summary: 'what the service has sent: list, show, apply it again',
+    load: async (io) => (await import('./notifications.ts')).notificationsCommand(io),
+  },
+  subscription: {
+    summary: 'subscriptions to change notifications: declared, and as the service has them',
+    load: async (io) => (await import('./subscription.ts')).subscriptionCommand(io),
+  },
+  images: {
+    summary: 'audit: every published image with its credit, when confirmed, when hidden; what was taken down',
+    load: async (io) => (await import('./images.ts')).imagesCommand(io),
+  },
+  changes: {
+    summary: 'the change feed: what changed since, and as it comes',
+    load: async (io) => (await import('./changes.ts')).changesCommand(io),
+  },
+  doctor: {
+    summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
+    load: async (io) => (await import('./doctor.ts')).doctorCommand(io),
+  },
+  repair: {
+    summary: 'set aside a broken mirror or inbox and go on, destroying nothing',
+    load: async (io) => (await import('./repair.ts')).repairCommand(io),
+  },
+  config: {
+    summary: 'check, show or describe the configuration',
+    load: async (io) => (await import('./config.ts')).configCommand(io),
+  },
+};
+
+/** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
+export async function main(args: readonly string[], given: Io): Promise<ExitCode> {
+  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr) };
+  try {
+    const program = await programFor(args, io);
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    return report(error, io, commandNamed(args));
+  }
+}
+
+/** The same stream, with everything that is written through the last door. */
+function harmless<Stream extends Io['stdout']>(stream: Stream): Stream {
+  return new Proxy(stream, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === 'write')
+        return (text: unknown, ...rest: []) =>
+          target.write((typeof text === 'string' ? printableOutput(text) : text) as string, ...rest);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+/** The command of a command line; undefined: it names none. */
+export function commandNamed(args: readonly string[]): string | undefined {
+  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
+}
+
+/** Thrown by a command that ran, and whose answer is no. */
+export class AnswerIsNo extends Error {
+  override readonly name = 'AnswerIsNo';
+}
+
+async function programFor(args: readonly string[], io: Io): Promise<Command> {
+  const program = new Command('catalogued')
+    .description("Keeps a partner's local copy of a ticketing service's catalogue true.")
+    .version(version)
+    .option(
+      '--config <file>',
+      'the configuration (default: $CATALOGUED_CONFIG, /etc/catalogued/catalogued.yaml or ./catalogued.yaml)',
+    )
+    .showSuggestionAfterError()
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued demo                                    # see it work, with nothing set up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it?',
+    );
+  const named = commandNamed(args);
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
+  }
+  quiet(program, io);
+  return program;
+}
+
+/** Output goes through `io`, and errors are thrown: `main` is the one who ends. */
+function quiet(command: Command, io: Io): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => io.stdout.write(text),
+    writeErr: (text) => io.stderr.write(text.startsWith('error:') ? `Error:${text.slice('error:'.length)}` : text),
+  });
+  for (const each of command.commands) quiet(each, io);
+}
+
+/** Prints what ended the program, the first cause first, and returns its exit code. */
+export function report(thrown: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
+  const error = decisive(firstOf(thrown));
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.done;
+    const of = named !== undefined && Object.hasOwn(commands, named) ? ` ${named}` : '';
+    if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
+    return exitCodes.usage;
+  }
+  if (isNamed(error, 'AnswerIsNo')) return exitCodes.no;
+  if (signal.aborted && error === signal.reason) return exitCodes.done;
+  if (error instanceof CataloguedError) {
+    stderr.write(`Error: ${error.message}\n`);
+    for (const detail of error.details) stderr.write(`  ${detail}\n`);
+    if (error.hint !== undefined) stderr.write(`Try: ${error.hint}\n`);
+    return error.exitCode;
+  }
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code === 'string' && /^SQLITE_IOERR/.test(code)) {
+    stderr.write(`Error: the disk fails: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
+    return exitCodes.io;
+  }
+  stderr.write(`Error: ${stacksOf(error)}\nTry: report this, it is a bug of catalogued ${version}\n`);
+  return exitCodes.bug;
+}
+
+/** What was thrown first: closing everything may have failed after it, and is wrapped around it. */
+function firstOf(error: unknown): unknown {
+  let first = error;
+  while (first instanceof SuppressedError) first = first.suppressed;
+  return first;
+}
+
+/** The error of a chain of causes that a person can act on; the outermost one where there is none. */
+function decisive(error: unknown): unknown {
+  for (const each of chainOf(error)) {
+    if (each instanceof CataloguedError) return each;
+    const refused = writeRefusal(each);
+    if (refused !== null) return refused;
+    if (/^SQLITE_IOERR/.test(String((each as { code?: unknown }).code))) return each;
+  }
+  return error;
+}
+
+function stacksOf(error: unknown): string {
+  const stack = (each: unknown) => (each instanceof Error ? (each.stack ?? each.message) : String(each));
+  return [error, ...chainOf(error).slice(1)].map(stack).join('\nCaused by: ');
+}
+
+/** An error and its causes, the outermost first: a handful at most, should they go round in a circle. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let each = error; each instanceof Error && chain.length < 8; each = firstOf(each.cause)) chain.push(each);
+  return chain;
+}
+
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name;
+}

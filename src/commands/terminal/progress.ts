@@ -1,0 +1,67 @@
+import { duration, number } from '../../format.ts';
+import type { Io } from './io.ts';
+
+/** How far something long has come. `total` may grow while it runs. */
+export interface Progress {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number;
+  readonly calls: number;
+  /** A condition worth saying: throttled until, not reachable since. */
+  readonly note: string | null;
+}
+
+/** Prints progress: one line that is rewritten on a terminal, elsewhere a plain line every ten seconds. */
+export interface ProgressPrinter {
+  show(progress: Progress, now: number): void;
+  /** Leaves the last line standing. */
+  end(): void;
+}
+
+const plainEveryMs = 10_000;
+const rateOverMs = 30_000;
+
+export function progressPrinter({ stderr }: Pick<Io, 'stderr'>): ProgressPrinter {
+  const samples: { at: number; calls: number; done: number }[] = [];
+  let printedAt = Number.NEGATIVE_INFINITY;
+  let open = false;
+  return {
+    show: (progress, now) => {
+      samples.push({ at: now, calls: progress.calls, done: progress.done });
+      while (samples.length > 2 && (samples[0]?.at ?? now) < now - rateOverMs) samples.shift();
+      const text = line(progress, samples);
+      if (stderr.isTTY) {
+        stderr.write(`\r\u001b[K${text.slice(0, (stderr.columns ?? 100) - 1)}`);
+        open = true;
+      } else if (now - printedAt >= plainEveryMs) {
+        stderr.write(`${text}\n`);
+        printedAt = now;
+      }
+    },
+    end: () => {
+      if (open) stderr.write('\n');
+      open = false;
+    },
+  };
+}
+
+function line(
+  { phase, done, total, calls, note }: Progress,
+  samples: readonly { at: number; calls: number; done: number }[],
+): string {
+  const [first, last] = [samples[0], samples.at(-1)];
+  const seconds = first === undefined || last === undefined ? 0 : (last.at - first.at) / 1000;
+  const rate = seconds > 0 && first && last ? (last.calls - first.calls) / seconds : 0;
+  const speed = seconds > 0 && first && last ? (last.done - first.done) / seconds : 0;
+  const share = total > 0 ? `${Math.floor((100 * done) / total)} %` : '';
+  const remaining = speed > 0 ? `${duration(((total - done) / speed) * 1000)} left` : '';
+  const facts = [
+    `${number(done)} of ${number(total)} records`,
+    share,
+    `${number(calls)} calls`,
+    `${number(Math.round(rate))}/s`,
+    remaining,
+    note,
+  ];
+  return `${phase}: ${facts.filter(Boolean).join(', ')}`;
+}

@@ -1,0 +1,142 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { type ConfigDocument, documentOf, type Problem, readDocument } from './document.ts';
+import { type Env, readVariables, type Setting } from './environment.ts';
+import { problemsOf } from './problems.ts';
+import { type Config, configSchema } from './schema.ts';
+import { loadSecrets, type Secrets } from './secrets.ts';
+import { warningsOf } from './warnings.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+
+export type { Config } from './schema.ts';
+export type { Secret, Secrets } from './secrets.ts';
+
+/** Where a value comes from. */
+export type Origin = 'default' | 'file' | 'environment';
+
+/** A configuration without its secrets. */
+export interface ParsedConfig {
+  readonly config: Config;
+  /** Not wrong, and worth a look. */
+  readonly warnings: readonly string[];
+  /** Of a key like `cadence.images`. */
+  origin(key: string): Origin;
+}
+
+export interface LoadedConfig extends ParsedConfig {
+  readonly secrets: Secrets;
+  /** Null where the environment alone configures. */
+  readonly file: string | null;
+}
+
+/** The configuration file: `--config`, else $CATALOGUED_CONFIG, else /etc/catalogued/catalogued.yaml if it exists, else ./catalogued.yaml. */
+export function configPath(option: string | undefined, env: Env): string {
+  const system = '/etc/catalogued/catalogued.yaml';
+  return option ?? env.CATALOGUED_CONFIG ?? (existsSync(system) ? system : './catalogued.yaml');
+}
+
+/**
+ * Reads a configuration and its secrets. Wrong values: all of them at once, one line each in `details` (78). Right
+ * values and unusable secrets: all of those at once (78, or 77 where it is a matter of permissions).
+ */
+export function loadConfig({ file, env }: { file: string | null; env: Env }): LoadedConfig {
+  const parsed = parseConfig(file === null ? '' : readText(file), env, file ?? 'the environment');
+  return { ...parsed, file, secrets: loadSecrets(parsed.config, env) };
+}
+
+/** Reads a configuration without touching its secrets. `name` is what messages call it. */
+export function parseConfig(text: string, env: Env = {}, name = 'the configuration'): ParsedConfig {
+  return resolveConfig(readDocument(text), env, name);
+}
+
+/** The configuration that an object describes, with keys and values as in the file: `{ cadence: { images: '3d' } }`. */
+export function configFromObject(input: unknown): Config {
+  return resolveConfig(documentOf(input), {}, 'the configuration').config;
+}
+
+function resolveConfig(document: ConfigDocument, env: Env, name: string): ParsedConfig {
+  const { settings, problems } = readVariables(env);
+  const unreadable = document.values === undefined;
+  const values = unreadable ? {} : overlaid(document.values, settings);
+  const result = configSchema.safeParse(values);
+  if (result.success && document.problems.length + problems.length === 0) {
+    const set = new Set(settings.map(({ key }) => key));
+    return {
+      config: result.data,
+      warnings: warningsOf(result.data),
+      origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
+    };
+  }
+  const variableOf = (key: string) =>
+    settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
+  // Of a file that cannot be read nothing else can be said.
+  const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
+  throw invalid(name, [...document.problems, ...refused, ...problems]);
+}
+
+function invalid(name: string, problems: readonly Problem[]): CataloguedError {
+  // Those without a line come last.
+  const sorted = problems.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
+  return new CataloguedError(
+    'configuration',
+    `${name} has ${sorted.length === 1 ? 'a problem' : `${sorted.length} problems`}:`,
+    {
+      exitCode: exitCodes.configuration,
+      details: sorted.map(({ line, text }) => (line === null ? text : `line ${line}: ${text}`)),
+      hint: 'mend what is named; catalogued config show --defaults lists every key with its default',
+    },
+  );
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new CataloguedError('permission', `cannot read the configuration ${file}: permission denied`, {
+        exitCode: exitCodes.permission,
+        hint: `chmod u+r ${file}`,
+      });
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    throw new CataloguedError(
+      'configuration',
+      missing ? `there is no configuration at ${file}` : `cannot read the configuration ${file}: ${code}`,
+      {
+        exitCode: exitCodes.configuration,
+        hint: 'name one with --config FILE; catalogued config show --defaults lists every key, and catalogued demo needs none',
+      },
+    );
+  }
+}
+
+function overlaid(values: unknown, settings: readonly Setting[]): unknown {
+  if (!isSection(values)) return values;
+  // An absent section is as good as an empty one: what is missing in it is named.
+  const merged: Record<string, unknown> = structuredClone({ ...values, service: values.service ?? {} });
+  for (const { key, value } of settings) assign(merged, key.split('.'), value);
+  return merged;
+}
+
+function assign(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let node = target;
+  for (const name of path.slice(0, -1)) {
+    const child = node[name];
+    const next = isSection(child) ? child : {};
+    node[name] = next;
+    node = next;
+  }
+  node[path.at(-1) ?? ''] = value;
+}
+
+function isWritten(values: unknown, key: string): boolean {
+  let node: unknown = values;
+  for (const name of key.split('.')) {
+    if (!isSection(node) || !Object.hasOwn(node, name)) return false;
+    node = node[name];
+  }
+  return true;
+}
+
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

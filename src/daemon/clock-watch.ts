@@ -1,0 +1,110 @@
+import { agreeMs } from '../domain/time/clock-doubt.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import type { Logger } from '../log.ts';
+import type { Mirror } from '../mirror/mirror.ts';
+import { healMirror } from '../sync/records/heal-instants.ts';
+import type { Anchor, ClockState, TrustedClock } from './trusted-clock.ts';
+
+export interface ClockWatchOptions {
+  readonly time: TrustedClock;
+  readonly mirror: Mirror;
+  readonly inbox: Inbox;
+  readonly log: Logger;
+  /** One call of the service, whose answer tells the time; it rejects when the signal is aborted. */
+  ask(signal: AbortSignal): Promise<unknown>;
+  /** Called after the believed time was moved. */
+  moved(): void;
+}
+
+/** What is done about a machine's clock that is wrong. */
+export interface ClockWatch {
+  /** Compares the clocks, heals and tells; false: the time is not known, and no scheduled work begins. Run every second. */
+  observe(): boolean;
+  /** The same, and asks the service where two clocks disagree. */
+  look(signal: AbortSignal): Promise<boolean>;
+  /** Whether what cannot be undone may be done: pruning, sweeping, rotating. */
+  mayForget(): boolean;
+}
+
+const askEveryMs = 10_000;
+const patienceMs = 10_000;
+/** What was begun before a healing may still store an instant of the wrong clock: it is healed once more. */
+const againMs = 60_000;
+/** The anchor moves with every correction of the clock: stored when it is off by this much. */
+const savedWithinMs = 1000;
+
+/** Watches the clocks of a wiring. */
+export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchOptions): ClockWatch {
+  const kind = 'clock-doubted';
+  let saved: Anchor | null = inbox.machineClock.anchor();
+  let healed: number | null = null;
+  let heal_again: number | null = null;
+  let told: ClockState['doubt'] | undefined;
+  let asked = Number.NEGATIVE_INFINITY;
+
+  function heal(): void {
+    const rows = { ...healMirror({ mirror, clock: time }), ...inbox.healInstants(time.now()) };
+    if (Object.keys(rows).length > 0) log.warn({ rows }, 'instants of a wrong clock were healed');
+  }
+
+  function tell({ doubt, ahead_ms }: ClockState): void {
+    if (doubt === told) return;
+    if (doubt !== null) {
+      mirror.transaction(() => mirror.alarms.raise({ kind, at: time.now(), products: 0 }));
+      log.error(
+        { doubt, ahead_ms },
+        "the machine's clock is in doubt: work goes by the time since boot and the service's",
+      );
+    } else {
+      const ended = mirror.transaction(() => mirror.alarms.calm(kind));
+      if (ended === 'ended') log.warn({}, "the machine's clock is believed again");
+    }
+    // After what is written: where that fails, it is tried again.
+    told = doubt;
+  }
+
+  function save(anchor: Anchor): void {
+    const near = (one: number | null, other: number | null, ms: number) =>
+      one === other || (one !== null && other !== null && Math.abs(one - other) < ms);
+    const same =
+      saved !== null &&
+      saved.boot_id === anchor.boot_id &&
+      saved.confirmed === anchor.confirmed &&
+      near(saved.booted_at, anchor.booted_at, savedWithinMs) &&
+      near(saved.doubted_at, anchor.doubted_at, agreeMs);
+    if (same) return;
+    inbox.machineClock.save(anchor);
+    saved = anchor;
+  }
+
+  function observe(): boolean {
+    const state = time.look();
+    if (state.ready && healed !== state.changes) {
+      // The first time is the start: an earlier process may have lived in another year.
+      if (healed !== null) moved();
+      heal();
+      heal_again = healed === null ? null : time.boot() + againMs;
+      healed = state.changes;
+    } else if (heal_again !== null && time.boot() >= heal_again) {
+      heal();
+      heal_again = null;
+    }
+    tell(state);
+    save(time.anchor());
+    return state.ready;
+  }
+
+  async function look(signal: AbortSignal): Promise<boolean> {
+    const ready = observe();
+    if (signal.aborted || !time.look().asks || time.monotonic() - asked < askEveryMs) return ready;
+    asked = time.monotonic();
+    // One `Date` alone may be anybody's.
+    for (let times = 0; times < 2 && time.look().asks; times += 1) {
+      using patience = time.deadline(patienceMs, signal);
+      await ask(patience.signal).catch(() => undefined);
+    }
+    return observe();
+  }
+
+  return { observe, look, mayForget: () => time.look().mayForget };
+}

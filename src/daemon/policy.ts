@@ -1,0 +1,93 @@
+import type { Config } from '../config/load.ts';
+import { windows } from '../domain/catalogue/availability.ts';
+import type { Resource } from '../domain/schedule/record.ts';
+import type { StaleAfter } from '../mirror/schedule/promises.ts';
+import type { Policy, ProductPolicy } from '../sync/records/context.ts';
+
+type Category = Config['categories'][number];
+
+/**
+ * What is mirrored and how often it is read, from the configuration. `offers`: whether the service has the path of a
+ * resource, as far as is known now; it is asked each time.
+ */
+export function policyOf(config: Config, offers: (resource: Resource) => boolean): Policy {
+  const { service, cadence, budget } = config;
+  const general: ProductPolicy = { extent: extentOf(config, cadence, offers), cadence, weight: 1 };
+  const byCategory = new Map(
+    config.categories.map((category) => {
+      const own = cadenceOf(config, category);
+      return [category.name, { extent: extentOf(config, own, offers), cadence: own, weight: category.weight ?? 1 }];
+    }),
+  );
+  return {
+    ...general,
+    categories: config.categories,
+    of: (category) => byCategory.get(category ?? '') ?? general,
+    daysPerRequest: service.profile.days_per_request,
+    pageSize: service.profile.page_size,
+    adaptive:
+      config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
+    removals: config.removals,
+    ceiling: budget.requests_per_second,
+    notifications: service.profile.notifications,
+    excluded: new Set(service.select.exclude_product_ids),
+    included: service.select.include_product_ids,
+  };
+}
+
+function extentOf(
+  { service }: Config,
+  cadence: StaleAfter,
+  offers: (resource: Resource) => boolean,
+): ProductPolicy['extent'] {
+  const { paths, days_per_request } = service.profile;
+  const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(
+    (resource) => paths[resource] !== null,
+  );
+  const configured = new Set<Resource>([
+    ...resources,
+    ...(paths.product === null ? [] : (['product_detail'] as const)),
+  ]);
+  return {
+    languages: service.languages,
+    currencies: service.currencies,
+    windows: windows(cadence.availability, days_per_request),
+    resources: { has: (resource) => configured.has(resource) && offers(resource) },
+  };
+}
+
+/** The cadence of a category: what it says over what holds for everything. */
+function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
+  const { near, middle, far } = cadence.availability;
+  const { availability: tiers, ...resources } = own;
+  return {
+    ...cadence,
+    ...defined(resources),
+    // What a category says of a resource holds for its products with dynamic pricing too.
+    dynamic_pricing: {
+      products: Math.min(cadence.dynamic_pricing.products, resources.products ?? Number.POSITIVE_INFINITY),
+      checkout_information: Math.min(
+        cadence.dynamic_pricing.checkout_information,
+        resources.checkout_information ?? Number.POSITIVE_INFINITY,
+      ),
+    },
+    // Nor does a subscription loosen what a category asks for.
+    covered: {
+      checkout_information: Math.min(
+        cadence.covered.checkout_information,
+        resources.checkout_information ?? Number.POSITIVE_INFINITY,
+      ),
+      variants: Math.min(cadence.covered.variants, resources.variants ?? Number.POSITIVE_INFINITY),
+    },
+    availability: {
+      horizon: horizon ?? cadence.availability.horizon,
+      near: { ...near, every: tiers?.near?.every ?? near.every },
+      middle: { ...middle, every: tiers?.middle?.every ?? middle.every },
+      far: { every: tiers?.far?.every ?? far.every },
+    },
+  };
+}
+
+function defined<Values extends object>(values: Values): { [Key in keyof Values]: NonNullable<Values[Key]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { systemChance, systemClock } from '../clock.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Logger } from '../log.ts';
+import { acquireLock } from '../sqlite/lock.ts';
+import { type ProbePorts, type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
+import { createHttp } from '../upstream/http.ts';
+import { createLimiter } from '../upstream/limiter.ts';
+import { createRawReads } from '../upstream/raw-reads.ts';
+import { type Overrides, wire } from './wiring.ts';
+
+/** Calls a second that a probe makes: whoever asks how a service behaves must not change it. */
+const politeCallsASecond = 1.5;
+
+export type Told = (calls: number, asking: string) => void;
+
+/** Asks through the limiter of a running daemon, or of whoever has wired one. */
+export function probeThrough(
+  ports: Omit<ProbePorts, 'calls_a_second'>,
+  config: LoadedConfig['config'],
+  signal: AbortSignal,
+  { told, calls_a_second = politeCallsASecond }: { told?: Told; calls_a_second?: number } = {},
+): Promise<ProbeReport> {
+  return probeService({ ...ports, calls_a_second }, settingsOf(config), signal, told);
+}
+
+/**
+ * Asks without a daemon: holds the lock (75), and minds the pause that an earlier process was told. Before the first
+ * start no file is made.
+ */
+export async function probeAlone(
+  loaded: LoadedConfig,
+  log: Logger,
+  signal: AbortSignal,
+  { told, calls_a_second, ...overrides }: { told?: Told; calls_a_second?: number } & Overrides = {},
+): Promise<ProbeReport> {
+  const { config, secrets } = loaded;
+  const pace = { ...(told === undefined ? {} : { told }), ...(calls_a_second === undefined ? {} : { calls_a_second }) };
+  if (existsSync(config.mirror.path)) {
+    await using wiring = wire(loaded, log, overrides);
+    return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);
+  }
+  const { clock = systemClock, chance = systemChance } = overrides;
+  await using stack = new AsyncDisposableStack();
+  if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
+  const { profile, base_url, user_agent } = config.service;
+  const limiter = stack.use(
+    createLimiter({
+      budget: config.budget,
+      clock,
+      chance,
+      burst_statuses: profile.burst_statuses,
+      learned: null,
+      throttled: () => undefined,
+    }),
+  );
+  const http = stack.use(
+    createHttp({
+      base_url,
+      authorization: profile.authorization,
+      key: secrets.api_key,
+      user_agent,
+      timeouts: profile.timeouts,
+      connections: 1,
+      throttle_statuses: profile.throttle_statuses,
+      clock,
+    }),
+  );
+  const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
+  const raw = createRawReads({ http, limiter, clock, limits });
+  return await probeThrough({ raw, clock }, config, signal, pace);
+}
+
+function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
+  const { paths, parameters, page_size, days_per_request, throttle_statuses } = service.profile;
+  return {
+    paths,
+    parameters,
+    page_size,
+    days_per_request,
+    throttle_statuses,
+    languages: service.languages,
+    currencies: service.currencies,
+  };
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../clock.ts';
+import { writeTroubleOf } from '../domain/files/write-trouble.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
+import { type Receiver, startReceiver } from '../inbox/receiver.ts';
+import type { Logger } from '../log.ts';
+import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { type Applied, applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
+import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
+import type { Wiring } from './wiring.ts';
+
+/** The receiver of a daemon, and what makes effects of what it stored. Disposing takes no more and ends what is under way. */
+export interface Receiving extends AsyncDisposable {
+  readonly receiver: Receiver;
+  /** Applies what waits; calls that come meanwhile are one more round. */
+  apply(): Promise<void>;
+  /** Once a minute: notes that deliveries can be received, and tries again what could not be applied. */
+  mind(): Promise<void>;
+  /** Who called last, the newest first, and whether the allow-list lets them in. */
+  peers(): readonly Caller[];
+}
+
+export interface Caller {
+  readonly peer: string;
+  readonly received_at: number;
+  readonly allowed: boolean;
+}
+
+/** So many callers that the allow-list refused are remembered. */
+const refusedKept = 10;
+
+export interface ReceivingOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** `force` starts where the allow-list could only ever match the proxy. */
+  readonly rule: 'check' | 'force';
+  applied(counts: Applied): void;
+  broken(error: unknown): void;
+}
+
+/** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
+export async function startReceiving(
+  { config, mirror, inbox, files, ports, storage }: Wiring,
+  secret: unknown,
+  { clock, log, signal, rule, applied, broken }: ReceivingOptions,
+): Promise<Receiving | null> {
+  if (secret === null) return null;
+  const { listen, public_url, allow, trusted_proxies } = config.receiver;
+  const problem = couldOnlyMatchProxy(config.receiver);
+  if (problem !== null && rule === 'check')
+    throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
+  const networks = networksOf(allow);
+  const refused: Caller[] = [];
+  let running: Promise<void> | null = null;
+  let again = false;
+
+  async function work(): Promise<void> {
+    do {
+      again = false;
+      const counts = await applyDeliveries(ports, inbox.deliveries, signal);
+      if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
+      mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
+      applied(counts);
+    } while (again && !signal.aborted);
+  }
+
+  /** What comes for a mirror that is lost waits in the inbox: the next start applies it. */
+  async function apply(): Promise<void> {
+    if (!files.isWell('mirror')) return;
+    again = true;
+    // They wait in the inbox until the files can be written.
+    running ??= storage
+      .keepTrying(work, signal)
+      .then(() => undefined, broken)
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  }
+
+  const receiver = await startReceiver({
+    listen,
+    path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
+    allow,
+    trusted_proxies,
+    addresses: inbox.addresses,
+    deliveries: {
+      store: (group) => {
+        const trouble = files.isWell('inbox') ? null : files.trouble();
+        if (trouble !== null) throw trouble;
+        inbox.deliveries.store(group);
+      },
+    },
+    clock,
+    log,
+    received: () => void apply(),
+    unwritable: storage.noticed,
+    refused: ({ reason, caller }) => {
+      if (reason === 'dropped') {
+        try {
+          noteDropped(ports);
+        } catch (error) {
+          // The next call tells of it again.
+          if (writeTroubleOf(error) === null) broken(error);
+        }
+      }
+      if (reason !== 'address') return;
+      refused.unshift({ peer: caller, received_at: clock.now(), allowed: false });
+      refused.splice(refusedKept);
+    },
+  });
+  receiver.broken.catch(broken);
+
+  /** When the inbox could be written last; and whether that has failed since. */
+  const beat = { at: clock.now(), failed: false };
+
+  function noteBeat(failed: boolean): void {
+    const now = clock.now();
+    inbox.deliveries.heartbeat(now);
+    // Every delivery was answered 503 meanwhile: as if nobody had been there.
+    if (failed) noteAbsence(ports, beat.at);
+    Object.assign(beat, { at: now, failed: false });
+  }
+
+  async function mind(): Promise<void> {
+    const attempt = { failed: beat.failed };
+    beat.failed = true;
+    try {
+      storage.soon('heartbeat', () => noteBeat(attempt.failed));
+      // Where it is written later, nothing could be received until then.
+      attempt.failed = true;
+    } catch (error) {
+      if (error instanceof SyncFailed) throw error;
+      log.error({ err: error }, 'the inbox cannot be written');
+    }
+    await apply();
+    checkCounts();
+  }
+
+  /** Whatever was received is waiting, applied, superseded or in quarantine: a delivery that is none of it was lost. */
+  function checkCounts(): void {
+    const { received, waiting, applied: done, superseded, quarantined } = inbox.deliveries.counts();
+    const lost = received - waiting - done - superseded - quarantined;
+    if (lost !== 0) log.error({ received, lost }, 'the inbox does not add up');
+  }
+
+  noteAbsence(ports, inbox.deliveries.heartbeats().last);
+  if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
+    if (inbox.addresses.masterChanged())
+      log.warn(
+        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+      );
+    mirror.transaction(() => mirror.subscriptions.addressesVoid());
+    healGaps(ports);
+  }
+  // What an earlier process received and did not apply.
+  await mind();
+  return {
+    receiver,
+    apply,
+    mind,
+    peers: () => [
+      ...refused,
+      ...inbox.deliveries
+        .list({ since: null, state: null, limit: refusedKept })
+        .map(({ peer, received_at }) => ({ peer, received_at, allowed: isAllowed(peer, networks) })),
+    ],
+    async [Symbol.asyncDispose]() {
+      await receiver[Symbol.asyncDispose]();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type { Config, LoadedConfig } from '../config/load.ts';
+import { readSigningKey } from '../domain/push/signing-key.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
+import type { Ports } from '../sync/records/context.ts';
+import { type SubscriptionWork, subscriptionWork } from '../sync/subscriptions/work.ts';
+import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
+import { selfTest } from '../upstream/self-test.ts';
+import type { Signing } from '../upstream/signing.ts';
+import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subscriptions.ts';
+
+/** Subscriptions can be managed, or why not. */
+export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
+
+interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
+  readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
+  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'>;
+  readonly mayRotate: () => boolean;
+  /** Null: there is no master secret. */
+  readonly addresses: CallbackAddresses | null;
+  /** The body of the receiver's 404; null: any passes. */
+  readonly refusal: string | null;
+  /** Else our own public address is asked for real. */
+  readonly selfTest?: SubscriptionPorts['selfTest'];
+}
+
+const selfTestMs = 10_000;
+
+/** Wires what is declared under `subscriptions` to the service, where all that it takes is configured. */
+export function manageSubscriptions({
+  loaded,
+  ports,
+  addresses,
+  refusal,
+  mayRotate,
+  ...options
+}: Parts): ManagedSubscriptions {
+  const { config, secrets } = loaded;
+  const { clock } = ports;
+  const { public_url } = config.receiver;
+  const why = missing(config, addresses);
+  if (why !== null || public_url === null || addresses === null) return { why: why ?? missingAddress };
+  const service = createSubscriptions({
+    ...options,
+    profile: config.service.profile,
+    signing: signingOf(config.signing, secrets),
+    clock,
+  });
+  const subscriptionPorts: SubscriptionPorts = {
+    ...ports,
+    service,
+    addresses,
+    mayRotate,
+    settings: { ...settingsOf(config), public_url },
+    selfTest:
+      options.selfTest ??
+      ((signal) => {
+        const token = randomBytes(32).toString('base64url');
+        return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal }, signal);
+      }),
+  };
+  return { work: subscriptionWork(subscriptionPorts) };
+}
+
+/** What is declared, as the work needs it. */
+export function settingsOf({ subscriptions, service, receiver }: Config): Omit<SubscriptionSettings, 'public_url'> {
+  const { rotate_every, grace } = receiver;
+  const { entities_per_subscription: most, subscription_reads: reads } = service.profile;
+  return { declared: subscriptions, most, reads, rotate_every, grace };
+}
+
+/** Null: there is no key to sign with. A key that cannot sign was refused when it was read. */
+function signingOf({ body, claims }: Config['signing'], { signing_key }: LoadedConfig['secrets']): Signing | null {
+  if (body === 'json') return { body };
+  if (signing_key === null) return null;
+  const key = readSigningKey(signing_key.reveal());
+  return 'problem' in key ? null : { body, key, claims };
+}
+
+const missingAddress = refusal(
+  'the receiver has no master secret',
+  'set receiver.secret_file, or CATALOGUED_RECEIVER_SECRET',
+);
+
+function missing(
+  { subscriptions, receiver, service }: Config,
+  addresses: CallbackAddresses | null,
+): CataloguedError | null {
+  if (subscriptions.length === 0)
+    return refusal(
+      'no subscription is declared',
+      'declare one: subscriptions: [{ id: all, type: product_ids, entities: mirrored }]',
+    );
+  if (service.profile.paths.subscription === null)
+    return refusal(
+      'service.profile.paths.subscription is null',
+      'set it to the path where the service manages subscriptions',
+    );
+  if (receiver.public_url === null)
+    return refusal('receiver.public_url is not set', 'set it to the address at which the service reaches the receiver');
+  return addresses === null ? missingAddress : null;
+}
+
+function refusal(message: string, hint: string): CataloguedError {
+  return new CataloguedError('subscriptions', message, { exitCode: exitCodes.configuration, hint });
+}

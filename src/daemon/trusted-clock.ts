@@ -1,0 +1,217 @@
+import type { Clock } from '../clock.ts';
+import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../domain/time/clock-doubt.ts';
+
+/** What the time since boot counts from; a later process of the same boot goes by it. */
+export interface Anchor {
+  /** Null: boots cannot be told apart here. */
+  readonly boot_id: string | null;
+  /** The believed epoch milliseconds at the boot. */
+  readonly booted_at: number;
+  /** Whether the service has agreed with it. */
+  readonly confirmed: 0 | 1;
+  /** When the clock was last in doubt; null: never. */
+  readonly doubted_at: number | null;
+}
+
+/** Why the wall clock is not believed. */
+export type Doubt =
+  /** It shows a time that cannot follow what the files hold, or the service shows another one. */
+  | 'implausible-start'
+  /** It has jumped, and the service has not been heard since. */
+  | 'jumped'
+  /** It has jumped, and the service agrees with the time since boot. */
+  | 'wrong';
+
+export interface ClockState {
+  /** Null: the wall clock is believed. */
+  readonly doubt: Doubt | null;
+  /** How far the wall clock is ahead of the time that is believed. */
+  readonly ahead_ms: number;
+  /** False: what the time is has to be asked first, and no scheduled work begins. */
+  readonly ready: boolean;
+  /** Whether the service's word is wanted. */
+  readonly asks: boolean;
+  /** Whether the last doubt is long enough ago for what cannot be undone: pruning, sweeping, rotating. */
+  readonly mayForget: boolean;
+  /** Counts the doubts that have ended and the times at which the believed time was moved. */
+  readonly changes: number;
+}
+
+/** A wall clock that does not jump: its `now` is the machine's as long as that is believed, else counted on from the boot. */
+export interface TrustedClock extends Clock {
+  /** Called with what each answer of the service shows; null: an answer without a `Date`. */
+  heard(date: number | null): void;
+  look(): ClockState;
+  anchor(): Anchor;
+}
+
+/** Below this, two clocks went on together since they were last compared. */
+const togetherMs = 1000;
+
+/** A service that sends no `Date` decides nothing: after so long, a wall clock that has not jumped again is believed. */
+const patienceMs = 3_600_000;
+
+interface Doubted {
+  kind: 'start' | 'jump';
+  /** Epoch milliseconds at the boot as the wall clock had it when the doubt began, and when that was. */
+  readonly wall: number;
+  readonly since: number;
+  /** The same as the service has it: its last two words. */
+  readonly heard: number[];
+  dateless: number;
+  decided: boolean;
+}
+
+/**
+ * `stored` is the anchor that an earlier process left, null where none did; `last` the latest instant that the files
+ * hold.
+ */
+export function trustedClock(machine: Clock, stored: Anchor | null, last: number | null): TrustedClock {
+  const boot_id = machine.bootId();
+  const same = stored !== null && boot_id !== null && stored.boot_id === boot_id;
+  let booted_at = same ? stored.booted_at : machine.now() - machine.boot();
+  let confirmed = same && stored.confirmed === 1;
+  let seen = { wall: Number.NaN, monotonic: 0 };
+  let changes = 0;
+  let doubt: Doubted | null = null;
+  let ready = true;
+  let doubted = stored?.doubted_at ?? null;
+  if (!same && isImplausible(machine.now(), last)) {
+    doubt = begin('start');
+    ready = false;
+  }
+
+  function begin(kind: Doubted['kind']): Doubted {
+    const since = machine.boot();
+    return { kind, wall: machine.now() - since, since, heard: [], dateless: 0, decided: false };
+  }
+
+  function end(): void {
+    doubted = believed();
+    doubt = null;
+    ready = true;
+    changes += 1;
+  }
+
+  function move(to: number): void {
+    booted_at = to;
+    changes += 1;
+    ready = true;
+  }
+
+  const believed = () => Math.round(machine.boot() + booted_at);
+
+  /** Compares the wall clock with the time since boot. */
+  function compare(): void {
+    const boot = machine.boot();
+    const wall = machine.now() - boot;
+    if (Math.abs(wall - booted_at) <= agreeMs) {
+      booted_at = wall;
+      if (doubt?.kind !== 'jump') return;
+      if (ready) end();
+      else doubt = begin('start');
+      return;
+    }
+    // Another jump: what was heard about the one before decides nothing.
+    if (doubt === null || doubt.kind === 'start' || Math.abs(wall - doubt.wall) > agreeMs) doubt = begin('jump');
+  }
+
+  function decide(word: Doubted): void {
+    const [before, service] = word.heard;
+    // One `Date` alone may be anybody's.
+    if (before === undefined || service === undefined || Math.abs(service - before) > agreeMs) return;
+    const boot = machine.boot();
+    const wall = machine.now() - boot;
+    if (word.kind === 'start') {
+      const { believe } = judgeStart({ wall: wall + boot, service: service + boot, last });
+      confirmed = true;
+      if (believe === 'wall') {
+        end();
+        return;
+      }
+      move(service);
+      doubt = { ...begin('jump'), decided: true };
+      return;
+    }
+    const { believe } = judgeJump({ wall, boot: booted_at, service });
+    if (believe === 'nobody' && confirmed) return;
+    if (believe === 'wall') {
+      move(wall);
+      end();
+    } else if (believe === 'nobody') {
+      move(service);
+    }
+    confirmed = true;
+    ready = true;
+    word.decided = true;
+  }
+
+  /** Where the service says nothing of the time. */
+  function doWithout(word: Doubted): void {
+    word.dateless += 1;
+    if (word.heard.length > 0) return;
+    if (word.kind === 'start') end();
+    else if (machine.boot() - word.since >= patienceMs) {
+      move(word.wall);
+      end();
+    }
+  }
+
+  function now(): number {
+    const wall = machine.now();
+    const monotonic = machine.monotonic();
+    const together = Math.abs(wall - seen.wall - (monotonic - seen.monotonic)) < togetherMs;
+    if (doubt === null && together) {
+      seen = { wall, monotonic };
+      return wall;
+    }
+    compare();
+    seen = { wall, monotonic };
+    return isJump(doubt) ? believed() : wall;
+  }
+
+  function heard(date: number | null): void {
+    compare();
+    if (date === null) {
+      if (doubt !== null) doWithout(doubt);
+      return;
+    }
+    const at_boot = date - machine.boot();
+    if (doubt === null) {
+      if (Math.abs(at_boot - booted_at) <= agreeMs) confirmed = true;
+      // Two of three: a service whose own clock is wrong is told of, and not believed.
+      if (confirmed) return;
+      doubt = begin('start');
+    }
+    doubt.heard.push(at_boot);
+    if (doubt.heard.length > 2) doubt.heard.shift();
+    decide(doubt);
+  }
+
+  return {
+    ...machine,
+    now,
+    heard,
+    look: () => {
+      compare();
+      const time = now();
+      if (doubt !== null) doubted = time;
+      const since = doubted === null ? Number.POSITIVE_INFINITY : Math.abs(time - doubted);
+      return {
+        doubt:
+          doubt === null ? null : doubt.kind === 'start' ? 'implausible-start' : doubt.decided ? 'wrong' : 'jumped',
+        ahead_ms: Math.round(machine.now() - time),
+        ready,
+        asks: doubt !== null && !doubt.decided,
+        mayForget: ready && doubt === null && since >= quietMs,
+        changes,
+      };
+    },
+    anchor: () => ({ boot_id, booted_at: Math.round(booted_at), confirmed: confirmed ? 1 : 0, doubted_at: doubted }),
+  };
+}
+
+/** TypeScript does not see what a call has assigned. */
+function isJump(doubt: Doubted | null): boolean {
+  return doubt?.kind === 'jump';
+}

@@ -1,0 +1,267 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config, LoadedConfig } from '../config/load.ts';
+import { type Check, check, ok, skipped, wrong } from './check.ts';
+import { directoryCheck, fileChecks } from './files.ts';
+import { lowBelow } from '../domain/files/disk-space.ts';
+import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
+import { readSigningKey } from '../domain/push/signing-key.ts';
+import type { CataloguedError } from '../errors.ts';
+import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
+import { olderThan } from './versions.ts';
+import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
+import type { ManagedSubscriptions } from '../daemon/subscriptions.ts';
+import type { Outcome } from '../upstream/outcome.ts';
+import { isWrong } from '../upstream/service-clock.ts';
+
+/** Who posted last, and whether `receiver.allow` would let it in. */
+export interface Peer {
+  readonly peer: string;
+  readonly received_at: number;
+  readonly allowed: boolean;
+}
+
+/** What asks the service and looks at the receiver: the daemon's own, or a command's that holds the lock. */
+export interface ServiceProbes {
+  readonly config: Config;
+  readonly probe: (signal: AbortSignal) => Promise<Outcome>;
+  /** Milliseconds; null: the service has told no time. */
+  readonly offset: () => number | null;
+  readonly subscriptions: ManagedSubscriptions;
+  /** Paths that the service is known not to have. */
+  readonly notOffered: () => readonly OptionalPath[];
+  /** Of the last deliveries, newest first; null: no receiver runs here. */
+  readonly peers: (() => readonly Peer[]) | null;
+}
+
+const megabyte = 1024 * 1024;
+/** Older ones can corrupt a file on which two connections write or checkpoint at once (reliability.md §0.6). */
+const sqliteNeeded = [3, 51, 3];
+
+/** What can be looked at without asking anybody. */
+export function localChecks({ config, secrets, warnings, file }: LoadedConfig): Check[] {
+  const { path, state_dir } = config.mirror;
+  return [
+    ok('configuration', `${file ?? 'the environment'} is valid`),
+    ...warnings.map((warning) => ok('worth a look', warning)),
+    ok('credentials', fingerprintsOf(secrets)),
+    signingKey(config, secrets.signing_key),
+    directoryCheck('mirror directory', dirname(path), 'shared'),
+    directoryCheck('state directory', state_dir, 'private'),
+    ...fileChecks(config),
+    disk(path, state_dir),
+    sqlite(),
+    ...receiverRule(config),
+  ];
+}
+
+/** What only the service and a running receiver can tell. Asks the service twice or more. */
+export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
+  const service = reachability(await probes.probe(signal));
+  const subscriptions =
+    service.verdict === 'ok'
+      ? await declared(probes.subscriptions, signal)
+      : skipped('subscriptions', 'the service cannot be asked');
+  return [
+    service,
+    ...endpoints(probes.notOffered()),
+    clock(probes.offset()),
+    subscriptions,
+    ...(await receiver(probes, signal)),
+  ];
+}
+
+/** A configuration or a secret that cannot be used: nothing else can be looked at. */
+export function unusable(error: CataloguedError): Check[] {
+  const name = error.code === 'permission' ? 'credentials' : 'configuration';
+  const problems = error.details.length === 0 ? [error.message] : error.details;
+  const advice = error.hint ?? 'catalogued config check';
+  // What to do about all of them is said once, below the last.
+  return problems.map((problem, index) => ({
+    ...wrong(name, problem, advice),
+    advice: index < problems.length - 1 ? null : advice,
+  }));
+}
+
+function fingerprintsOf(secrets: LoadedConfig['secrets']): string {
+  return Object.entries(secrets)
+    .map(([name, secret]) => `${name} ${secret?.fingerprint ?? 'not set'}`)
+    .join(', ');
+}
+
+function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['secrets']['signing_key']): Check {
+  const name = 'signing key';
+  if (signing.body === 'json') return skipped(name, 'signing.body is json: nothing is signed');
+  if (secret === null)
+    return subscriptions.length === 0
+      ? skipped(name, 'not set, and no subscription is declared')
+      : wrong(name, 'not set, and subscriptions are declared', 'set signing.key_file, or CATALOGUED_SIGNING_KEY');
+  const key = readSigningKey(secret.reveal());
+  return 'problem' in key
+    ? wrong(name, key.problem, 'name an RSA private key in signing.key_file')
+    : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
+}
+
+function disk(path: string, state_dir: string): Check {
+  const directories = [dirname(path), state_dir].filter(
+    (each) => statSync(each, { throwIfNoEntry: false }) !== undefined,
+  );
+  if (directories.length === 0) return skipped('disk space', 'there are no directories yet');
+  const free = Math.min(
+    ...directories.map((each) => {
+      const { bavail, bsize } = statfsSync(each);
+      return bavail * bsize;
+    }),
+  );
+  const needed = Math.max(
+    ...directories.map((each) => {
+      const { blocks, bsize } = statfsSync(each);
+      return lowBelow({ size_bytes: blocks * bsize }, walSizeOf(path));
+    }),
+  );
+  const found = `${Math.floor(free / megabyte)} MiB free`;
+  return check('disk space', free >= needed, {
+    right: found,
+    wrong: `${found}, less than ${Math.ceil(needed / megabyte)} MiB`,
+    advice: 'free space: a notification that cannot be stored is refused',
+  });
+}
+
+function sqlite(): Check {
+  const version = sqliteVersion();
+  return check('SQLite', !olderThan(version, sqliteNeeded), {
+    right: version,
+    wrong: `${version}, older than ${sqliteNeeded.join('.')}`,
+    advice: 'npm ci: the version that comes along is newer',
+  });
+}
+
+function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
+  const { public_url, allow, listen } = receiver;
+  const unreachable = unreachableCallback(public_url, service.base_url);
+  const address =
+    public_url === null
+      ? subscriptions.length === 0
+        ? skipped('public address', 'receiver.public_url is not set, and no subscription is declared')
+        : wrong(
+            'public address',
+            'receiver.public_url is not set',
+            'set it to the address at which the service reaches the receiver',
+          )
+      : unreachable !== null
+        ? wrong(
+            'public address',
+            `${public_url}: ${unreachable}`,
+            'name an address of the public internet, of a proxy with TLS before the receiver',
+          )
+        : check('public address', isPrivate(public_url), {
+            right: `${public_url}, received at ${listen}`,
+            wrong: `${public_url} is not encrypted: the secret address crosses the network in the open`,
+            advice: 'put a proxy with TLS before the receiver',
+          });
+  const problem = couldOnlyMatchProxy(receiver);
+  const rule =
+    allow.length === 0
+      ? skipped('allow-list', 'receiver.allow is empty: every address may post, the secret one alone protects')
+      : problem === null
+        ? ok('allow-list', `${allow.length} addresses and networks`)
+        : wrong('allow-list', problem.message, problem.hint);
+  return [address, rule];
+}
+
+/** Encrypted, or never leaving this machine. */
+function isPrivate(public_url: string): boolean {
+  const { protocol, hostname } = new URL(public_url);
+  return protocol === 'https:' || /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
+}
+
+function reachability(outcome: Outcome): Check {
+  switch (outcome.kind) {
+    case 'answer':
+      return ok('service', 'it answers, and takes the key');
+    case 'throttled':
+      return wrong(
+        'service',
+        `it asks for less (${outcome.status})`,
+        'wait; budget.requests_per_second may be too high',
+      );
+    case 'refused':
+      return wrong(
+        'service',
+        `it refuses (${outcome.status}): ${outcome.message}`,
+        'check service.api_key_file against what the service gave you',
+      );
+    default:
+      return wrong('service', outcome.message, 'check service.base_url, the network, and service.profile.paths');
+  }
+}
+
+/** What the specification does not list, a service may lack: nothing is wrong with that. */
+function endpoints(missing: readonly OptionalPath[]): Check[] {
+  if (missing.length === 0) return [];
+  const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
+  return [ok('endpoints', `${said.join(', ')}: asked again once a week`)];
+}
+
+function clock(offset: number | null): Check {
+  if (offset === null) return skipped('clock', 'the service has told no time');
+  const seconds = `${(Math.abs(offset) / 1000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the service`;
+  return check('clock', !isWrong(offset), {
+    right: seconds,
+    wrong: seconds,
+    advice: 'set the clock: timedatectl set-ntp true',
+  });
+}
+
+async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Promise<Check> {
+  const name = 'subscriptions';
+  if ('why' in managed) {
+    const { message, hint } = managed.why;
+    return managed.why.code === 'no-subscription'
+      ? skipped(name, message)
+      : wrong(name, message, hint ?? 'catalogued config check');
+  }
+  const compared = await managed.work.compare(null, signal);
+  const failures = compared.filter(({ failure }) => failure !== null);
+  const different = compared.filter(({ differences }) => differences.length > 0);
+  if (failures.length > 0)
+    return wrong(
+      name,
+      failures.map(({ subscription_id, failure }) => `${subscription_id}: ${failure}`).join('; '),
+      'catalogued subscription show',
+    );
+  if (compared.length === 0) return skipped(name, 'what is mirrored has not been read yet');
+  return check(name, different.length === 0, {
+    right: `${compared.length} as declared`,
+    wrong: different
+      .map(({ subscription_id, differences, last_attempt }) =>
+        [`${subscription_id}: ${differences.join(', ')}`, ...(last_attempt === null ? [] : [last_attempt])].join('; '),
+      )
+      .join('; '),
+    advice: 'catalogued subscription apply --dry-run, then without it; reactivate what is degraded',
+  });
+}
+
+async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
+  if ('why' in subscriptions) return [skipped('receiver', subscriptions.why.message)];
+  if (peers === null) return [skipped('receiver', 'none runs: start the daemon')];
+  const { result, words } = await subscriptions.work.selfTest(signal);
+  const test = check('receiver', result === 'passed', {
+    right: `at its public address ${words}`,
+    wrong: `asked at its public address: ${words}`,
+    advice: 'look at the proxy and the firewall; not every network lets a machine reach its own public address',
+  });
+  const last = peers();
+  const refused = last.filter(({ allowed }) => !allowed);
+  const shown = [...new Set((refused.length > 0 ? refused : last).map(({ peer }) => peer))].join(', ');
+  const deliveries =
+    last.length === 0
+      ? skipped('last deliveries', 'none yet')
+      : check('last deliveries', refused.length === 0, {
+          right: `from ${shown}: allowed`,
+          wrong: `from ${shown}: receiver.allow would refuse them`,
+          advice:
+            'where that is a proxy, name it in receiver.trusted_proxies; where it is the service, in receiver.allow',
+        });
+  return [test, deliveries];
+}

@@ -1,0 +1,104 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import type { Config } from '../config/load.ts';
+import { type Check, ok, skipped, wrong } from './check.ts';
+import { troubleOf } from '../domain/files/files.ts';
+import { CataloguedError } from '../errors.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { inboxSays } from '../files/pair.ts';
+import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
+import { nearestDirectory, reasonOf } from '../sqlite/directory.ts';
+import { noteOf } from '../sqlite/identity.ts';
+import { checkedAtOnce, isChecked, lookBeside } from '../sqlite/look.ts';
+import { repairHint } from '../sqlite/refusals.ts';
+
+const megabyte = 1024 * 1024;
+const repair = `stop the daemon, and: ${repairHint}`;
+
+/** Whether both files are there and sound, gone through page by page up to a size; beside a daemon that may be running. */
+export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
+  const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
+  return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
+}
+
+function fileCheck(name: string, path: string, kind: FileKind): Check {
+  try {
+    const look = lookBeside(path, kind, isChecked(path) ? 'whole' : 'header');
+    if (look.condition === 'missing') return skipped(name, `${path} is made at the first start`);
+    if (look.condition === 'empty') return skipped(name, `${path} is empty: it is made at the first start`);
+    refuseUnusable(path, kind, look);
+    return ok(
+      name,
+      isChecked(path)
+        ? `${path} is sound`
+        : `${path} is ours; larger than ${checkedAtOnce / megabyte} MiB, it is gone through by the daemon, daily`,
+    );
+  } catch (error) {
+    if (!(error instanceof CataloguedError)) return wrong(name, `${path}: ${(error as Error).message}`, repair);
+    return wrong(name, error.message, error.code === 'damaged' ? repair : (error.hint ?? repair));
+  }
+}
+
+/** A mirror that is missing or empty although the inbox has known one; null: not so. */
+function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check | null {
+  const size = noteOf(path)?.size;
+  if (inbox.verdict !== 'ok' || (size !== undefined && size > 0)) return null;
+  const facts = {
+    mirror: size === undefined ? ('missing' as const) : ('empty' as const),
+    inbox: 'well' as const,
+    expects: inboxSays(inbox_path)?.expects ?? null,
+    paired: null,
+    backup: false,
+  };
+  if (troubleOf(facts) === null) return null;
+  return wrong('mirror', `${path} is ${facts.mirror}, and the inbox belongs to one`, `put it back, or ${repair}`);
+}
+
+/** A directory of ours: who owns it, and who may enter. One that is not there yet has to be one that can be made. */
+export function directoryCheck(name: string, path: string, use: 'private' | 'shared'): Check {
+  const stats = statOf(path);
+  if (stats === null) {
+    const problem = cannotMake(path);
+    return problem === null
+      ? skipped(name, `${path} is made at the first start`)
+      : wrong(name, `there is no ${path}, and ${problem}`, `mkdir -p ${path} && chown "$(id -u)" ${path}, as root`);
+  }
+  const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
+  const found = `${path}, mode ${mode}`;
+  if (process.getuid !== undefined && stats.uid !== process.getuid())
+    return wrong(
+      name,
+      `${found}, belongs to user ${stats.uid}, and this is ${process.getuid()}`,
+      'run the command as the user of the daemon',
+    );
+  if (use === 'private') return (stats.mode & 0o077) === 0 ? ok(name, found) : wrong(name, found, `chmod 0700 ${path}`);
+  const advice = unshared(path);
+  return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };
+}
+
+/** What to do where storefronts of another user could not read in this directory; null: they can, by its group. */
+export function unshared(directory: string): string | null {
+  const stats = statOf(directory);
+  if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
+  return `for storefronts of other users, which make files beside the mirror: chmod 3770 ${directory}, and let them join its group`;
+}
+
+/** Why a directory cannot be made; null: it can. */
+function cannotMake(path: string): string | null {
+  const standing = nearestDirectory(path);
+  if (standing === null) return `something on the way to it may not be entered, or is no directory`;
+  try {
+    accessSync(standing, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return `it cannot be made in ${standing}: ${reasonOf(error)}`;
+  }
+}
+
+function statOf(path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,44 @@
+import { type Check, ok, skipped, wrong } from './check.ts';
+import { walSizeOf } from '../sqlite/database-file.ts';
+import { type OpenIn, openIn } from './open-files.ts';
+
+const megabyte = 1024 * 1024;
+/** The daemon cuts the log back from this size on, where no reader needs it (reliability.md §1.4). */
+const largeLog = 64 * megabyte;
+/** Longer than a storefront's transaction may take. */
+const apartMs = 1000;
+
+/** Who has the file open, and who of them holds an old snapshot while the log grows. Takes a second where anybody reads. */
+export async function longReaders(
+  path: string,
+  sleep: (ms: number) => Promise<void>,
+  { large = largeLog } = {},
+): Promise<Check[]> {
+  const found = openIn(path);
+  if (found === null) return [skipped('open in', 'this system does not tell')];
+  if (found.some(({ reading }) => reading)) await sleep(apartMs);
+  const still = new Set((openIn(path) ?? []).filter(({ reading }) => reading).map(({ pid }) => pid));
+  const long = found.filter(({ pid, reading }) => reading && still.has(pid));
+  const open = ok('open in', found.length === 0 ? 'no process that may be seen' : listed(found));
+  return [open, log(walSizeOf(path), long, large)];
+}
+
+function log(bytes: number, long: readonly OpenIn[], large: number): Check {
+  const name = 'write-ahead log';
+  const size = `${(bytes / megabyte).toFixed(1)} MiB`;
+  const held = long.length === 0 ? '' : `; a read of more than a second is open in ${listed(long)}`;
+  if (bytes <= large) return ok(name, size + held);
+  return wrong(
+    name,
+    long.length === 0
+      ? `${size}: somebody may hold an old snapshot open, and cannot be seen from here`
+      : `${size}, because ${listed(long)} holds an old snapshot open`,
+    long.length === 0
+      ? 'run this as root; where nobody reads, it shrinks with the next writes of the daemon'
+      : 'end its transaction: fetch all rows or close the statement, and keep transactions under a second',
+  );
+}
+
+function listed(processes: readonly OpenIn[]): string {
+  return processes.map(({ program, pid }) => `${program} (${pid})`).join(', ');
+}

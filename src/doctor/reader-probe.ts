@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
+import { CataloguedError } from '../errors.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { openForReading } from '../sqlite/database-file.ts';
+import { fileSystem, type Kind, sharing, sideFiles, wayTo } from './reader-access.ts';
+import { olderThan } from './versions.ts';
+
+/*
+ * Run in a process of its own: `probe.ts PATH USER [GID]`. With a group it becomes that user, then looks, and sends its
+ * checks to its parent.
+ */
+const [path = '', user = '', gid] = process.argv.slice(2);
+if (gid !== undefined) become(user, Number(gid));
+process.send?.(look());
+
+/** For good: groups first, because afterwards it may not. */
+function become(name: string, group: number): void {
+  const id = /^\d+$/.test(name) ? Number(name) : name;
+  // The types of Node lack it.
+  (process as unknown as { initgroups(user: string | number, group: number): void }).initgroups(id, group);
+  process.setgid?.(group);
+  process.setuid?.(id);
+  process.chdir('/');
+}
+
+function look(): Check[] {
+  const way = wayTo(path, user);
+  if (way.verdict === 'wrong') return [way, ...programs()];
+  const kind = kindOf();
+  if (kind === null)
+    return [way, wrong('format', `${path} is not a mirror of catalogued`, 'check the path'), ...programs()];
+  const checks = [way, fileSystem(path), sharing(path, user, kind), sideFiles(path, user, kind)];
+  return [
+    ...checks,
+    isHealthy(checks) ? reading(kind) : skipped('reading', 'not tried: it could make what is wrong worse'),
+    ...programs(),
+  ];
+}
+
+/** By the first hundred bytes: SQLite's mark, whether it is written through a log, and whose it is. Null: not ours. */
+function kindOf(): Kind | null {
+  const header = Buffer.alloc(100);
+  const file = openSync(path, 'r');
+  try {
+    if (!fstatSync(file).isFile() || readSync(file, header) < header.length) return null;
+  } finally {
+    closeSync(file);
+  }
+  if (header.toString('latin1', 0, 15) !== 'SQLite format 3') return null;
+  if (header.readUInt32BE(68) !== mirrorFile.application_id) return null;
+  return header[19] === 2 ? 'live' : 'snapshot';
+}
+
+function reading(kind: Kind): Check {
+  const name = 'reading';
+  try {
+    using opened = new DisposableStack();
+    const db = opened.adopt(openForReading(path, mirrorFile), (each) => {
+      each.close();
+    });
+    const products = db.prepare<[], number>('SELECT count(*) FROM products').pluck().get() ?? 0;
+    const contract = db.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get();
+    const what = kind === 'live' ? 'the live file' : 'a snapshot';
+    return ok(name, `${products} rows in products, contract ${contract}, from ${what}`);
+  } catch (error) {
+    const hint = error instanceof CataloguedError ? error.hint : undefined;
+    return wrong(name, (error as Error).message, hint ?? 'catalogued doctor, as the user of the daemon');
+  }
+}
+
+/** The SQLite that comes with what storefronts are written in, as this user finds it. */
+function programs(): Check[] {
+  return [
+    program('SQLite of PHP', 'php', ['-r', 'echo SQLite3::version()["versionString"];']),
+    program('SQLite of Python', 'python3', ['-c', 'import sqlite3; print(sqlite3.sqlite_version)']),
+    program('sqlite3 shell', 'sqlite3', ['--version']),
+  ];
+}
+
+function program(name: string, command: string, args: readonly string[]): Check {
+  let version: string;
+  try {
+    version = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES') return skipped(name, `${user} may not run ${command}`);
+    return skipped(name, code === 'ENOENT' ? 'not on this machine' : `${command} is there, and has none`);
+  }
+  const number = /^\d+\.\d+\.\d+/.exec(version.trim())?.[0];
+  if (number === undefined) return skipped(name, 'it does not say its version');
+  if (olderThan(number, [3, 38, 0])) return wrong(name, `${number}: the views need 3.38`, `install a newer ${command}`);
+  if (olderThan(number, [3, 51, 3])) return ok(name, `${number}; to be opened read-only: writers need 3.51.3`);
+  return ok(name, number);
+}

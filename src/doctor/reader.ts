@@ -1,0 +1,94 @@
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { type Check, ok, skipped } from './check.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { longReaders } from './long-readers.ts';
+
+export interface ReaderQuestion {
+  readonly path: string;
+  /** Whom to be; null: oneself. */
+  readonly user: string | null;
+  /** Where its programs are looked for. */
+  readonly search_path: string;
+}
+
+/** From source or compiled, as this file is. */
+const probe = new URL(`./reader-doctor/probe${import.meta.url.slice(-3)}`, import.meta.url);
+
+/**
+ * Opens the mirror as a storefront would, in a process of its own that becomes the named user with all of its groups.
+ * Only root can be somebody else (77); a user that this machine does not know is refused (64).
+ */
+export async function readerChecks(
+  { path, user, search_path }: ReaderQuestion,
+  sleep: (ms: number) => Promise<void>,
+): Promise<Check[]> {
+  const self = id('-un', null) ?? String(process.getuid?.() ?? 'this user');
+  const target = user === null || user === self ? null : { name: user, gid: groupOf(user) };
+  if (target !== null && process.getuid?.() !== 0)
+    throw new CataloguedError('not-root', `only root can open the file as ${target.name}; this is ${self}`, {
+      exitCode: exitCodes.permission,
+      hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name}, without --user`,
+    });
+  const name = target?.name ?? self;
+  const who =
+    target === null && process.getuid?.() === 0
+      ? {
+          ...skipped('user', 'root, who may everything: this says nothing about a storefront'),
+          advice: 'name its user: --user www-data',
+        }
+      : ok('user', `${name}, in the groups ${id('-Gn', user) ?? 'of this process'}`);
+  const file = resolve(path);
+  return [
+    who,
+    ...(await probed({ path: file, user: name, gid: target?.gid ?? null, search_path })),
+    ...(await longReaders(file, sleep)),
+  ];
+}
+
+async function probed({
+  path,
+  user,
+  gid,
+  search_path,
+}: Omit<ReaderQuestion, 'user'> & { user: string; gid: number | null }): Promise<Check[]> {
+  const child = fork(probe, [path, user, ...(gid === null ? [] : [String(gid)])], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // Nothing of ours: it may hold secrets.
+    env: { PATH: search_path },
+  });
+  const said: string[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  let checks: Check[] | null = null;
+  child.once('message', (message) => {
+    checks = message as Check[];
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (checks !== null) return checks;
+  if (said.join('').includes('EPERM'))
+    throw new CataloguedError('not-root', `this root may not become ${user}`, {
+      exitCode: exitCodes.permission,
+      hint: `it lacks CAP_SETUID and CAP_SETGID, as in a container: run it as ${user}, without --user`,
+    });
+  throw new Error(`the probe ended with ${code}: ${said.join('')}`);
+}
+
+function groupOf(user: string): number {
+  const gid = id('-g', user);
+  if (gid !== null) return Number(gid);
+  throw new CataloguedError('no-such-user', `there is no user ${user} on this machine`, {
+    exitCode: exitCodes.usage,
+    hint: 'name the user that the storefront runs as: ps -o user= -C php-fpm8.2',
+  });
+}
+
+/** Asks `id`, which knows users of every source; null where it does not. */
+function id(option: string, user: string | null): string | null {
+  try {
+    const args = user === null ? [option] : [option, '--', user];
+    return execFileSync('id', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return null;
+  }
+}

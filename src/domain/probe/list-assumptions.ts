@@ -1,0 +1,206 @@
+import {
+  type Assumption,
+  answerTo,
+  asBelieved,
+  cannotTell,
+  distinct,
+  type Evidence,
+  ending,
+  exchange,
+  type Judgement,
+  type Members,
+  membersOf,
+  numberOf,
+  otherwise,
+  rowsOf,
+  share,
+} from './assumption.ts';
+import { isPublicAddress } from '../push/public-address.ts';
+
+/** What is believed of the product list and of its rows (service-facts.md sections 2 and 5). */
+export const listAssumptions: readonly Assumption[] = [
+  { name: 'page size', believed: 'as many rows as asked for, up to 100', judge: pageSize },
+  { name: 'list order', believed: 'the same order in two walks, a few rows drift', judge: listOrder },
+  { name: 'end of the list', believed: 'a page beyond the last is empty', judge: listEnd },
+  { name: 'product ids', believed: 'digits in a string', judge: productIds },
+  { name: 'sale status', believed: 'available, unavailable', judge: saleStatus },
+  { name: 'unrated products', believed: 'average null over a total of 0', judge: unrated },
+  { name: 'images', believed: 'an array, never null', judge: images },
+  { name: 'image addresses', believed: 'public, https, a file name of 32 hexadecimal digits', judge: imageAddresses },
+  { name: 'prices', believed: 'a number, not negative', judge: prices },
+  { name: 'texts', believed: 'plain text, titles of at most 87 characters', judge: texts },
+];
+
+function listed(evidence: Evidence): Members[] {
+  return ['list', 'page 2'].flatMap((name) => rowsOf(answerTo(evidence, name)?.products));
+}
+
+function pageSize(evidence: Evidence): Judgement {
+  const answer = answerTo(evidence, 'list');
+  if (answer === null) return cannotTell('the list was not answered');
+  const rows = rowsOf(answer.products).length;
+  const pagination = membersOf(answer.pagination);
+  const total = numberOf(pagination?.total);
+  const seen = `${rows} rows of ${evidence.page_size} asked for${total === null ? '' : `, ${total} in all`}`;
+  if (rows === evidence.page_size) return asBelieved(seen);
+  const size = numberOf(pagination?.page_size) ?? rows;
+  const more = rowsOf(answerTo(evidence, 'page 2')?.products).length > 0;
+  if (rows < evidence.page_size && (size >= evidence.page_size || !more))
+    return cannotTell(seen, 'the whole list is shorter than a page');
+  return otherwise(seen, `a walk takes ${Math.ceil(evidence.page_size / Math.max(1, rows))} times the calls`, {
+    page_size: Math.max(1, Math.min(100, rows)),
+  });
+}
+
+function listOrder(evidence: Evidence): Judgement {
+  const [first, again, second] = ['list', 'list again', 'page 2'].map((name) =>
+    rowsOf(answerTo(evidence, name)?.products).map(({ id }) => String(id)),
+  ) as [string[], string[], string[]];
+  if (first.length < 2 || again.length < 2) return cannotTell('the first page was not answered twice');
+  if (second.length > 0 && second.every((id, index) => first[index] === id))
+    return otherwise('page 2 is page 1 once more', 'check service.profile.parameters.page: no walk ends so');
+  const moved = first.filter((id, index) => again[index] !== id).length;
+  const repeated = second.filter((id) => first.includes(id)).length;
+  const seen = `${share(moved, first.length, 'rows')} elsewhere in the second walk${repeated > 0 ? `, ${repeated} again on page 2` : ''}`;
+  if (moved > first.length / 2)
+    return otherwise(seen, 'a product counts as missing only after two complete walks and a read of its own');
+  return asBelieved(seen);
+}
+
+function listEnd(evidence: Evidence): Judgement {
+  const beyond = exchange(evidence, 'beyond the end');
+  if (beyond === null) return cannotTell('not asked');
+  const rows = rowsOf(membersOf(beyond.json)?.products).length;
+  const page = beyond.query[evidence.parameters.page];
+  if (beyond.failure !== null)
+    return beyond.status !== null && beyond.status >= 400 && beyond.status < 500
+      ? otherwise(`page ${page} is refused: ${ending(beyond)}`, 'a walk ends at the total that the list names')
+      : cannotTell(ending(beyond));
+  if (rows === 0) return asBelieved(`page ${page} is empty`);
+  return otherwise(
+    `page ${page} has ${rows} rows`,
+    'the list does not end by itself: a walk ends where pages bring nothing new, and nothing is withdrawn by it',
+  );
+}
+
+function productIds(evidence: Evidence): Judgement {
+  const ids = listed(evidence).map(({ id }) => id);
+  if (ids.length === 0) return cannotTell('no rows');
+  const kinds = distinct(
+    ids.map((id) => (typeof id === 'string' && /^\d+$/.test(id) ? 'digits in a string' : kindOf(id))),
+  );
+  const usable = kinds.every((kind) => kind === 'digits in a string' || kind === 'a number');
+  if (kinds.join() === 'digits in a string') return asBelieved(kinds.join());
+  return otherwise(kinds.join(', '), usable ? 'both are read alike' : 'rows without a usable id are left out');
+}
+
+function saleStatus(evidence: Evidence): Judgement {
+  const statuses = distinct(listed(evidence).map((row) => row.sale_status));
+  if (statuses.length === 0) return cannotTell('no rows');
+  const unknown = statuses.filter((each) => each !== 'available' && each !== 'unavailable');
+  if (unknown.length > 0) return otherwise(statuses.join(', '), `not sold, sale_status unknown: ${unknown.join(', ')}`);
+  return statuses.length === 2 ? asBelieved(statuses.join(', ')) : cannotTell(`only ${statuses.join()}`);
+}
+
+function unrated(evidence: Evidence): Judgement {
+  const ratings = listed(evidence).map((row) => membersOf(row.ratings));
+  const none = ratings.filter((each) => each === null || !numberOf(each.total));
+  if (none.length === 0) return cannotTell(`all ${ratings.length} products are rated`);
+  const shapes = distinct(
+    none.map((each) => (each === null ? 'no ratings' : `average ${JSON.stringify(each.average)}`)),
+  );
+  const seen = `${share(none.length, ratings.length, 'products')}: ${shapes.join(', ')} over 0`;
+  if (shapes.join() === 'average null') return asBelieved(seen);
+  return otherwise(seen, 'a rating of nobody is no rating: rating is NULL');
+}
+
+function images(evidence: Evidence): Judgement {
+  const detail = membersOf(answerTo(evidence, 'product')?.product);
+  const rows = [...listed(evidence), ...(detail === null ? [] : [detail])];
+  if (rows.length === 0) return cannotTell('no rows');
+  const without = rows.filter(({ images: value }) => !Array.isArray(value));
+  const empty = rows.filter(({ images: value }) => Array.isArray(value) && value.length === 0);
+  if (without.length > 0)
+    return otherwise(
+      `${share(without.length, rows.length, 'answers')} with ${distinct(without.map((row) => kindOf(row.images))).join(', ')}`,
+      'nothing is said of those images: what another read showed stays, at most 14 days',
+    );
+  if (empty.length === rows.length)
+    return otherwise('every product has none', 'ask the service for access to images: the key seems to have none');
+  return asBelieved(`arrays, ${share(empty.length, rows.length, 'answers')} without any`);
+}
+
+function imageAddresses(evidence: Evidence): Judgement {
+  const urls = listed(evidence)
+    .flatMap((row) => rowsOf(row.images))
+    .map(({ large, medium, small }) => String(large ?? medium ?? small));
+  if (urls.length === 0) return cannotTell('no images');
+  const wrong = urls.filter((url) => !isPublicHttp(url));
+  const named = urls.filter((url) => /\/[0-9a-f]{32}\.\w+(\?|$)/.test(url)).length;
+  if (wrong.length > 0) {
+    const kinds = distinct(
+      wrong
+        .map((url) => URL.parse(url))
+        .map((url) => (url === null ? 'no address' : `${url.protocol}//${url.hostname}`)),
+    );
+    return otherwise(
+      `${share(wrong.length, urls.length, 'images')} elsewhere: ${kinds.slice(0, 5).join(', ')}`,
+      'such an image is not shown and not fetched',
+    );
+  }
+  const hosts = distinct(urls.map((url) => URL.parse(url)?.hostname));
+  const seen = `${share(named, urls.length, 'images')} so, on ${hosts.slice(0, 3).join(', ')}`;
+  return named === urls.length
+    ? asBelieved(seen, `images.hosts: [${hosts.slice(0, 3).join(', ')}] would allow no other`)
+    : otherwise(seen, 'the whole path tells images apart where a name has no such digits');
+}
+
+function isPublicHttp(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
+  return !/^[\d.]+$|^\[/.test(url.hostname) || isPublicAddress(url.hostname.replace(/^\[|\]$/g, ''));
+}
+
+function prices(evidence: Evidence): Judgement {
+  const values = listed(evidence).map((row) => row.price);
+  if (values.length === 0) return cannotTell('no rows');
+  const numbers = values.map(numberOf).filter((value) => value !== null);
+  const negative = numbers.filter((value) => value < 0).length;
+  const other = values.length - numbers.length;
+  const forms = distinct(values.map((value) => (numberOf(value) === null ? kindOf(value) : formOf(value))));
+  const seen = `${forms.join(', ')}${negative > 0 ? `; ${share(negative, values.length, 'products')} cost less than nothing` : ''}`;
+  if (negative > 0) return otherwise(seen, 'a negative price is no price: NULL');
+  return other > 0 ? otherwise(seen, 'what is no amount is no price: NULL') : asBelieved(seen);
+}
+
+function formOf(value: unknown): string {
+  const text = JSON.isRawJSON(value) ? value.rawJSON : String(value);
+  return text.includes('.') ? 'with decimals' : 'whole';
+}
+
+/** What a terminal obeys, what turns a line around, and markup. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const hostile = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|<script/i;
+
+function texts(evidence: Evidence): Judgement {
+  const rows = listed(evidence);
+  if (rows.length === 0) return cannotTell('no rows');
+  const wrong = rows.filter((row) =>
+    Object.values(row).some((value) => typeof value === 'string' && hostile.test(value)),
+  );
+  const longest = Math.max(...rows.map(({ title }) => String(title).length));
+  const seen = `titles of at most ${longest} characters`;
+  if (wrong.length > 0)
+    return otherwise(
+      `${share(wrong.length, rows.length, 'products')} with control characters or scripts; ${seen}`,
+      'kept as sent and made harmless where catalogued prints it: a storefront must escape it too',
+    );
+  return longest > 500 ? otherwise(seen, 'kept as sent: a storefront must bear it') : asBelieved(seen);
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (numberOf(value) !== null) return 'a number';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}

@@ -1,0 +1,283 @@
+import {
+  type Assumption,
+  answerTo,
+  asBelieved,
+  cannotTell,
+  distinct,
+  type Evidence,
+  type Exchange,
+  ending,
+  exchange,
+  type Judgement,
+  type Members,
+  numberOf,
+  otherwise,
+  type ProfilePart,
+  rowsOf,
+} from './assumption.ts';
+import { daysBetween } from '../time/dates.ts';
+
+/** What is believed of the reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
+export const readAssumptions: readonly Assumption[] = [
+  {
+    name: 'GET product',
+    believed: 'it exists, although the specification does not list it',
+    judge: (evidence) =>
+      optional(
+        evidence,
+        ['product', 'product 2', 'product 3', 'product 4', 'product 5'],
+        'the list decides about a product',
+        {
+          paths: { product: null },
+        },
+      ),
+  },
+  {
+    name: 'GET experiences',
+    believed: 'it exists, although the specification does not list it',
+    judge: (evidence) =>
+      optional(evidence, ['experiences'], 'no experiences; products say their venue', { paths: { experiences: null } }),
+  },
+  {
+    name: 'GET product-variants',
+    believed: 'it is at this path, which the specification does not show',
+    judge: (evidence) =>
+      optional(evidence, ['variants'], 'variants come from availability alone', { paths: { variants: null } }),
+  },
+  {
+    name: 'GET checkout_information',
+    believed: 'it is at the path of the specification',
+    judge: (evidence) =>
+      optional(evidence, ['checkout information'], 'check service.profile.paths: no product is complete without it', {
+        paths: { checkout_information: null },
+      }),
+  },
+  { name: 'GET availability', believed: 'it is at the path of the specification', judge: availability },
+  { name: 'GET subscription', believed: 'it exists: 404 for an id that nobody has', judge: subscription },
+  { name: 'unknown product', believed: '404 (or 410)', judge: unknownProduct },
+  { name: 'dates asked for', believed: 'an answer has the dates asked for, and no other', judge: dates },
+  { name: 'order of dates', believed: 'ascending, each once', judge: dateOrder },
+  { name: 'days in one answer', believed: '31, and capped_at names the last', judge: days },
+  { name: 'a closed product', believed: 'sales_enabled false and no dates, or 400 checkout_disabled', judge: closed },
+  { name: 'tickets of a variant', believed: 'max_tickets', judge: tickets },
+  { name: 'currency', believed: 'the one that is asked for', judge: currency },
+  { name: 'language', believed: 'the one that is asked for', judge: language },
+];
+
+/** A read that need not exist. Several different products may have to say so: one alone may be gone. */
+function optional(evidence: Evidence, names: readonly string[], means: string, profile: ProfilePart): Judgement {
+  const asked = names.map((name) => exchange(evidence, name)).filter((each) => each !== null);
+  const answered = asked.find(({ failure }) => failure === null);
+  if (answered !== undefined) return asBelieved(`${answered.status}`);
+  if (asked.length === 0) return cannotTell('not asked');
+  const seen = distinct(asked.map(ending)).join(', ');
+  if (asked.every(({ status }) => status === 403))
+    return otherwise(`${seen}: not for this key`, `ask the service for access; until then ${means}`, profile);
+  if (!asked.every(({ status }) => status === 404 || status === 405)) return cannotTell(seen);
+  return otherwise(`${seen}${asked.length > 1 ? ` for ${asked.length} products` : ''}: not offered`, means, profile);
+}
+
+function availability(evidence: Evidence): Judgement {
+  const asked = exchange(evidence, 'near dates');
+  if (asked === null) return cannotTell('not asked');
+  if (asked.failure === null) return asBelieved(`${asked.status}`);
+  return asked.status !== null && asked.status < 500 && asked.status !== 429
+    ? otherwise(ending(asked), 'check service.profile.paths.availability: without it no date is known')
+    : cannotTell(ending(asked));
+}
+
+function subscription(evidence: Evidence): Judgement {
+  const asked = exchange(evidence, 'subscription');
+  if (asked === null) return cannotTell('not asked');
+  const { status, failure } = asked;
+  if (status === 405)
+    return otherwise('405: not offered', 'subscriptions are put and the answer is believed; none can be compared');
+  if (status !== 404) return cannotTell(ending(asked));
+  // A path that does not exist at all says the same: then nobody can tell "none yet" from "not offered".
+  const nowhere = exchange(evidence, 'nowhere');
+  const same = nowhere !== null && nowhere.failure?.message === failure?.message && nowhere.status === status;
+  return same
+    ? otherwise(
+        '404, in the words of a path that does not exist: not offered',
+        'subscriptions are put and the answer is believed; none can be compared',
+      )
+    : asBelieved(ending(asked));
+}
+
+function unknownProduct(evidence: Evidence): Judgement {
+  const asked = exchange(evidence, 'unknown product');
+  if (asked === null) return cannotTell('not asked');
+  if (asked.status === 404 || asked.status === 410) return asBelieved(ending(asked));
+  if (asked.failure === null || (asked.status !== null && asked.status < 500 && asked.status !== 429))
+    return otherwise(
+      asked.failure === null ? `${asked.status}, an answer` : ending(asked),
+      'a product is withdrawn only where the list lacks it: its own read proves nothing',
+    );
+  return cannotTell(ending(asked));
+}
+
+interface Dated {
+  readonly from: string;
+  readonly to: string;
+  readonly dates: readonly string[];
+  readonly answer: Members;
+}
+
+function dated(evidence: Evidence, name: string): Dated | null {
+  const asked = exchange(evidence, name);
+  const answer = answerTo(evidence, name);
+  if (asked === null || answer === null) return null;
+  const { from, to } = evidence.parameters;
+  return {
+    from: asked.query[from] ?? '',
+    to: asked.query[to] ?? '',
+    dates: rowsOf(answer.dates).map(({ date }) => String(date)),
+    answer,
+  };
+}
+
+function dates(evidence: Evidence): Judgement {
+  const windows = ['dates', 'near dates'].map((name) => dated(evidence, name)).filter((each) => each !== null);
+  const telling = windows.find(({ from, to, dates: all }) => all.some((date) => date < from || date > to));
+  const [asked] = windows;
+  if (telling === undefined) {
+    if (asked === undefined || asked.dates.length === 0)
+      return cannotTell(asked === undefined ? 'availability was not answered' : 'no date had tickets');
+    return asBelieved(`${asked.dates.length} dates, all within ${asked.from} to ${asked.to}`);
+  }
+  const sorted = telling.dates.toSorted();
+  const [first = '', last = ''] = [sorted[0], sorted.at(-1)];
+  const within = telling.dates.some((date) => date >= telling.from && date <= telling.to);
+  const seen = `${telling.from} to ${telling.to} was answered with ${first} to ${last}`;
+  if (!within)
+    return otherwise(
+      `${seen}: other dates`,
+      'such an answer is a failed read: check service.profile.parameters.from and .to',
+    );
+  const weeks = daysBetween(first, telling.from) < 7 && daysBetween(telling.to, last) < 7;
+  return otherwise(
+    `${seen}: ${weeks ? 'rounded, to weeks perhaps' : 'the dates asked for are not minded'}`,
+    'what lies outside is dropped, and only from the first to the last date of an answer counts as answered',
+  );
+}
+
+function isRounded(evidence: Evidence): boolean {
+  const asked = dated(evidence, 'dates');
+  return asked?.dates.some((date) => date < asked.from || date > asked.to) ?? false;
+}
+
+function dateOrder(evidence: Evidence): Judgement {
+  const answers = ['dates', 'near dates', 'many dates']
+    .map((name) => dated(evidence, name)?.dates ?? [])
+    .filter((all) => all.length > 1);
+  if (answers.length === 0) return cannotTell('no answer had two dates');
+  const twice = answers.reduce((sum, all) => sum + all.length - new Set(all).size, 0);
+  const shuffled = answers.some((all) => all.some((date, index) => index > 0 && date < (all[index - 1] ?? '')));
+  if (twice === 0 && !shuffled) return asBelieved('ascending, each once');
+  return otherwise(
+    [...(shuffled ? ['in no order'] : []), ...(twice > 0 ? [`${twice} of them twice`] : [])].join(', '),
+    'read as if each came once and in order',
+  );
+}
+
+function days(evidence: Evidence): Judgement {
+  const many = dated(evidence, 'many dates');
+  const asked = exchange(evidence, 'many dates');
+  if (many === null)
+    return asked !== null && asked.status === 400
+      ? otherwise(`a longer range is refused: ${ending(asked)}`, 'ranges are asked for in parts anyway')
+      : cannotTell('availability was not answered');
+  const { capped_at } = many.answer;
+  const sorted = many.dates.toSorted();
+  const [earliest = many.from, last] = [sorted[0], sorted.at(-1)];
+  // Where the dates asked for are not minded, the answer has another beginning.
+  if (last !== undefined && (earliest > many.to || (earliest < many.from && typeof capped_at !== 'string')))
+    return cannotTell('the dates asked for are not minded');
+  const [from = earliest] = [earliest, many.from].sort();
+  if (typeof capped_at === 'string') {
+    const covered = daysBetween(from, capped_at) + 1;
+    const seen = `capped at ${capped_at}: ${covered} days`;
+    if (covered === 31) return asBelieved(seen);
+    // Rounded to weeks, up to six of the days lie before what was asked for, sold out perhaps.
+    if (covered >= 25 && isRounded(evidence)) return asBelieved(`${seen} and what was rounded`);
+    const fewer = covered >= 1 && covered < evidence.days_per_request;
+    return otherwise(seen, 'what lies behind is asked for again', fewer ? { days_per_request: covered } : undefined);
+  }
+  if (last === undefined) return cannotTell('no date had tickets');
+  const covered = daysBetween(from, last) + 1;
+  return covered > 31
+    ? otherwise(`${covered} days and more, no capped_at`, 'fewer calls could do: the profile asks for at most 31')
+    : otherwise(
+        `dates end after ${covered} days, and capped_at says nothing`,
+        'an end that nobody names would read as sold out',
+        { days_per_request: Math.max(1, Math.min(covered, evidence.days_per_request)) },
+      );
+}
+
+function closed(evidence: Evidence): Judgement {
+  const asked = exchange(evidence, 'closed product');
+  if (asked === null) return cannotTell('no product of the first pages is closed');
+  if (asked.failure !== null)
+    return asked.status === 400 && asked.failure.code === 'checkout_disabled'
+      ? asBelieved('400 checkout_disabled')
+      : otherwise(ending(asked), 'a failed read: its dates stay as they were');
+  const answer = answerTo(evidence, 'closed product');
+  const seen = `sales_enabled ${JSON.stringify(answer?.sales_enabled)}, ${rowsOf(answer?.dates).length} dates`;
+  return answer?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
+}
+
+function tickets(evidence: Evidence): Judgement {
+  const offers = ['dates', 'near dates', 'many dates']
+    .flatMap((name) => rowsOf(answerTo(evidence, name)?.dates))
+    .flatMap((day) => rowsOf(day.timeslots))
+    .flatMap((slot) => rowsOf(slot.variants));
+  if (offers.length === 0) return cannotTell('no date had tickets');
+  const names = ['max_tickets', 'max_orders'].filter((name) => offers.some((offer) => numberOf(offer[name]) !== null));
+  if (names.join() === 'max_tickets') return asBelieved('max_tickets');
+  return otherwise(names.join(' and ') || 'neither', names.length > 0 ? 'read either way' : 'the number stays unknown');
+}
+
+function currency(evidence: Evidence): Judgement {
+  const said = (row: Members) => String(row.currency).toUpperCase();
+  return choice(evidence, { other: 'currency', made_up: 'made-up currency', said, primary: evidence.currency });
+}
+
+function language(evidence: Evidence): Judgement {
+  const said = (row: Members) => String(row.language).toLowerCase();
+  return choice(evidence, { other: 'language', made_up: 'made-up language', said, primary: evidence.language });
+}
+
+function choice(
+  evidence: Evidence,
+  {
+    other,
+    made_up,
+    said,
+    primary,
+  }: { other: string; made_up: string; said: (row: Members) => string; primary: string },
+): Judgement {
+  const first = distinct(rowsOf(answerTo(evidence, 'list')?.products).map(said));
+  const parameter = other === 'currency' ? evidence.parameters.currency : evidence.parameters.language;
+  const asked = exchange(evidence, other);
+  const wanted = asked?.query[parameter] ?? '';
+  const rows = distinct(rowsOf(answerTo(evidence, other)?.products).map(said));
+  const invented = exchange(evidence, made_up);
+  const refused =
+    invented === null ? 'not asked' : invented.failure === null ? 'is answered' : `is refused with ${invented.status}`;
+  const seen = `${primary}: ${first.join(', ') || 'nothing'}; ${wanted}: ${rows.join(', ') || ends(asked)}; a made-up one ${refused}`;
+  if (first.length === 0) return cannotTell(seen);
+  if (first.join() !== primary)
+    return otherwise(
+      seen,
+      `service.profile.parameters.${other} may be called otherwise: other ${other}s are not believed`,
+    );
+  if (rows.length > 0 && rows.join() !== wanted)
+    return otherwise(seen, `${wanted} is answered in another: check service.profile.parameters.${other}`);
+  if (rows.length === 0) return cannotTell(seen);
+  const key = other === 'currency' ? 'currencies' : 'languages';
+  return asBelieved(seen, invented?.failure === null ? `a mistake in service.${key} is not refused` : '');
+}
+
+function ends(asked: Exchange | null): string {
+  return asked === null ? 'not asked' : ending(asked);
+}

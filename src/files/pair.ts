@@ -1,0 +1,164 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/load.ts';
+import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { foreignPair } from '../mirror/mirror.ts';
+import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
+import { noteOf, sameNote } from '../sqlite/identity.ts';
+import { type LastStop, readLastStop } from '../sqlite/last-stop.ts';
+import { isChecked, type Look, lookAt, sideFilesMade } from '../sqlite/look.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
+import { repairHint } from '../sqlite/refusals.ts';
+
+type Paths = Pick<Config, 'mirror' | 'backup'>;
+
+/** How the last process left the files: in the state directory, beside the lock. */
+export function lastStopPath({ state_dir }: Config['mirror']): string {
+  return join(state_dir, 'last-stop.json');
+}
+
+/** Both files as they are found, and what is wrong with each in words. */
+export interface FoundFiles {
+  readonly facts: PairFacts;
+  readonly mirror: Look;
+  readonly inbox: Look;
+  /** Files that are too large to be checked while a start waits, and have to be checked beside it. */
+  readonly unchecked: readonly string[];
+  /** For who does not go on with them: nothing that was made to look stays behind. */
+  leave(): void;
+}
+
+/** `touched`: a file is gone through where it is not as a clean stop has left it. `all`: in any case. */
+export type Depth = 'touched' | 'all';
+
+/** Looks at both files without changing a byte of either. For who holds the lock. Throws `permission` and `io`. */
+export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
+  const last = readLastStop(lastStopPath(mirror));
+  const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
+  const unchecked: string[] = [];
+  const found = (path: string, kind: typeof mirrorFile): Look => {
+    if (depth === 'all') return lookAt(path, kind, 'thorough');
+    const damage = knownDamage(last, path);
+    if (damage !== null) return { condition: 'damaged', wrong: damage };
+    if (sameNote(noteOf(path), last[path] ?? null)) return lookAt(path, kind, 'header');
+    if (isChecked(path)) return lookAt(path, kind, 'whole');
+    unchecked.push(path);
+    return lookAt(path, kind, 'header');
+  };
+  const looks = { mirror: found(mirror.path, mirrorFile), inbox: found(mirror.inbox_path, inboxFile) };
+  const [ours, theirs] = [
+    looks.inbox.condition === 'well' ? inboxSays(mirror.inbox_path) : null,
+    looks.mirror.condition === 'well' ? pairOf(mirror.path) : null,
+  ];
+  const facts: PairFacts = {
+    mirror: looks.mirror.condition,
+    // Made, and killed before its first row.
+    inbox: looks.inbox.condition === 'well' && ours === null ? 'empty' : looks.inbox.condition,
+    expects: ours?.expects ?? null,
+    paired: ours === null || theirs === null ? null : ours.pair_id === theirs,
+    backup: backupsIn(backup.directory).length > 0,
+  };
+  // A mirror that was made and not paired yet is nobody's.
+  const unpaired = facts.mirror === 'well' && theirs === null;
+  return {
+    facts: unpaired ? { ...facts, mirror: 'empty' } : facts,
+    ...looks,
+    unchecked,
+    leave: () => {
+      for (const remove of made) remove();
+    },
+  };
+}
+
+function knownDamage(last: LastStop, path: string): string | null {
+  const left = last[path];
+  return left !== undefined && left.damage !== null && noteOf(path)?.inode === left.inode ? left.damage : null;
+}
+
+/** What a start refuses, before anything is written. */
+export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
+  const trouble = troubleOf(found.facts);
+  if (trouble === null) return;
+  found.leave();
+  throw refusalOf(mirror, found, trouble);
+}
+
+function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, trouble: Trouble): Error {
+  switch (trouble) {
+    case 'foreign-pair':
+      return foreignPair(path);
+    case 'inbox-missing':
+    case 'inbox-empty':
+      return new CataloguedError(
+        'foreign-pair',
+        `${path} belongs to another inbox.db than the one in the state directory: ${inbox_path} ${trouble === 'inbox-empty' ? 'is empty' : 'is not there'}`,
+        {
+          exitCode: exitCodes.configuration,
+          hint: `name the mirror.inbox_path that belongs to it; where that inbox is lost, ${repairHint}`,
+        },
+      );
+    case 'mirror-missing':
+      return new CataloguedError(
+        'mirror-missing',
+        `there is no mirror at ${path}, but the inbox in the state directory belongs to one`,
+        {
+          exitCode: exitCodes.data,
+          hint: `name the mirror.path where it is, or put it back; where it is lost, ${repairHint}`,
+        },
+      );
+    case 'mirror-empty':
+      return damaged(path, `${found.mirror.wrong ?? 'it holds nothing'}, and this is no first run`);
+    default: {
+      const [place, kind, look] = trouble.startsWith('inbox')
+        ? ([inbox_path, inboxFile, found.inbox] as const)
+        : ([path, mirrorFile, found.mirror] as const);
+      try {
+        refuseUnusable(place, kind, look);
+      } catch (error) {
+        return error as Error;
+      }
+      return new Error(`${place} is ${look.condition}`);
+    }
+  }
+}
+
+export interface InboxSays {
+  readonly pair_id: string;
+  readonly expects: 'none' | 'any' | 'known';
+}
+
+/** Null: it has no row yet. */
+export function inboxSays(path: string): InboxSays | null {
+  const db = openReadOnly(path);
+  try {
+    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('inbox')").pluck().all();
+    // An older version made mirror and inbox together.
+    const expects = columns.includes('mirror_state') ? 'mirror_state' : "'known'";
+    return db.prepare<[], InboxSays>(`SELECT pair_id, ${expects} AS expects FROM inbox`).get() ?? null;
+  } finally {
+    db.close();
+  }
+}
+
+/** Null: it was made, and killed before it was paired. */
+function pairOf(path: string): string | null {
+  const db = openReadOnly(path);
+  try {
+    return db.prepare<[], string>('SELECT pair_id FROM mirror').pluck().get() ?? null;
+  } finally {
+    db.close();
+  }
+}
+
+/** Verified copies that exist, oldest first. */
+export function backupsIn(directory: string): string[] {
+  return existsSync(directory)
+    ? readdirSync(directory)
+        .filter((name) => name.endsWith('.db'))
+        .sort()
+        .map((name) => join(directory, name))
+    : [];
+}

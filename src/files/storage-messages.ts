@@ -1,0 +1,28 @@
+import type { StorageStatus } from './storage.ts';
+import { duration, megabytes } from '../format.ts';
+
+/** Another program's lock is said only when it lasts: most are let go of at once. */
+const lockSaidMs = 5000;
+
+/** What keeps the files from being written, each a sentence without a full stop; none where nothing does. */
+export function storageWords({ trouble, directories }: StorageStatus, now: number): string[] {
+  const low = directories
+    .filter((each) => each.low === 1)
+    .map(
+      ({ path, free_bytes, low_below_bytes }) =>
+        `${megabytes(free_bytes)} free in ${path}: bulk reads pause below ${megabytes(low_below_bytes)}`,
+    );
+  return [...troubleWords(trouble, now), ...low];
+}
+
+function troubleWords(trouble: StorageStatus['trouble'], now: number): string[] {
+  if (trouble === null) return [];
+  const { kind, path, since, missing_bytes } = trouble;
+  const lasts = now - since;
+  if (kind === 'locked')
+    return lasts < lockSaidMs
+      ? []
+      : [`another program has been writing ${path} for ${duration(lasts)}: waiting for it`];
+  const missing = missing_bytes === null ? '' : `, ${megabytes(missing_bytes)} have to become free`;
+  return [`the disk is full, ${path} cannot be written for ${duration(lasts)}${missing}`];
+}

@@ -1,0 +1,73 @@
+import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { Image } from '../../domain/catalogue/image.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { imageLedger } from './image-ledger.ts';
+import { prepare, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+type Row = Omit<Tables['image'], 'doubted_at'>;
+
+/** The images of each product: those of its newest complete read (sent at `product.images_verified_at`) stand, others are withdrawn. */
+export interface ImageTable {
+  /** Replaces the images of a product by those of a complete read: one that is missing there is withdrawn. */
+  replace(product_id: number, images: readonly Image[], by: ImagesRead): boolean;
+  /** How many images of these products stand. */
+  count(product_ids: readonly number[]): number;
+}
+
+/** A complete read of a product's images. */
+export interface ImagesRead extends FoundBy {
+  /** When the one before was sent; null: this is the first, which is not told of in the change feed. */
+  readonly before_at: number | null;
+}
+
+export function imageTable(db: Database, changes: ChangeTable): ImageTable {
+  const ledger = imageLedger(db);
+  const stored = db.prepare<[number], Row>('SELECT * FROM image WHERE product_id = ?');
+  const put = prepare<Row>(
+    db,
+    upsert('image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
+  );
+  const withdraw = db.prepare<[number, number, string]>(
+    'UPDATE image SET withdrawn_at = ? WHERE product_id = ? AND image_key = ?',
+  );
+  const countOf = db
+    .prepare<[string], number>(
+      'SELECT count(*) FROM image WHERE withdrawn_at IS NULL AND product_id IN (SELECT value FROM json_each(?))',
+    )
+    .pluck();
+
+  return {
+    replace: (product_id, images, by) => {
+      const { sent_at, before_at } = by;
+      const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
+        if (before_at !== null) changes.add({ product_id, kind, detail }, by);
+      };
+      const rows = new Map(stored.all(product_id).map((row) => [row.image_key, row]));
+      let changed = false;
+      for (const image of images) {
+        const { image_key, credit } = image;
+        const row = rows.get(image_key);
+        rows.delete(image_key);
+        if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
+        const of = { product_id, image_key };
+        if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
+        if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
+        else if (row.credit !== credit) tell('image_credit_changed', { image_key, old: row.credit, new: credit });
+        if (row !== undefined && row.withdrawn_at !== null) ledger.returned(of, sent_at);
+        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at, withdrawn_at: null });
+        changed = true;
+      }
+      for (const { image_key, credit, withdrawn_at } of rows.values()) {
+        if (withdrawn_at !== null) continue;
+        withdraw.run(sent_at, product_id, image_key);
+        ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
+        tell('image_withdrawn', { image_key, credit });
+        changed = true;
+      }
+      return changed;
+    },
+    count: (product_ids) => countOf.get(JSON.stringify(product_ids)) ?? 0,
+  };
+}

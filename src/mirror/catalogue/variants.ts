@@ -1,0 +1,117 @@
+import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
+import { mayReplace } from '../../domain/schedule/record.ts';
+import type { Variant } from '../../domain/catalogue/variant.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+import { param, prepare, query, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+type Row = Tables['variant'];
+
+/** Which of the two reads that bring variants, for which product, and when it was sent. */
+export interface VariantRead {
+  readonly source: 'variants' | 'availability';
+  readonly product_id: number;
+  readonly language: string;
+  readonly sent_at: number;
+  readonly stale_at: number;
+  readonly now: number;
+}
+
+/** The variants of products. Functions run inside the caller's transaction. */
+export interface VariantTables {
+  /**
+   * Stores what one read says of a product's variants. `listed` are the ids that this source still speaks of: another
+   * one loses the source's document, and goes when it has none left. Returns whether anything changed.
+   */
+  store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean;
+  /** The same bytes came again. */
+  confirm(read: Omit<VariantRead, 'source' | 'now'>): void;
+}
+
+export function variantTables(db: Database): VariantTables {
+  const ofProduct = prepare<Pick<Row, 'product_id' | 'language'>, Row>(
+    db,
+    query
+      .selectFrom('variant')
+      .selectAll()
+      .where('product_id', '=', param<number>('product_id'))
+      .where('language', '=', param<string>('language')),
+  );
+  const put = prepare<Row>(
+    db,
+    upsert(
+      'variant',
+      ['product_id', 'language', 'variant_id'],
+      ['variants_document', 'availability_document', 'merged_document', 'checked_at', 'changed_at', 'stale_at'],
+    ),
+  );
+  const drop = db.prepare<[number, string, number]>(
+    'DELETE FROM variant WHERE product_id = ? AND language = ? AND variant_id = ?',
+  );
+  const mark = db.prepare<{ product_id: number; language: string; sent_at: number; stale_at: number }>(
+    `UPDATE variant SET checked_at = @sent_at, stale_at = @stale_at
+     WHERE product_id = @product_id AND language = @language AND variants_document IS NOT NULL AND checked_at <= @sent_at`,
+  );
+
+  function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
+    const { product_id, language, sent_at, now } = read;
+    const column = `${read.source}_document` as const;
+    const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
+    const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
+    let changed = false;
+    for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
+      const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
+      if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
+      const before = row[column];
+      const document = documents.get(variant_id) ?? (listed.has(variant_id) ? before : null);
+      if (document === before && !(read.source === 'variants' && document !== null)) continue;
+      const next = merged({ ...row, [column]: document });
+      const other = document !== before;
+      changed ||= other;
+      if (next.variants_document === null && next.availability_document === null)
+        drop.run(product_id, language, variant_id);
+      else put.run({ ...next, ...stamps(read, row, other) });
+    }
+    return changed;
+  }
+
+  return {
+    store,
+    confirm: ({ product_id, language, sent_at, stale_at }) => {
+      mark.run({ product_id, language, sent_at, stale_at });
+    },
+  };
+}
+
+/** When it was checked is the variants read's to say; for one that only availability has, the view asks the spans. */
+function stamps(
+  { source, sent_at, stale_at }: VariantRead,
+  row: Row,
+  changed: boolean,
+): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at'> {
+  const changed_at = changed ? sent_at : row.changed_at;
+  return source === 'variants'
+    ? { checked_at: sent_at, stale_at, changed_at }
+    : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
+}
+
+function empty(product_id: number, language: string, variant_id: number, at: number): Row {
+  return {
+    product_id,
+    language,
+    variant_id,
+    variants_document: null,
+    availability_document: null,
+    merged_document: null,
+    checked_at: at,
+    changed_at: at,
+    stale_at: at,
+  };
+}
+
+/** The variants read decides, availability enriches: members that only availability has are added. */
+function merged(row: Row): Row {
+  const { variants_document: above, availability_document: below } = row;
+  const needed = above !== null && below !== null && lacksMembers(above, below);
+  return { ...row, merged_document: needed ? mergeDocuments(below, above) : null };
+}

@@ -1,0 +1,99 @@
+import { type Cursor, type CursorVerdict, type FeedBounds, judgeCursor } from '../../domain/changes/change-cursor.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+
+/** One row of the view `changes`; `detail` is JSON text. */
+export interface FeedChange {
+  readonly seq: number;
+  readonly at: number;
+  readonly product_id: number;
+  readonly kind: string;
+  readonly language: string | null;
+  readonly date: string | null;
+  readonly detail: string;
+}
+
+/** Changes in order; `next` is the cursor after them. */
+export interface FeedPage extends FeedBounds {
+  readonly changes: readonly FeedChange[];
+  readonly next: number;
+}
+
+/** The change feed, read through the views as any storefront could. */
+export interface ChangeFeed {
+  bounds(): FeedBounds;
+  /**
+   * At most `limit` changes after a cursor, of one state of the file. Throws `feed-changed` where the cursor is of another
+   * feed, `cursor-too-old` where some of them are forgotten, and `cursor-from-the-future` for a number never given out.
+   */
+  after(cursor: number, limit: number, feed?: string | null): FeedPage;
+}
+
+export function changeFeed(db: Database): ChangeFeed {
+  // Retention raises the floor to the last number that it forgets: an empty feed ends there.
+  const bounds = db.prepare<[], FeedBounds>(
+    `SELECT feed_floor_seq AS floor, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest, feed_id AS feed
+     FROM mirror_info`,
+  );
+  const rows = db.prepare<[number, number], FeedChange>('SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?');
+  const read = () => bounds.get() ?? { floor: 0, newest: 0, feed: null };
+  return {
+    bounds: read,
+    after: db.transaction((after: number, limit: number, feed: string | null = null) => {
+      const cursor = { after, feed };
+      const found = read();
+      const verdict = judgeCursor(cursor, found);
+      if (verdict !== 'good') throw refused(verdict, cursor, found);
+      const changes = rows.all(after, limit);
+      return { changes, next: changes.at(-1)?.seq ?? after, ...found };
+    }),
+  };
+}
+
+/** A change as one line of JSON: what `--json`, `GET /v1/changes` and its events have in common. */
+export function changeJson({ detail, ...change }: FeedChange): string {
+  return `${JSON.stringify(change).slice(0, -1)},"detail":${detail}}`;
+}
+
+/** A cursor of another feed: its numbers mean other changes here, or none. */
+export class FeedChanged extends CataloguedError {
+  override readonly name = 'FeedChanged';
+  /** The feed that there is now. */
+  readonly feed: string;
+  /** Its newest change. */
+  readonly next: number;
+  constructor(asked: string, { feed, newest }: FeedBounds) {
+    super(
+      'feed-changed',
+      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled anew, restored or repaired`,
+      {
+        exitCode: exitCodes.data,
+        hint: `start again: read the views or a snapshot anew, then go on after ${newest} of feed ${feed}`,
+      },
+    );
+    this.feed = feed ?? '';
+    this.next = newest;
+  }
+}
+
+function refused(verdict: Exclude<CursorVerdict, 'good'>, { after, feed }: Cursor, bounds: FeedBounds) {
+  const { floor, newest } = bounds;
+  switch (verdict) {
+    case 'other-feed':
+      return new FeedChanged(feed ?? '', bounds);
+    case 'too-old':
+      return new CataloguedError(
+        'cursor-too-old',
+        `changes up to ${floor} are forgotten, and ${after} lies before them`,
+        {
+          exitCode: exitCodes.data,
+          hint: `start again: read the views or a snapshot anew, then go on after ${newest}`,
+        },
+      );
+    case 'from-the-future':
+      return new CataloguedError('cursor-from-the-future', `there is no change ${after}: the newest is ${newest}`, {
+        exitCode: exitCodes.data,
+        hint: `the cursor belongs to another mirror: read the views anew, then go on after ${newest}`,
+      });
+  }
+}

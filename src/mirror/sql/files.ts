@@ -1,0 +1,22 @@
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { type Database, type FileKind, openForReading, schemaVersion } from '../../sqlite/database-file.ts';
+
+/** mirror.db: `CTLG`. Storefronts of the group read it; only the daemon writes and checkpoints. */
+export const mirrorFile: FileKind = {
+  name: 'mirror',
+  application_id: 0x43544c47,
+  migrations: new URL('../../schema/mirror/', import.meta.url),
+  mode: 0o660,
+  wal_autocheckpoint: 0,
+};
+
+/** Opens the mirror as a storefront does; one that an older version has written is refused (65). */
+export function openMirrorForReading(path: string): Database {
+  const db = openForReading(path, mirrorFile);
+  if (Number(db.pragma('user_version', { simple: true })) >= schemaVersion(mirrorFile)) return db;
+  db.close();
+  throw new CataloguedError('older-mirror', `${path} was written by an older version`, {
+    exitCode: exitCodes.data,
+    hint: 'start the daemon once: it brings the file up to date',
+  });
+}

@@ -1,0 +1,78 @@
+import type { InstantRules } from '../../sqlite/instants.ts';
+
+/**
+ * What becomes of each instant of the mirror that a wrong clock has written. Where a read is what it is about, the
+ * records say that it is due again: what is shown meanwhile is stale, and images fail closed.
+ */
+export const mirrorInstants: InstantRules = {
+  mirror: { filled_at: 'now' },
+  zone_offset: { valid_from: { leave: 'written anew for the years around now with every healing' } },
+  // Only an authenticated read verifies an image, and nobody knows when that one was.
+  product: {
+    first_seen_at: 'now',
+    read_at: 'now',
+    images_verified_at: 'absent',
+    withdrawn_at: 'now',
+    sold_at: 'now',
+    dates_off_at: 'now',
+  },
+  product_text: {
+    checked_at: 'now',
+    changed_at: 'now',
+    stale_at: { after: 'checked_at' },
+    list_read_at: 'absent',
+    detail_read_at: 'absent',
+  },
+  product_price: { read_at: 'now', stale_at: { after: 'read_at' } },
+  experience: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
+  image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
+  image_credit: { at: 'now' },
+  image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
+  image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
+  checkout_information_read: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
+  variant: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
+  availability_context: { read_at: 'now' },
+  availability_span: { checked_at: 'now', stale_at: { after: 'checked_at' } },
+  record: {
+    due_at: { after: 'fetched_at' },
+    fetched_at: 'absent',
+    changed_at: 'absent',
+    stale_at: { after: 'fetched_at' },
+    failed_at: 'now',
+    notified_at: 'now',
+    told_at: 'absent',
+    off_sale_at: 'now',
+    unanswered_at: 'now',
+  },
+  walk: {
+    started_at: { leave: 'a walk that began in the future, or long ago, begins anew' },
+    completed_at: 'now',
+  },
+  job: { requested_at: 'now', finished_at: 'now' },
+  // A price that is older than six hours, or younger than now, is found anew; pauses in `state` end by themselves.
+  budget: { priced_at: 'absent' },
+  change: { at: 'now' },
+  absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
+  experience_absence: { last_missing_at: 'now' },
+  hold: { opened_at: 'now', last_list_at: 'now', ended_at: 'now' },
+  alarm: { raised_at: 'now', seen_at: 'now' },
+  // An "available" has to be repeated after a minute; that it was closed stands.
+  closure: { notified_at: 'now', applied_at: 'now', available_at: 'absent', confirmed_at: 'now', ended_at: 'now' },
+  subscription: {
+    status_at: 'now',
+    checked_at: 'absent',
+    read_not_before: 'ahead',
+    put_at: 'now',
+    wrested_at: 'absent',
+    tried_at: 'absent',
+    not_before: 'ahead',
+    last_delivery_at: 'now',
+  },
+  subscription_product: { since_at: 'now' },
+  notice: { received_at: 'now' },
+  // What a subscription should have announced by a wrong clock does not count against it.
+  expected_notice: { since_at: 'row', found_at: 'row' },
+  gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
+  check_count: { day: 'day' },
+  offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
+};

@@ -1,0 +1,359 @@
+import type { DirectAnswer, HoldOutcome, Release } from '../../domain/catalogue/absence.ts';
+import type { Tier } from '../../domain/catalogue/availability.ts';
+import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
+import type { OptionalPath } from '../../domain/schedule/offer.ts';
+import type { SaleStatus } from '../../domain/catalogue/product.ts';
+import type { DueReason, Resource } from '../../domain/schedule/record.ts';
+import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+
+/*
+ * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
+ */
+
+type Bit = 0 | 1;
+
+export interface Tables {
+  mirror: {
+    mirror_id: 1;
+    pair_id: string;
+    contract_version: number;
+    schema_version: number;
+    written_by: string;
+    feed_floor_seq: number;
+    filled_at: number | null;
+    language: string | null;
+    currency: string | null;
+    last_delivery_id: number;
+    image_size: ImageSize | null;
+    feed_id: string | null;
+  };
+  zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
+  product: {
+    product_id: number;
+    timezone: string | null;
+    sale_status: SaleStatus;
+    disabled_reason: string | null;
+    disabled_source: 'read' | 'notification' | null;
+    expected_reopening: string | null;
+    alternative_product_id: number | null;
+    closure_unconfirmed: Bit;
+    city_id: number | null;
+    country_id: number | null;
+    venue_id: number | null;
+    latitude: number | null;
+    longitude: number | null;
+    rating: number | null;
+    first_seen_at: number;
+    read_at: number;
+    images_verified_at: number | null;
+    withdrawn_at: number | null;
+    withdrawn_reason: string | null;
+    category: string | null;
+    sold: number;
+    sold_at: number | null;
+    covered: Bit;
+    dates_off_at: number | null;
+    sellable: Bit;
+  };
+  product_text: {
+    product_id: number;
+    language: string;
+    title: string | null;
+    tagline: string | null;
+    city_name: string | null;
+    country_name: string | null;
+    list_document: string | null;
+    list_hash: string | null;
+    list_read_at: number | null;
+    detail_document: string | null;
+    detail_hash: string | null;
+    detail_read_at: number | null;
+    merged_document: string | null;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  search_entry: {
+    search_id: number;
+    product_id: number;
+    language: string;
+    title: string | null;
+    tagline: string | null;
+    summary: string | null;
+    city: string | null;
+    venue: string | null;
+  };
+  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
+  product_tag: { product_id: number; tag_id: number };
+  experience: {
+    experience_id: number;
+    title: string | null;
+    document: string;
+    document_hash: string;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  product_experience: { product_id: number; experience_id: number };
+  image: {
+    product_id: number;
+    image_key: string;
+    position: number;
+    credit: string | null;
+    document: string;
+    first_seen_at: number;
+    withdrawn_at: number | null;
+    doubted_at: number | null;
+  };
+  image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
+  image_takedown: {
+    product_id: number;
+    image_key: string;
+    withdrawn_at: number;
+    verified_at: number | null;
+    cause: 'image' | 'product';
+    credit: string | null;
+    returned_at: number | null;
+  };
+  image_file: {
+    product_id: number;
+    image_key: string;
+    size: ImageSize;
+    url: string;
+    file: string | null;
+    checksum: string | null;
+    media_type: ImageType | null;
+    width: number | null;
+    height: number | null;
+    bytes: number | null;
+    etag: string | null;
+    last_modified: string | null;
+    fetched_at: number | null;
+    checked_at: number | null;
+    due_at: number;
+    failures: number;
+    failure: string | null;
+  };
+  checkout_information_read: {
+    product_id: number;
+    language: string;
+    has_timeslots: Bit | null;
+    has_dynamic_pricing: Bit | null;
+    must_know: string | null;
+    good_to_know: string | null;
+    document: string;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  variant: {
+    product_id: number;
+    language: string;
+    variant_id: number;
+    variants_document: string | null;
+    availability_document: string | null;
+    merged_document: string | null;
+    checked_at: number;
+    changed_at: number;
+    stale_at: number;
+  };
+  availability_context: { product_id: number; currency: string; document: string; read_at: number };
+  availability_span: {
+    product_id: number;
+    currency: string;
+    from_date: string;
+    to_date: string;
+    checked_at: number;
+    stale_at: number;
+    body_hash: string;
+    max_tickets_per_order: number | null;
+    variant_ids: string;
+  };
+  day: {
+    product_id: number;
+    currency: string;
+    date: string;
+    available: Bit;
+    lowest_price: number | null;
+    max_tickets: number | null;
+    availability: number | null;
+    hash: string;
+    document_id: number | null;
+  };
+  day_document: { document_id: number; document: string };
+  record: {
+    resource: Resource;
+    product_id: number;
+    edition: string;
+    part: number;
+    due_at: number;
+    due_reason: DueReason;
+    fetched_at: number | null;
+    changed_at: number | null;
+    stale_at: number | null;
+    body_hash: string | null;
+    failures: number;
+    failed_at: number | null;
+    failure: string | null;
+    job_id: number | null;
+    lane: number;
+    fetched_reason: DueReason | null;
+    shape: number | null;
+    exposure: number | null;
+    notified_at: number | null;
+    told_at: number | null;
+    off_sale_at: number | null;
+    unanswered_at: number | null;
+  };
+  closure: {
+    closure_id: number;
+    product_id: number;
+    delivery_id: number;
+    notified_at: number;
+    applied_at: number | null;
+    available_at: number | null;
+    confirmed_at: number | null;
+    ended_at: number | null;
+    reason: string | null;
+    expected_reopening: string | null;
+    alternative_product_id: number | null;
+  };
+  walk: {
+    resource: Resource;
+    edition: string;
+    started_at: number;
+    next_page: number;
+    attempt: number;
+    repeated: number;
+    completed_at: number | null;
+  };
+  walk_row: { resource: Resource; edition: string; id: number; attempt: number };
+  job: {
+    job_id: number;
+    scope: string;
+    requested_at: number;
+    records: number;
+    failed: number;
+    finished_at: number | null;
+  };
+  change: {
+    seq: number;
+    at: number;
+    product_id: number;
+    kind: ChangeKind;
+    language: string | null;
+    date: string | null;
+    detail: string;
+    reason: DueReason | null;
+  };
+  absence: {
+    product_id: number;
+    missing_walks: number;
+    first_missing_at: number;
+    last_missing_at: number;
+    answer: DirectAnswer | null;
+    answered_at: number | null;
+    release: Release | null;
+    rejected: Bit;
+  };
+  experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
+  offer: {
+    path: OptionalPath;
+    answered_at: number | null;
+    refused_at: number | null;
+    not_offered_at: number | null;
+    asked_at: number | null;
+  };
+  hold: {
+    hold_id: number;
+    opened_at: number;
+    lists: number;
+    last_list_at: number;
+    ended_at: number | null;
+    outcome: HoldOutcome | null;
+  };
+  alarm: {
+    kind:
+      | 'images-vanished'
+      | 'images-disk'
+      | 'images-refused'
+      | 'prices-refused'
+      | 'checks-flood'
+      | 'images-unverified'
+      | 'sale-contradicted'
+      | 'other-dates'
+      | 'closures-held'
+      | 'hints-not-confirmed'
+      | 'old-address-used'
+      | 'subscription-silent'
+      | 'clock-doubted'
+      | SubscriptionAlarm;
+    raised_at: number;
+    seen_at: number;
+    products: number;
+  };
+  subscription: {
+    subscription_id: string;
+    declared_id: string | null;
+    type: SubscriptionType;
+    held_type: string | null;
+    status: string | null;
+    status_at: number | null;
+    change_types: string | null;
+    entity_ids: string | null;
+    address: AddressOwner | null;
+    epoch: number | null;
+    differences: string;
+    checked_at: number | null;
+    read_failures: number;
+    read_not_before: number | null;
+    put_at: number | null;
+    put_hash: string | null;
+    wrested_at: number | null;
+    tried_at: number | null;
+    failures: number;
+    failure: string | null;
+    not_before: number | null;
+    last_delivery_at: number | null;
+    announced: number;
+    announceable: number;
+    trusted: Bit;
+  };
+  subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
+  notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
+  expected_notice: { product_id: number; change_type: string; since_at: number; found_at: number };
+  gap: {
+    gap_id: number;
+    subscription_id: string | null;
+    from_at: number;
+    to_at: number | null;
+    healed_to: number;
+    products: number;
+    closed_at: number | null;
+  };
+  budget: {
+    budget_id: 1;
+    state: string | null;
+    price: number | null;
+    priced_at: number | null;
+    category_cadences: string | null;
+  };
+  check_count: {
+    product_id: number;
+    tier: Tier;
+    day: number;
+    checks: number;
+    wrong: number;
+    orders: number;
+    orders_wrong: number;
+    tickets: number;
+    said_available: number;
+    said_sold_out: number;
+    said_price: number;
+    unknown: number;
+    unanswered: number;
+  };
+  promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
+}

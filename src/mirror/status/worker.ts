@@ -1,0 +1,23 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { openMirrorForReading } from '../sql/files.ts';
+import { type MirrorStatus, readStatus } from './status.ts';
+
+/** What a question is answered with. */
+export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
+
+/*
+ * The thread of `statusReader`: a connection of its own, and an answer for each message.
+ */
+const db = openMirrorForReading(String(workerData));
+// It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
+db.pragma('cache_size = -2000');
+parentPort?.on('message', () => parentPort?.postMessage(answer()));
+
+function answer(): StatusAnswer {
+  try {
+    return { status: readStatus(db, quarantineAfter) };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}

@@ -1,0 +1,49 @@
+import type { SandboxProduct } from '../world/catalogue.ts';
+import type { ChangeType, ProductChange } from '../world/mutations.ts';
+
+/** The changes of a product that wait to be announced: of each type only the last (specification §6 rule 3). */
+export interface Held {
+  readonly product: SandboxProduct;
+  /** Of the clock that never jumps: the hold time after the first of them. */
+  readonly ripe_at: number;
+  /** By type, in the order in which they were made; each with its number. */
+  readonly changes: ReadonlyMap<ChangeType, { readonly number: number; readonly change: ProductChange }>;
+}
+
+export interface Holding {
+  /** The number of the last change that was held. */
+  last(): number;
+  add(product: SandboxProduct, change: ProductChange, now: number): void;
+  /** When the next product is ripe; null: none is held. */
+  nextAt(): number | null;
+  /** Takes out what is ripe. */
+  ripe(now: number): Held[];
+  all(): Held[];
+}
+
+export function holding(hold_ms: number): Holding {
+  // Every product is held equally long, so the first in is the first out.
+  const held = new Map<number, Held & { changes: Map<ChangeType, { number: number; change: ProductChange }> }>();
+  let number = 0;
+  return {
+    last: () => number,
+    add: (product, change, now) => {
+      number += 1;
+      const known = held.get(product.id) ?? { product, ripe_at: now + hold_ms, changes: new Map() };
+      held.set(product.id, known);
+      known.changes.delete(change.change_type);
+      known.changes.set(change.change_type, { number, change });
+    },
+    nextAt: () => held.values().next().value?.ripe_at ?? null,
+    ripe: (now) => {
+      const found: Held[] = [];
+      for (const each of held.values()) {
+        if (each.ripe_at > now) break;
+        held.delete(each.product.id);
+        found.push(each);
+      }
+      return found;
+    },
+    all: () => [...held.values()],
+  };
+}

@@ -1,0 +1,175 @@
+import type { Clock } from '../../clock.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { delivery, type Outcome } from './delivery.ts';
+import { type Held, holding } from './holding.ts';
+import type { ProductChange } from '../world/mutations.ts';
+import {
+  type Announced,
+  type LegacyChangeType,
+  legacyBody,
+  legacyTypes,
+  notificationBody,
+  type ReasonName,
+} from './notification-body.ts';
+import type { Subscription, Subscriptions } from './subscriptions.ts';
+
+export interface NotifierOptions {
+  /** How long the changes of a product are held, from the first on; 0: until the caller has ended its turn. */
+  readonly hold_ms?: number;
+  /** What one POST carries: all that is ripe for a subscription, or each product by itself. */
+  readonly batch?: 'what is ripe' | 'one product';
+  readonly reason_name?: ReasonName;
+  /** The waits before the second attempt and those after it. */
+  readonly retry_ms?: readonly number[];
+  /** How long an answer may take. */
+  readonly callback_timeout_ms?: number;
+  /** Where the older system sends to, beside the subscriptions. */
+  readonly legacy_callback_url?: string | null;
+  readonly troubles?: Partial<Troubles>;
+}
+
+/** Shares of the notifications, from 0 to 1. */
+export interface Troubles {
+  /** Never sent, although the service believes so. */
+  readonly lost: number;
+  /** Sent twice. */
+  readonly duplicated: number;
+  /** Sent up to three hold times later, so that others overtake them, also those of the same product. */
+  readonly reordered: number;
+}
+
+/** The sending side of change notifications: holds, merges, sends, tries again, gives up. */
+export interface Notifier extends AsyncDisposable {
+  changed(product: SandboxProduct, change: ProductChange): void;
+  /** The number of the last change that was held for anybody. */
+  lastChange(): number;
+  /** Products that are held for a subscription. */
+  held(subscription: Subscription): number;
+  /** POSTs under way. */
+  inFlight(): number;
+  setTroubles(troubles: Partial<Troubles>): void;
+  /** Posts in the words of the older system, at once, and tries again as often. */
+  sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<Outcome>;
+}
+
+const minute = 60_000;
+const peaceful: Troubles = { lost: 0, duplicated: 0, reordered: 0 };
+
+export function notifier(
+  { clock, chance, subscriptions }: { clock: Clock; chance: () => number; subscriptions: Subscriptions },
+  {
+    hold_ms = 5 * minute,
+    batch = 'what is ripe',
+    reason_name = 'reason_code',
+    retry_ms = [20_000, 40_000, 80_000, 160_000, 320_000],
+    callback_timeout_ms = 10_000,
+    legacy_callback_url = null,
+    troubles: initial = {},
+  }: NotifierOptions,
+): Notifier {
+  const held = holding(hold_ms);
+  const deliveries = delivery(clock, callback_timeout_ms);
+  let troubles: Troubles = { ...peaceful, ...initial };
+
+  /** One sleeper for all that is held: it wakes for the next product that is ripe. */
+  function wakeWhenRipe(): void {
+    const at = held.nextAt();
+    if (at === null) return;
+    deliveries.after(Math.max(0, at - clock.monotonic()), () => {
+      announce(held.ripe(clock.monotonic()));
+      wakeWhenRipe();
+    });
+  }
+
+  function announce(ripe: readonly Held[]): void {
+    for (const subscription of subscriptions.all()) {
+      const own = ripe.flatMap((each) => concerning(subscription, each) ?? []);
+      const parcels = batch === 'one product' ? own.map((each) => [each]) : own.length === 0 ? [] : [own];
+      for (const parcel of parcels) notify(subscription, parcel);
+    }
+    if (legacy_callback_url === null) return;
+    for (const { product, changes } of ripe) {
+      const types = legacyTypes([...changes.values()].map(({ change }) => change));
+      void sendLegacy(product, types, legacy_callback_url);
+    }
+  }
+
+  function concerning(subscription: Subscription, { product, changes }: Held): Announced | null {
+    if (!subscription.covers(product)) return null;
+    const asked = new Set(subscription.request.change_types);
+    const own = [...changes.values()]
+      .filter(({ number, change }) => number > subscription.created_after && asked.has(change.change_type))
+      .map(({ change }) => change);
+    return own.length === 0 ? null : { product, changes: own };
+  }
+
+  function notify(subscription: Subscription, announced: readonly Announced[]): void {
+    if (!isSending(subscription)) return;
+    if (subscription.sending === 'none' || happens(troubles.lost)) {
+      subscription.counts.lost += 1;
+      return;
+    }
+    const body = notificationBody(subscription.subscription_id, announced, reason_name);
+    const later = happens(troubles.reordered) ? chance() * 3 * hold_ms : 0;
+    const copies = happens(troubles.duplicated) ? 2 : 1;
+    for (let copy = 0; copy < copies; copy += 1) {
+      subscription.counts.pending += 1;
+      deliveries.after(later, () => deliver(subscription, body));
+    }
+  }
+
+  /** A notification that is given up degrades its subscription. A degraded one is still sent to, but each only once. */
+  async function deliver(subscription: Subscription, body: string): Promise<void> {
+    const { counts, subscription_id } = subscription;
+    const waits = subscriptions.status(subscription) === 'active' ? retry_ms : [];
+    const outcome = await deliveries.send(`subscription ${subscription_id}`, {
+      body,
+      waits,
+      // The one that the subscription has by now.
+      target: () => {
+        if (!isSending(subscription)) return null;
+        counts.attempts += 1;
+        return subscription.request.callback_url;
+      },
+    });
+    if (outcome === 'ended') return;
+    counts.pending -= 1;
+    counts[outcome] += 1;
+    if (outcome === 'failed') subscriptions.degrade(subscription);
+  }
+
+  function sendLegacy(
+    product: SandboxProduct,
+    change_types: readonly LegacyChangeType[],
+    url: string,
+  ): Promise<Outcome> {
+    return deliveries.send('legacy', { body: legacyBody(product, change_types), waits: retry_ms, target: () => url });
+  }
+
+  function isSending(subscription: Subscription): boolean {
+    const status = subscriptions.status(subscription);
+    return status === 'active' || status === 'degraded';
+  }
+
+  function happens(share: number): boolean {
+    return share > 0 && chance() < share;
+  }
+
+  return {
+    changed: (product, change) => {
+      // Without anybody to tell, nothing is held.
+      if (subscriptions.all().length === 0 && legacy_callback_url === null) return;
+      const asleep = held.nextAt() === null;
+      held.add(product, change, clock.monotonic());
+      if (asleep) wakeWhenRipe();
+    },
+    lastChange: () => held.last(),
+    held: (subscription) => held.all().filter((each) => concerning(subscription, each) !== null).length,
+    inFlight: () => deliveries.inFlight(),
+    setTroubles: (to) => {
+      troubles = { ...troubles, ...to };
+    },
+    sendLegacy,
+    [Symbol.asyncDispose]: () => deliveries[Symbol.asyncDispose](),
+  };
+}

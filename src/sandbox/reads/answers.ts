@@ -1,0 +1,204 @@
+import type { CalendarDay, CalendarOffer } from '../world/calendar.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { editedMembers } from '../world/edits.ts';
+import { convert, printAmount } from '../world/money.ts';
+import { roll } from '../random.ts';
+import { translate } from '../world/translate.ts';
+
+/*
+ * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
+ * service sends 9, 9.5 and 17.0, and JSON.stringify cannot.
+ */
+
+const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
+
+/** A list entry: without a description. */
+export function productEntry(product: SandboxProduct, language: string, currency: string): string {
+  return printProduct(product, language, currency, null);
+}
+
+/** The single-product read: with it. */
+export function productDetail(product: SandboxProduct, language: string, currency: string): string {
+  return printProduct(product, language, currency, translate(product.description, language));
+}
+
+function printProduct(product: SandboxProduct, language: string, currency: string, description: string | null): string {
+  if (product.recorded !== null) return JSON.stringify(product.recorded);
+  const { id, place, status, rating, price, from_price = price, images_null = false, views_today } = product;
+  const entry = {
+    id: String(id),
+    language,
+    languages: contentLanguages,
+    title: translate(product.title, language),
+    tagline: translate(product.tagline, language),
+    summary: `${translate(product.title, language)}.\r\n\r\nOpen most days.`,
+    description,
+    whats_included: '* Entry\r\n* A map',
+    whats_excluded: null,
+    city_id: String(product.city_id),
+    city_name: translate(place.city, language),
+    country_id: String(product.country_id),
+    country_name: translate(place.country, language),
+    tag_ids: product.tag_ids.map(String),
+    venue: {
+      id: String(product.experience_ids[0]),
+      name: product.title.split(':')[0],
+      address: `${1 + (id % 90)} Quay Street`,
+      postal_code: '1011 ZZ',
+    },
+    geolocation: { lat: place.lat, lng: place.lng },
+    distance: null,
+    starting_point: {
+      address: `${1 + (id % 90)} Quay Street`,
+      city_id: product.city_id,
+      label: null,
+      lat: place.lat,
+      lng: place.lng,
+    },
+    ...(place.zone === null ? {} : { timezone: place.zone }),
+    images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
+    ratings: rating ?? { average: null, total: 0 },
+    prediscount_price: null,
+    discount_percentage: null,
+    currency,
+    supplier_currency: 'EUR',
+    sale_status: status,
+    sale_status_reason: product.reason,
+    sale_status_expected_reopen: product.reopen,
+    is_package: false,
+    in_packages: null,
+    package_products: null,
+    product_groups: null,
+    product_url: `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
+    product_slug: `p${id}`,
+    promo_label: id % 11 === 0 ? 'bestseller' : null,
+    cancellation: { policy: id % 3 === 0 ? 'before_date' : 'never', window: 24 },
+    supplier: { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
+    marketing_restrictions: null,
+    duration: '01:30',
+    starting_time: null,
+    wheelchair_access: id % 2 === 0,
+    smartphone_ticket: true,
+    instant_ticket_delivery: true,
+    skip_line: null,
+    // What nobody documents: a mirror has to keep it all the same.
+    ...(id % 7 === 0 ? { sandbox_note: { nobody: 'documents this', id } } : {}),
+    ...(views_today === undefined ? {} : { views_today }),
+    ...editedMembers(product, 'product', language),
+  };
+  const amount = printAmount(convert(from_price, currency), currency);
+  return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(from_price, 'EUR')}}`;
+}
+
+function printImage({ name, credit, alt_text, origin: own }: SandboxProduct['images'][number], origin: string) {
+  const url = (width: number) =>
+    `${own ?? origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
+  return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
+}
+
+export function checkoutInformation(product: SandboxProduct, language: string): string {
+  const { id, slots, dynamic, title } = product;
+  return JSON.stringify({
+    success: true,
+    has_timeslots: slots > 0,
+    has_dynamic_pricing: dynamic,
+    additional_information: {
+      must_know: id % 5 === 0 ? null : translate('Bring a photo ID.', language),
+      good_to_know: id % 4 === 0 ? null : translate(`Lockers are free at ${title.split(':')[0]}.`, language),
+      usage: translate('Show the ticket on your phone at the gate.', language),
+      ...editedMembers(product, 'checkout_information', language),
+    },
+    starting_point: null,
+  });
+}
+
+/** The members that the variants read has; availability has more of them. */
+function variantMembers({ variants, id: product_id }: SandboxProduct, language: string) {
+  return variants.map(({ id, label, type }) => ({
+    id,
+    label: translate(label, language),
+    description: type === 'child' ? translate('Only with an adult', language) : null,
+    variant_type: type,
+    valid_with_variant_ids: variants.map((each) => each.id),
+    requires_visitors_details: product_id % 6 === 0 ? ['full_name'] : [],
+    group_ids: [7],
+    cancellation: { policy: 'before_date', window: 24 },
+  }));
+}
+
+export function productVariants(product: SandboxProduct, language: string): string {
+  return JSON.stringify({
+    success: true,
+    sales_enabled: product.status === 'available',
+    dynamic_pricing: product.dynamic,
+    max_tickets_per_order: 20,
+    variants: variantMembers(product, language),
+  });
+}
+
+/** An availability answer over these days; a product that is not on sale has none. */
+export function availability(
+  product: SandboxProduct,
+  days: readonly CalendarDay[],
+  { language, currency, capped_at }: { language: string; currency: string; capped_at: string | null },
+): string {
+  const zone = product.place.zone === null ? '' : `"timezone":${JSON.stringify(product.place.zone)},`;
+  const print = offerPrinter(currency);
+  const dates = days.map((day) => {
+    const slots = day.slots.map(({ time, availability: places, offers }) => {
+      const gate = product.id % 50 === 0 ? ',"gate":"B"' : '';
+      return `{"time":"${time}",${zone}"availability":${places},"variants":[${offers.map(print).join(',')}]${gate}}`;
+    });
+    return `{"date":"${day.date}","availability":${day.availability},"timeslots":[${slots.join(',')}]}`;
+  });
+  const variants =
+    days.length === 0
+      ? []
+      : variantMembers(product, language).map((variant) => ({
+          ...variant,
+          languages: [],
+          language_selection: [],
+          dynamic_variant_pricing: product.dynamic,
+        }));
+  const head = {
+    success: true,
+    sales_enabled: product.status === 'available',
+    dynamic_pricing: product.dynamic,
+    capped_at,
+    max_tickets_per_order: product.id % 9 === 0 ? null : 20,
+  };
+  const tail = { variants, groups: [{ id: 7, name: 'Default' }] };
+  return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
+}
+
+/** Prints an offer, once for all the slots that share it. */
+function offerPrinter(currency: string): (offer: CalendarOffer) => string {
+  const printed = new Map<CalendarOffer, string>();
+  return (offer) => {
+    const known = printed.get(offer);
+    if (known !== undefined) return known;
+    const amount = (value: number) => printAmount(value, currency);
+    const prices =
+      `"total_retail_price_incl_vat":${amount(offer.retail_price)},"sale_ticket_value_incl_vat":${amount(offer.ticket_value)},` +
+      `"booking_fee_incl_vat":${amount(offer.booking_fee)},"distributor_commission_excl_vat":${amount(offer.commission)}`;
+    const text = `{"id":${offer.variant_id},"max_tickets":${offer.max_tickets},"currency":"${currency}","pricing_restriction":${offer.pricing_restriction},"price_mediation":{${prices}}}`;
+    printed.set(offer, text);
+    return text;
+  };
+}
+
+/** An experience, with the products that belong to it. */
+export function experience(id: number, product_ids: readonly number[], language: string, currency: string): string {
+  return JSON.stringify({
+    id,
+    title: translate(`Experience ${id}`, language),
+    tagline: null,
+    type: id % 3 === 0 ? 'activity' : 'venue',
+    currency,
+    ratings: { average: 4 + Math.round(roll(id, 1) * 9) / 10, total: id % 1000 },
+    images: [],
+    product_ids,
+    tag_ids: [],
+    experience_url: `https://shop.sandbox.invalid/${language}/e${id}/`,
+  });
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '../../clock.ts';
+import { dayMs } from '../world/calendar.ts';
+import type { CatalogueEntry } from '../world/catalogue.ts';
+import { recorded } from '../world/catalogue-file.ts';
+import type { Answer } from './routes.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** An answer of a real service as `catalogued probe --record` keeps it. */
+export interface RecordedAnswer {
+  readonly resource: string;
+  readonly product_id: number | null;
+  readonly recorded_on: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface Recording {
+  /** The products of the recorded lists and reads, to be served as they were recorded. */
+  readonly entries: readonly CatalogueEntry[];
+  /** What was recorded for this; null: nothing was, or the list is asked for, which is made of the entries. */
+  answer(question: {
+    readonly resource: string | undefined;
+    readonly id: number | null;
+    readonly part: string | undefined;
+    readonly query: URLSearchParams;
+  }): Answer | null;
+}
+
+const parts: Readonly<Record<string, string>> = {
+  checkout_information: 'checkout_information',
+  availability: 'availability',
+  'product-variants': 'variants',
+};
+
+/** Serves recorded answers; their dates move along with the clock, so that today's are today's. */
+export function createRecording(answers: readonly RecordedAnswer[], clock: Clock): Recording {
+  const rows = answers.flatMap(({ resource, status, body }) =>
+    status !== 200 ? [] : resource === 'products' ? list(member(body, 'products')) : list([member(body, 'product')]),
+  );
+  const entries = rows.map(recorded).filter((entry) => entry !== null);
+  const today = () => Math.floor(clock.now() / dayMs);
+
+  function print({ status, body, recorded_on }: RecordedAnswer): Answer {
+    const later = today() - Date.parse(recorded_on) / dayMs;
+    return { status, body: JSON.stringify(moved(body, later)) };
+  }
+
+  /** Of several windows that were recorded, the dates of all. */
+  function availability(of: readonly RecordedAnswer[], query: URLSearchParams): Answer | null {
+    const [first] = of.filter(({ status }) => status === 200);
+    if (first === undefined) return of[0] === undefined ? null : print(of[0]);
+    const days = new Map<string, Members>();
+    for (const each of of)
+      for (const day of list(member(JSON.parse(print(each).body), 'dates'))) days.set(String(day.date), day);
+    const [from, to] = [query.get('start_date') ?? '', query.get('end_date') ?? '9999'];
+    const dates = [...days.values()].filter(({ date }) => String(date) >= from && String(date) <= to);
+    const { body } = print(first);
+    return { status: 200, body: JSON.stringify({ ...(JSON.parse(body) as Members), dates }) };
+  }
+
+  return {
+    // The first is in the primary language and currency.
+    entries: entries.filter(({ id }, index) => entries.findIndex((each) => each.id === id) === index),
+    answer: ({ resource, id, part, query }) => {
+      if (resource === 'experiences') {
+        const own = answers.filter((each) => each.resource === 'experiences');
+        const page = Number(query.get('page') ?? 1);
+        const [first] = own;
+        if (first === undefined) return null;
+        return print(page === 1 || first.status !== 200 ? first : { ...first, body: emptied(first.body) });
+      }
+      if (resource !== 'products' || id === null) return null;
+      const name = part === undefined ? 'product' : parts[part];
+      const of = answers.filter((each) => each.resource === name);
+      // A read that no product had does not exist.
+      if (name === 'product' && of.length > 0 && of.every(({ status }) => status === 404 || status === 405))
+        return print(of[0] as RecordedAnswer);
+      const own = of.filter(({ product_id }) => product_id === id);
+      if (name === 'availability') return availability(own, query);
+      return own[0] === undefined ? null : print(own[0]);
+    },
+  };
+}
+
+function emptied(body: unknown): unknown {
+  return { ...(body as Members), experiences: [] };
+}
+
+/** The same answer so many days later. */
+function moved(value: unknown, days: number): unknown {
+  if (Array.isArray(value)) return value.map((each) => moved(each, days));
+  if (typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value))
+    return new Date(Date.parse(value) + days * dayMs).toISOString().slice(0, 10);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, moved(inner, days)]));
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Members)[name] : undefined;
+}
+
+function list(value: unknown): Members[] {
+  return Array.isArray(value)
+    ? value.filter((each): each is Members => typeof each === 'object' && each !== null && !Array.isArray(each))
+    : [];
+}

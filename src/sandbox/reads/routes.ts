@@ -1,0 +1,233 @@
+import {
+  availability,
+  checkoutInformation,
+  experience,
+  productDetail,
+  productEntry,
+  productVariants,
+} from './answers.ts';
+import { dayMs } from '../world/calendar.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { isCurrency } from '../world/money.ts';
+import type { Recording } from './recording.ts';
+import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from '../rough/reads.ts';
+import type { Roughness } from '../rough/roughness.ts';
+import { translate } from '../world/translate.ts';
+import type { World } from '../world/world.ts';
+
+/** An answer of the service before anything goes wrong with it. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface RouteOptions {
+  /** Whether the single-product read exists. */
+  readonly detail: boolean;
+  /** What a withdrawn product answers. */
+  readonly gone: 404 | 410;
+  /** A product that is not on sale answers availability with a 400, or with `sales_enabled: false`. */
+  readonly disabled: 'flag' | 'refuse';
+  readonly rough: Roughness;
+  /** What was recorded of a real service stands above what is made up; null: nothing was. */
+  readonly recording: Recording | null;
+  /** Called with the position of a list page before it is cut. */
+  onPage(position: number): void;
+}
+
+/** In which words and money an answer is. */
+interface Edition {
+  readonly language: string;
+  readonly currency: string;
+}
+
+const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
+
+/** The read endpoints of the specification and of service-facts.md, with the service's habits. */
+export function route(world: World, url: URL, options: RouteOptions): Answer {
+  const { rough } = options;
+  const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
+  rough.count(url.pathname === '/v2/products' ? Number(url.searchParams.get('page') ?? 1) : null);
+  const answer = isList
+    ? rough.page(url.pathname + url.search, () => plainRoute(world, url, options))
+    : plainRoute(world, url, options);
+  return rough.habits().counters === 'none'
+    ? answer
+    : { ...answer, body: withCounters(answer.body, rough.reads(), world.clock.now()) };
+}
+
+function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
+  const [, resource, id, part] = pattern.exec(url.pathname) ?? [];
+  const query = url.searchParams;
+  const language = query.get('lang') ?? 'en';
+  const currency = query.get('currency') ?? 'EUR';
+  if (!/^[a-z]{2}$/.test(language)) return refuse('lang', 'Not a language.');
+  if (!isCurrency(currency)) return refuse('currency', 'Not a currency.');
+  if (resource === 'products' && id === undefined) return list(world, query, language, currency, options);
+  const recorded =
+    options.recording?.answer({ resource, id: id === undefined ? null : Number(id), part, query }) ?? null;
+  if (recorded !== null) return recorded;
+  if (resource === 'experiences' && part === undefined)
+    return experiences(world, query, id, { language, currency }, options);
+  if (resource === 'cities' || resource === 'countries' || resource === 'tags')
+    return reference(world, resource, query, language, options);
+  if (resource !== 'products' || (part === undefined && !options.detail))
+    return error(404, 'not_found', 'There is nothing here.');
+  const found = world.find(Number(id));
+  if (found === null) return error(404, 'not_found', `No product ${id} here.`);
+  const read = part === undefined ? 'detail' : 'other';
+  const product = options.rough.shown(found, read, part === 'availability' ? 'dates' : 'product');
+  if (product.withdrawn)
+    return options.gone === 410
+      ? error(410, 'resource_gone', 'Not published any more.')
+      : error(404, 'not_found', `No product ${id} here.`);
+  switch (part) {
+    case undefined:
+      return { status: 200, body: `{"success":true,"product":${productDetail(product, language, currency)}}` };
+    case 'checkout_information':
+      return { status: 200, body: checkoutInformation(product, language) };
+    case 'product-variants':
+      return { status: 200, body: productVariants(product, language) };
+    case 'reviews':
+      return { status: 200, body: '{"success":true,"product_reviews":[]}' };
+    case 'availability':
+      return dates(world, product, query, { language, currency }, options);
+    default:
+      return error(404, 'not_found', 'There is nothing here.');
+  }
+}
+
+function list(world: World, query: URLSearchParams, language: string, currency: string, options: RouteOptions): Answer {
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const { rough } = options;
+  options.onPage((paging.page - 1) * paging.size);
+  const wanted = filter(query);
+  const found = inWalk(world.visible().filter(wanted), rough.walks(), rough.seed, rough.habits());
+  const page = cut(found, paging, rough.habits());
+  const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
+  return paged('products', { ...page, rows });
+}
+
+function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
+  const numbers = (name: string) => query.getAll(name).map(Number);
+  const [cities, countries, tags, without] = [
+    numbers('city_id'),
+    numbers('country_id'),
+    numbers('tag_id'),
+    numbers('exclude_city_id'),
+  ];
+  const text = query.get('query')?.toLowerCase() ?? '';
+  return ({ city_id, country_id, tag_ids, title, edits }) =>
+    (cities.length === 0 || cities.includes(city_id)) &&
+    (countries.length === 0 || countries.includes(country_id)) &&
+    (tags.length === 0 || tags.some((tag) => tag_ids.includes(tag))) &&
+    !without.includes(city_id) &&
+    String(edits?.title ?? title)
+      .toLowerCase()
+      .includes(text);
+}
+
+function experiences(
+  world: World,
+  query: URLSearchParams,
+  id: string | undefined,
+  { language, currency }: Edition,
+  { rough }: RouteOptions,
+): Answer {
+  const all = world.experiences();
+  if (id !== undefined) {
+    const members = all.get(Number(id));
+    if (members === undefined) return error(404, 'not_found', `No experience ${id} here.`);
+    return {
+      status: 200,
+      body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}`,
+    };
+  }
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const page = cut([...all], paging, rough.habits());
+  const rows = page.rows.map(([each, members]) => experience(each, members, language, currency));
+  return paged('experiences', { ...page, rows });
+}
+
+/** The reference lists, made from what the products name. */
+function reference(
+  world: World,
+  resource: 'cities' | 'countries' | 'tags',
+  query: URLSearchParams,
+  language: string,
+  { rough }: RouteOptions,
+): Answer {
+  const rows = new Map<number, object>();
+  for (const { city_id, country_id, place, tag_ids } of world.visible()) {
+    const country = { country_id: String(country_id), country_name: translate(place.country, language) };
+    if (resource === 'cities')
+      rows.set(city_id, { id: String(city_id), name: translate(place.city, language), ...country });
+    if (resource === 'countries') rows.set(country_id, { id: String(country_id), name: country.country_name });
+    if (resource === 'tags')
+      for (const id of tag_ids)
+        rows.set(id, { id: String(id), name: translate(`Tag ${id}`, language), type_name: 'theme' });
+  }
+  const paging = pageOf(query);
+  if (paging === null) return refuse('page_size', 'From 1 to 100.');
+  const sorted = [...rows].sort(([a], [b]) => a - b).map(([, row]) => JSON.stringify(row));
+  return paged(resource, cut(sorted, paging, rough.habits()));
+}
+
+function dates(
+  world: World,
+  product: SandboxProduct,
+  query: URLSearchParams,
+  { language, currency }: Edition,
+  { disabled, rough }: RouteOptions,
+): Answer {
+  const habits = rough.habits();
+  const { today } = world.dates(product);
+  const asked = datesAsked(query, habits);
+  const from = asked.from ?? today;
+  const to = asked.to ?? plusDays(from, 30);
+  if (!isDate(from)) return refuse('start_date', 'Not a date.');
+  if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
+  if (product.status === 'unavailable' && disabled === 'refuse')
+    return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
+  const limit = plusDays(from, 30);
+  const capped_at = to > limit ? limit : null;
+  const sold = world.days(product, from, capped_at ?? to, currency, asked.beyond ? 'any' : 'sold');
+  const days = inOrder(habits.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, habits);
+  return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
+}
+
+function pageOf(query: URLSearchParams): { page: number; size: number } | null {
+  const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('page_size') ?? 10)];
+  return Number.isInteger(page) && page >= 1 && Number.isInteger(size) && size >= 1 && size <= 100
+    ? { page, size }
+    : null;
+}
+
+function paged(name: string, { rows, page, size, total }: Cut<string>): Answer {
+  const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
+  return {
+    status: 200,
+    body: `{"success":true,${api},"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}`,
+  };
+}
+
+function refuse(field: string, message: string): Answer {
+  return error(400, 'validation_error', 'One field was refused.', { field_errors: { [field]: message } });
+}
+
+/** The documented error body. */
+export function error(status: number, error_code: string, message: string, more: object = {}): Answer {
+  return { status, body: JSON.stringify({ success: false, error_code, message, ...more }) };
+}
+
+function isDate(text: string): boolean {
+  return (
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
+  );
+}
+
+function plusDays(date: string, days: number): string {
+  return isDate(date) ? new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10) : date;
+}

@@ -1,0 +1,117 @@
+import type { SandboxImage, SandboxProduct } from '../world/catalogue.ts';
+import type { Habits } from './habits.ts';
+import { hex, roll } from '../random.ts';
+
+/** The read that shows a product. */
+export type ProductRead = 'list' | 'detail' | 'other';
+
+/** What a hostile product shows beside what is true: a mirror must refuse it. */
+export interface HostileValues {
+  /** Whether the from-price is negative. */
+  readonly from_price: boolean;
+  /** Variants that cost less than nothing. */
+  readonly variant_ids: readonly number[];
+  /** Names of images whose addresses lead elsewhere. */
+  readonly images: readonly string[];
+}
+
+/** Terminal escapes, a bell, an override of direction, a C1 control, markup. */
+const noise = '\u001b[31m\u001b]0;owned\u0007 \u202edesrever\u202c \u009b2J\u0085 <script>alert(1)</script>';
+const longText = ' and a very long name'.repeat(5_000);
+
+/** Where images must never lead: each before `/images/content/<name>.jpg`. */
+const hostileOrigins = ['file://', 'javascript:alert(1)/', 'http://10.0.0.1', 'http://127.0.0.1', 'data:text/html,x'];
+
+/** Returns what a read shows of a product: the product itself, or how the habits distort it. */
+export function roughProduct(
+  product: SandboxProduct,
+  read: ProductRead,
+  { seed, habits, longest }: { seed: number; habits: Habits; longest: number | null },
+): SandboxProduct {
+  const { id } = product;
+  let shown = product;
+  if (habits.unrated === 'zero') shown = withoutRating(shown);
+  if (roll(seed, id, 'escapes') < habits.escapes) shown = withNoise(shown, id === longest ? longText : '');
+  if (isHostile(id, seed, habits)) shown = withHostileValues(shown, seed);
+  if (read !== 'other' && roll(seed, id, read, 'images null') < habits.images_null)
+    shown = { ...shown, images_null: true, recorded: merged(shown.recorded, { images: null }) };
+  return shown;
+}
+
+/** Returns the product whose title is a very long one: the first whose texts are noisy. */
+export function longestTitle(products: readonly SandboxProduct[], seed: number, { escapes }: Habits): number | null {
+  return products.find(({ id }) => roll(seed, id, 'escapes') < escapes)?.id ?? null;
+}
+
+/** Returns what of a product is hostile; null: nothing. */
+export function hostileValuesOf(product: SandboxProduct, seed: number, habits: Habits): HostileValues | null {
+  if (!isHostile(product.id, seed, habits)) return null;
+  return {
+    from_price: true,
+    variant_ids: product.variants.slice(1, 2).map(({ id }) => id),
+    images: hostileImages(product, seed).map(({ name }) => name),
+  };
+}
+
+function isHostile(id: number, seed: number, { hostile_values }: Habits): boolean {
+  return roll(seed, id, 'hostile') < hostile_values;
+}
+
+function withoutRating(product: SandboxProduct): SandboxProduct {
+  const zero = { average: 0, total: 0 };
+  const { ratings } = product.recorded ?? {};
+  const rated = (ratings as { total?: unknown } | null | undefined)?.total;
+  return {
+    ...product,
+    rating: product.rating ?? zero,
+    recorded: rated ? product.recorded : merged(product.recorded, { ratings: zero }),
+  };
+}
+
+function withNoise(product: SandboxProduct, more: string): SandboxProduct {
+  const noisy = (text: string) => `${text} ${noise}`;
+  const { title, tagline, description, edits, recorded } = product;
+  return {
+    ...product,
+    title: `${noisy(title)}${more}`,
+    tagline: noisy(tagline),
+    description: noisy(description),
+    edits: edits === null ? null : noisyTexts(edits, noisy),
+    recorded: merged(recorded, { title: `${noisy(String(recorded?.title))}${more}` }),
+  };
+}
+
+function noisyTexts(edits: Readonly<Record<string, unknown>>, noisy: (text: string) => string) {
+  const prose = (name: string) => name !== 'starting_time' && name !== 'duration';
+  return Object.fromEntries(
+    Object.entries(edits).map(([name, value]) => [
+      name,
+      typeof value === 'string' && prose(name) ? noisy(value) : value,
+    ]),
+  );
+}
+
+function withHostileValues(product: SandboxProduct, seed: number): SandboxProduct {
+  const { recorded } = product;
+  const images = hostileImages(product, seed);
+  return {
+    ...product,
+    from_price: -500,
+    variants: product.variants.map((variant, index) => (index === 1 ? { ...variant, factor: -0.5 } : variant)),
+    images: [...product.images, ...images],
+    recorded: merged(recorded, { price: -5 }),
+  };
+}
+
+function hostileImages({ id }: SandboxProduct, seed: number): SandboxImage[] {
+  return hostileOrigins.map((origin, index) => ({
+    name: hex(32, seed, id, index, 'hostile image'),
+    credit: 'Photo: nobody',
+    alt_text: null,
+    origin,
+  }));
+}
+
+function merged(recorded: SandboxProduct['recorded'], members: Readonly<Record<string, unknown>>) {
+  return recorded === null ? null : { ...recorded, ...members };
+}

@@ -1,0 +1,90 @@
+import type { Clock } from '../../clock.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { type Habits, kind } from './habits.ts';
+import { createPast, type Past } from './past.ts';
+import { sequence } from '../random.ts';
+import { type HostileValues, hostileValuesOf, longestTitle, type ProductRead, roughProduct } from './product.ts';
+import { type Throttle, throttle } from '../throttle.ts';
+
+/** The habits that a sandbox has now, and what they have to remember. */
+export interface Roughness {
+  readonly seed: number;
+  readonly past: Past;
+  habits(): Habits;
+  set(habits: Partial<Habits>): void;
+  /** How many reads were answered: what counters count. */
+  reads(): number;
+  /** How many walks of the list were begun. */
+  walks(): number;
+  /** Counts a read, and a walk where it is the first page of a list. */
+  count(page: number | null): void;
+  /** Returns a product as a read shows it now: as it was before its last change, and distorted. */
+  shown(product: SandboxProduct, read: ProductRead, cache: 'product' | 'dates' | 'none'): SandboxProduct;
+  hostile(product: SandboxProduct): HostileValues | null;
+  /** Returns what happens to a call for no reason; null: nothing. */
+  stray(): 503 | 429 | 'reset' | null;
+  limit(): Throttle | null;
+  /** Returns an answer of the list as it is kept for its address, or makes and keeps one. */
+  page<Answer>(address: string, make: () => Answer): Answer;
+}
+
+export function roughness(
+  given: Partial<Habits>,
+  { seed, clock, products }: { seed: number; clock: Clock; products: readonly SandboxProduct[] },
+): Roughness {
+  let habits: Habits = { ...kind, ...given };
+  let longest = longestTitle(products, seed, habits);
+  let limit = limitOf(habits);
+  let reads = 0;
+  let walks = 0;
+  const chance = sequence(seed + 2);
+  const past = createPast(clock, () => habits.cached_ms);
+  const pages = new Map<string, { readonly at: number; readonly answer: unknown }>();
+
+  function limitOf({ limit: per_second }: Habits): Throttle | null {
+    return per_second === null ? null : throttle({ per_second }, clock);
+  }
+
+  return {
+    seed,
+    past,
+    habits: () => habits,
+    set: (more) => {
+      const before = habits;
+      habits = { ...habits, ...more };
+      longest = longestTitle(products, seed, habits);
+      if (habits.limit !== before.limit) limit = limitOf(habits);
+      pages.clear();
+    },
+    reads: () => reads,
+    walks: () => walks,
+    count: (page) => {
+      reads += 1;
+      if (page === 1) walks += 1;
+    },
+    shown: (product, read, cache) => {
+      const { cached_ms, counters } = habits;
+      const ago = { product: cached_ms / 2, dates: cached_ms, none: 0 }[cache];
+      const shown = roughProduct(ago === 0 ? product : past.before(product, ago), read, { seed, habits, longest });
+      return counters === 'none' ? shown : { ...shown, views_today: reads };
+    },
+    hostile: (product) => hostileValuesOf(product, seed, habits),
+    stray: () => {
+      const { stray_503, stray_429, stray_reset } = habits;
+      if (stray_503 + stray_429 + stray_reset === 0) return null;
+      const drawn = chance();
+      if (drawn < stray_503) return 503;
+      if (drawn < stray_503 + stray_429) return 429;
+      return drawn < stray_503 + stray_429 + stray_reset ? 'reset' : null;
+    },
+    limit: () => limit,
+    page: (address, make) => {
+      if (habits.cached_ms === 0) return make();
+      const known = pages.get(address);
+      if (known !== undefined && clock.now() - known.at < habits.cached_ms) return known.answer as never;
+      const answer = make();
+      pages.set(address, { at: clock.now(), answer });
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { type Place, placeIn, places } from './places.ts';
+import { hex, pick, roll } from '../random.ts';
+
+export interface SandboxImage {
+  name: string;
+  credit: string | null;
+  alt_text: string | null;
+  /** Where it is, if not where the product's images are. */
+  readonly origin?: string;
+}
+
+export interface SandboxVariant {
+  readonly id: number;
+  readonly label: string;
+  readonly type: string;
+  /** Of the adult's price. */
+  readonly factor: number;
+}
+
+/** A product as the sandbox knows it. Money in euro cents. What can change, changes in place. */
+export interface SandboxProduct {
+  readonly id: number;
+  title: string;
+  readonly tagline: string;
+  description: string;
+  readonly place: Place;
+  readonly city_id: number;
+  readonly country_id: number;
+  readonly experience_ids: readonly number[];
+  tag_ids: readonly number[];
+  images: SandboxImage[];
+  /** Where they are: scheme, host and port. */
+  image_origin: string;
+  price: number;
+  /** What its reads say it costs, where that is not `price`. */
+  readonly from_price?: number;
+  /** Whether its reads say `null` for its images. */
+  readonly images_null?: boolean;
+  /** How often it was seen today, where its reads say so. */
+  readonly views_today?: number;
+  readonly dynamic: boolean;
+  /** Slots a day; 0: the whole day. */
+  readonly slots: number;
+  variants: readonly SandboxVariant[];
+  readonly closed_weekday: number | null;
+  readonly rating: { average: number; total: number } | null;
+  status: 'available' | 'unavailable';
+  reason: string | null;
+  reopen: string | null;
+  /** Recommended while it is not on sale: only a notification says so, no read does. */
+  alternative: number | null;
+  withdrawn: boolean;
+  readonly sold_out: Set<string>;
+  /** Members of the product and of its checkout information that were edited (edits.ts), in English; null: none was. */
+  edits: Readonly<Record<string, unknown>> | null;
+  /** A recorded answer, served as it was recorded. */
+  recorded: Readonly<Record<string, unknown>> | null;
+}
+
+/** What a real catalogue says of a product; the rest is generated around it. */
+export interface CatalogueEntry {
+  readonly id: number;
+  readonly title: string;
+  readonly tagline: string;
+  readonly city: string;
+  readonly country: string;
+  readonly price_cents: number;
+  readonly tag_ids: readonly number[];
+  readonly rating: number | null;
+  readonly available: boolean;
+  readonly recorded: Readonly<Record<string, unknown>> | null;
+}
+
+const kinds = [
+  'Museum',
+  'Tower',
+  'Cathedral',
+  'Palace',
+  'Aquarium',
+  'Garden',
+  'Gallery',
+  'Castle',
+  'River Cruise',
+  'Zoo',
+  'Observatory',
+  'Theatre',
+];
+const names = [
+  'Lantern',
+  'Harbour',
+  'Old',
+  'Royal',
+  'Saint Anne',
+  'Northern',
+  'Glass',
+  'Amber',
+  'Silver',
+  'Cliff',
+  'Garden',
+  'Golden',
+  'Stone',
+  'Blue',
+];
+const offers = [
+  'Entry Ticket',
+  'Skip The Line',
+  'Guided Tour',
+  'Timed Entry + Audio Guide',
+  'Day Pass',
+  'Evening Visit',
+];
+const variantKinds = [
+  ['Adult (18+)', 'adult', 1],
+  ['Child (6-17)', 'child', 0.5],
+  ['Senior (65+)', 'senior', 0.8],
+  ['Family', 'family', 2.6],
+  ['Student', 'student', 0.7],
+  ['Infant (0-5)', 'infant', 0],
+] as const;
+
+/** The generated catalogue, with the proportions of the real one (service-facts.md section 11). */
+export function generateCatalogue(seed: number, count: number): SandboxProduct[] {
+  return Array.from({ length: count }, (_, index) => {
+    const chance = (what: string) => roll(seed, index, what);
+    const place = placeOf(seed, index, count);
+    const title = `${pick(names, chance('name'))} ${pick(kinds, chance('kind'))} ${place.city}: ${pick(offers, chance('offer'))}`;
+    return build(seed, index, count, {
+      id: 703_295 + index * 57,
+      title,
+      tagline: `See the best of ${place.city} at the ${title.split(':')[0]}`,
+      city: place.city,
+      country: place.country,
+      price_cents: priceOf(chance('price'), chance('spread')),
+      tag_ids: [...new Set(Array.from({ length: 4 + Math.floor(chance('tags') * 6) }, (_, tag) => 600 + Math.floor(roll(seed, index, tag, 'tag') * 200)))],
+      rating: chance('rated') < 0.79 ? Math.round((3.4 + 1.5 * chance('rating')) * 10) / 10 : null,
+      available: chance('status') >= 0.051,
+      recorded: null,
+    }, place); // biome-ignore format: one entry
+  });
+}
+
+/** Products around real entries. */
+export function catalogueFrom(seed: number, entries: readonly CatalogueEntry[]): SandboxProduct[] {
+  return entries.map((entry, index) => build(seed, index, entries.length, entry, placeIn(entry.city, entry.country)));
+}
+
+/** The same product with small answers. */
+export function leaner(product: SandboxProduct): SandboxProduct {
+  return { ...product, slots: 0, variants: product.variants.slice(0, 1), images: product.images.slice(0, 1) };
+}
+
+function build(seed: number, index: number, count: number, entry: CatalogueEntry, place: Place): SandboxProduct {
+  const chance = (what: string) => roll(seed, index, what);
+  const slotted = chance('slotted') < 0.4;
+  const variants = 2 + Math.floor(chance('variants') ** 2 * 5);
+  const recordedVenue = Number((entry.recorded?.venue as { id?: unknown } | undefined)?.id);
+  return {
+    ...entry,
+    description: `${entry.tagline}.\r\n\r\nOpen since ${1800 + Math.floor(chance('year') * 200)}; “${entry.title}” is worth an hour.`,
+    place: entry.recorded !== null ? { ...place, zone: null } : place,
+    city_id: 60_000 + Math.floor(roll(7, place.city) * 9000),
+    country_id: 50_000 + Math.floor(roll(7, place.country) * 250),
+    experience_ids: entry.recorded === null ? experiencesOf(seed, index, count) : [recordedVenue],
+    images: imagesOf(seed, index),
+    image_origin: 'https://images.sandbox.invalid',
+    price: entry.price_cents,
+    dynamic: chance('dynamic') < 0.3,
+    slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,
+    variants: variantKinds
+      .slice(0, variants)
+      .map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
+    closed_weekday: chance('closed') < 0.35 ? Math.floor(chance('weekday') * 7) : null,
+    rating:
+      entry.rating === null ? null : { average: entry.rating, total: 1 + Math.floor(chance('ratings') ** 4 * 100_000) },
+    status: entry.available ? 'available' : 'unavailable',
+    reason: entry.available ? null : pick(['temporary_closure', 'out_of_season', 'other'], chance('reason')),
+    reopen: entry.available
+      ? null
+      : pick(['within_7_days', 'within_2_weeks', 'within_month', 'more_than_month'], chance('reopen')),
+    alternative: null,
+    withdrawn: false,
+    sold_out: new Set(),
+    edits: null,
+  };
+}
+
+/** A quarter of the products in ten large cities, and as many places that have only one as half the cities. */
+function placeOf(seed: number, index: number, count: number): Place {
+  const chance = roll(seed, index, 'city');
+  if (chance < 0.25) return pick(places.slice(0, 10), roll(seed, index, 'large'));
+  const zone = pick(places, roll(seed, index, 'zone'));
+  const known = roll(seed, index, 'known') < 0.99 ? zone : { ...zone, zone: null };
+  if (chance < 0.25 + 598 / 7500) return { ...known, city: `Village ${index}` };
+  const towns = Math.max(1, Math.round(count * 0.07));
+  return { ...known, city: `${zone.city} Town ${Math.floor(roll(seed, index, 'town') ** 1.6 * towns)}` };
+}
+
+/** Median about 32 euros, from a few to several hundred, one in two hundred free. */
+function priceOf(chance: number, spread: number): number {
+  if (chance < 0.005) return 0;
+  const euros = 32 * Math.exp(0.85 * Math.sqrt(-2 * Math.log(1 - chance * 0.999)) * Math.cos(2 * Math.PI * spread));
+  return spread < 0.46 ? Math.round(euros) * 100 : Math.max(50, Math.round(euros * 100));
+}
+
+/** The main venue, and for nearly half the products further ones. */
+function experiencesOf(seed: number, index: number, count: number): number[] {
+  const venues = Math.max(1, Math.round(count * 0.14));
+  const venue = (what: string) => 151_000 + Math.floor(roll(seed, index, what) ** 1.4 * venues);
+  const more = roll(seed, index, 'many venues') < 0.47 ? 1 + Math.floor(roll(seed, index, 'venues') ** 6 * 40) : 0;
+  return [...new Set([venue('venue'), ...Array.from({ length: more }, (_, each) => venue(`venue ${each}`))])];
+}
+
+/** Median four images, up to twenty-two, and some products have none. */
+function imagesOf(seed: number, index: number): SandboxImage[] {
+  const chance = roll(seed, index, 'images');
+  const count =
+    chance < 0.04 ? 0 : Math.min(22, 1 + Math.floor(-4.6 * Math.log(1 - roll(seed, index, 'image count') * 0.995)));
+  return Array.from({ length: count }, (_, each) => {
+    const credit = roll(seed, index, each, 'credit');
+    return {
+      name: hex(32, seed, index, each, 'image'),
+      credit: credit < 0.05 ? null : credit < 0.08 ? '' : `Photo: ${pick(names, credit)} Studio`,
+      alt_text: roll(seed, index, each, 'alt') < 0.2 ? null : `View ${each + 1}`,
+    };
+  });
+}

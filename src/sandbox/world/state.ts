@@ -1,0 +1,136 @@
+import { availability, checkoutInformation, productDetail, productEntry, productVariants } from '../reads/answers.ts';
+import { type CalendarDay, dayMs } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+import { convert } from './money.ts';
+import type { HostileValues } from '../rough/product.ts';
+import { countsDifferBy } from '../rough/reads.ts';
+import type { Roughness } from '../rough/roughness.ts';
+import type { World } from './world.ts';
+
+/** One date of a product as the service would sell it: without tickets it is sold out. */
+export interface StateDay extends Omit<CalendarDay, 'slots'> {
+  readonly sold_out: boolean;
+  readonly max_tickets_per_order: number | null;
+  readonly slots: CalendarDay['slots'];
+}
+
+/** What the service shows of a product, in its own terms: what a mirror is compared with. Money in smallest units. */
+export interface ProductState {
+  readonly product_id: number;
+  readonly visible: boolean;
+  readonly sale_status: string;
+  /** What was announced with the closure that lasts: no read shows it. */
+  readonly recommended_alternative_product_id: number | null;
+  readonly today: string;
+  readonly timezone: string | null;
+  readonly from_price: number;
+  /** Those that a read names. */
+  readonly experience_ids: readonly number[];
+  /** As served, in the language asked for. */
+  readonly entry: Record<string, unknown>;
+  readonly detail: Record<string, unknown>;
+  /** Whether there is a read of the single product; else `detail` is the entry. */
+  readonly has_detail: boolean;
+  readonly checkout_information: Record<string, unknown>;
+  readonly variants: readonly Record<string, unknown>[];
+  /** The variants that availability answers over the range speak of. */
+  readonly availability_variants: readonly Record<string, unknown>[];
+  /** Every date of the range; none while the product is not on sale. */
+  readonly days: readonly StateDay[];
+  /** What is shown beside the truth and must be refused; null: nothing. */
+  readonly hostile: HostileValues | null;
+  /** Members that differ at every read, wherever they stand, and by how much more than here counts of tickets may be. */
+  readonly counters: { readonly members: readonly string[]; readonly counts: number } | null;
+}
+
+export interface StateQuestion {
+  readonly language: string;
+  readonly currency: string;
+  /** Days from the venue's today; where nobody knows the zone, two more: a day of margin at both ends. */
+  readonly horizon: number;
+}
+
+/** What is true now, whatever a cache still shows. */
+export function productState(
+  world: World,
+  product: SandboxProduct,
+  question: StateQuestion,
+  rough: Roughness,
+): ProductState {
+  const { language, currency } = question;
+  const horizon = question.horizon + (product.place.zone === null ? 2 : 0);
+  const { today } = world.dates(product);
+  const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+  const { endpoints, counters } = rough.habits();
+  const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
+    rough.shown(product, each, 'none'),
+  ) as [SandboxProduct, SandboxProduct, SandboxProduct];
+  const entry = parse(productEntry(listed, language, currency));
+  return {
+    product_id: product.id,
+    visible: !product.withdrawn,
+    sale_status: product.status,
+    recommended_alternative_product_id: product.alternative,
+    today,
+    timezone: product.place.zone,
+    from_price: recordedPrice(product) ?? convert(product.price, currency),
+    experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
+    entry,
+    detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
+    has_detail: endpoints === 'all',
+    checkout_information: parse(checkoutInformation(other, language)),
+    variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
+    availability_variants: availabilityVariants(world, other, { language, currency, horizon }, today),
+    days: product.status === 'available' ? stateDays(world, other, today, horizon, currency) : [],
+    hostile: rough.hostile(product),
+    counters:
+      counters === 'none' ? null : { members: ['request_id', 'served_at', 'views_today'], counts: countsDifferBy },
+  };
+}
+
+function availabilityVariants(
+  world: World,
+  product: SandboxProduct,
+  { language, currency, horizon }: StateQuestion,
+  today: string,
+) {
+  if (product.status !== 'available') return [];
+  const days = world.days(
+    product,
+    today,
+    new Date(Date.parse(today) + (horizon - 1) * dayMs).toISOString().slice(0, 10),
+    currency,
+  );
+  const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as {
+    variants: Record<string, unknown>[];
+  };
+  return answer.variants;
+}
+
+function recordedPrice({ recorded }: SandboxProduct): number | null {
+  return recorded === null ? null : Math.round(Number(recorded.price) * 100);
+}
+
+function stateDays(
+  world: World,
+  product: SandboxProduct,
+  today: string,
+  horizon: number,
+  currency: string,
+): StateDay[] {
+  const dates = Array.from({ length: horizon }, (_, day) =>
+    new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10),
+  );
+  const days = new Map(world.days(product, today, dates.at(-1) ?? today, currency).map((day) => [day.date, day]));
+  const max_tickets_per_order = product.id % 9 === 0 ? null : 20;
+  return dates.map((date) => {
+    const day = days.get(date);
+    return {
+      date,
+      availability: day?.availability ?? 0,
+      sold_out: day === undefined,
+      max_tickets_per_order,
+      slots: day?.slots ?? [],
+    };
+  });
+}

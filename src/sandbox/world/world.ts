@@ -1,0 +1,121 @@
+import type { Clock } from '../../clock.ts';
+import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+import type { CalendarChanges } from './changes.ts';
+import { type Announce, type Mutations, mutations } from './mutations.ts';
+import type { Past } from '../rough/past.ts';
+
+/** The simulated service's truth: what is offered, in which order, and when. */
+export interface World extends Mutations {
+  readonly clock: Clock;
+  find(id: number): SandboxProduct | null;
+  /** What the list shows, in its order. */
+  visible(): SandboxProduct[];
+  /** Leaves products out of the list although they can be read by themselves; null: none any more. */
+  hide(which: ((product: SandboxProduct) => boolean) | null): void;
+  /** Experience ids in ascending order, each with its visible products. */
+  experiences(): Map<number, number[]>;
+  /** The first and the last date that are sold now, where the product is. */
+  dates(product: SandboxProduct): { today: string; last: string };
+  /** The days with tickets in a range: within `dates`, or in any. */
+  days(product: SandboxProduct, from: string, to: string, currency: string, within?: 'sold' | 'any'): CalendarDay[];
+  /** Moves a product from behind `position` to the front: pages asked for from now on repeat a row and miss one. */
+  drift(position: number, chance: number): void;
+}
+
+const printed = new Map<number, string>();
+
+function dateOf(at: number): string {
+  const date = printed.get(at) ?? new Date(at).toISOString().slice(0, 10);
+  printed.set(at, date);
+  return date;
+}
+
+export function createWorld(
+  products: readonly SandboxProduct[],
+  clock: Clock,
+  {
+    seed,
+    live,
+    lean,
+    changes,
+    past,
+    announce,
+  }: {
+    seed: number;
+    live: boolean;
+    lean: boolean;
+    changes: CalendarChanges | null;
+    past: Past;
+    announce: Announce;
+  },
+): World {
+  const byId = new Map(products.map((product) => [product.id, product]));
+  let order = [...products];
+  let hidden: ((product: SandboxProduct) => boolean) | null = null;
+  const mood = (): CalendarMood => ({
+    seed,
+    lean,
+    live_hour: live ? Math.floor(clock.now() / 3_600_000) : null,
+    changes,
+  });
+
+  /** Every product of a zone has the same today, for as long as the clock shows the same second. */
+  const known = new Map<string | null, { second: number; today: string; last: string }>();
+
+  function dates(product: SandboxProduct): { today: string; last: string } {
+    const second = Math.floor(clock.now() / 1000);
+    const stored = known.get(product.place.zone);
+    if (stored?.second === second) return stored;
+    const found = { second, ...datesIn(product.place.zone) };
+    known.set(product.place.zone, found);
+    return found;
+  }
+
+  function datesIn(zone: string | null): { today: string; last: string } {
+    const at = Temporal.Instant.fromEpochMilliseconds(clock.now())
+      .toZonedDateTimeISO(zone ?? 'UTC')
+      .toPlainDate();
+    // Where the service itself names no zone, nobody knows when its day begins: it sells yesterday's too.
+    const today = zone === null ? at.subtract({ days: 1 }) : at;
+    return { today: today.toString(), last: today.add({ days: 366 }).toString() };
+  }
+
+  return {
+    ...mutations((id) => byId.get(id) ?? null, past, announce),
+    clock,
+    find: (id) => byId.get(id) ?? null,
+    visible: () => order.filter((product) => !product.withdrawn && !(hidden?.(product) ?? false)),
+    hide: (which) => {
+      hidden = which;
+    },
+    experiences: () => {
+      const members = new Map<number, number[]>();
+      for (const { id, experience_ids, withdrawn } of products) {
+        for (const experience of withdrawn ? [] : experience_ids)
+          members.set(experience, [...(members.get(experience) ?? []), id]);
+      }
+      return new Map([...members].sort(([a], [b]) => a - b));
+    },
+    dates,
+    days: (product, from, to, currency, within = 'sold') => {
+      const { today, last } = within === 'sold' ? dates(product) : { today: from, last: to };
+      const [first = from] = [from, today].sort().reverse();
+      const [end = to] = [to, last].sort();
+      const state = mood();
+      const days: CalendarDay[] = [];
+      const last_at = Date.parse(end);
+      for (let at = Date.parse(first); at <= last_at; at += dayMs) {
+        const day = calendarDay(product, dateOf(at), currency, state);
+        if (day !== null) days.push(day);
+      }
+      return days;
+    },
+    drift: (position, chance) => {
+      const index = position + Math.floor(chance * (order.length - position));
+      const moved = order[index];
+      if (moved === undefined) return;
+      order = [moved, ...order.slice(0, index), ...order.slice(index + 1)];
+    },
+  };
+}

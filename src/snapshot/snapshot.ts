@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/load.ts';
+import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
+import type { Logger } from '../log.ts';
+import type { Mirror } from '../mirror/mirror.ts';
+import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
+import type { LiveAlarm } from '../files/storage.ts';
+
+/** How it stands with the copy for readers elsewhere. */
+export interface SnapshotStatus {
+  readonly path: string;
+  readonly every_ms: number;
+  /** Null: there is none. */
+  readonly published_at: number | null;
+  readonly bytes: number | null;
+  /** Readers have one that is older than two periods, or none. */
+  readonly late: 0 | 1;
+  /** Why the last try came to nothing, as the running daemon knows; null: it did not, or none runs. */
+  readonly failure: string | null;
+}
+
+/** The copy for readers on other hosts, as the schedule drives it. */
+export interface Snapshots {
+  /** Every second: publishes one when it is due, never before the mirror is filled. Fails by saying so, and tries again. */
+  publishDue(signal: AbortSignal): Promise<void>;
+  failure(): string | null;
+  /** While the last try came to nothing. */
+  alarms(): LiveAlarm[];
+}
+
+export interface SnapshotPorts {
+  readonly mirror: Pick<Mirror, 'path' | 'filledAt'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, path }: Config['snapshot']): Snapshots {
+  const fine = { count: 0, at: null as number | null, since: null as number | null, reason: null as string | null };
+  let failed = fine;
+
+  async function publish(target: string, signal: AbortSignal): Promise<void> {
+    const began = clock.monotonic();
+    try {
+      const left = removeTemporaries(target);
+      if (left > 0) log.warn({ files: left }, 'what a killed snapshot left is removed');
+      const { bytes } = await inChild(mirror.path, target, signal);
+      failed = fine;
+      log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');
+    } catch (error) {
+      if (signal.aborted) {
+        removeTemporaries(target);
+        return;
+      }
+      const reason = whyOf(error, target);
+      const at = clock.now();
+      failed = { count: failed.count + 1, at, since: failed.since ?? at, reason };
+      log.error({ path: target, reason, failures: failed.count }, 'snapshot failed');
+    }
+  }
+
+  return {
+    publishDue: async (signal) => {
+      if (every === null || path === null || mirror.filledAt() === null || signal.aborted) return;
+      const facts = {
+        published_at: published(path, mirror.path)?.at ?? null,
+        failures: failed.count,
+        failed_at: failed.at,
+      };
+      if (snapshotDue(facts, every, clock.now())) await publish(path, signal);
+    },
+    failure: () => failed.reason,
+    alarms: () =>
+      failed.since === null ? [] : [{ kind: 'snapshot-failing', raised_at: failed.since, products: 0 as const }],
+  };
+}
+
+function whyOf(error: unknown, target: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
+}
+
+/** Null: none is configured. `failure` as the daemon says it. */
+export function snapshotStatus(
+  { every, path }: Config['snapshot'],
+  mirror_path: string,
+  failure: string | null,
+  now: number,
+): SnapshotStatus | null {
+  if (every === null || path === null) return null;
+  const found = published(path, mirror_path);
+  const published_at = found?.at ?? null;
+  const late = snapshotLate(published_at, every, now) ? 1 : 0;
+  return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, failure };
+}
+
+/** The file itself says when it was made: so does one that an earlier process published. The mirror by another name is none. */
+function published(path: string, mirror_path: string): { at: number; bytes: number } | null {
+  try {
+    const [{ mtimeMs, size, ino, dev }, mirror] = [statSync(path), statSync(mirror_path)];
+    if (ino === mirror.ino && dev === mirror.dev) return null;
+    return { at: Math.floor(mtimeMs), bytes: size };
+  } catch {
+    return null;
+  }
+}
+
+/** Killed when the daemon ends: what it leaves has a temporary name. */
+async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
+  const program = fileURLToPath(new URL(`./snapshot-child${extname(import.meta.url)}`, import.meta.url));
+  const child = spawn(process.execPath, [program, source, target], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.out += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.err += chunk.toString();
+  });
+  const failures: Error[] = [];
+  child.on('error', (error) => failures.push(error));
+  const [code, killedBy] = await new Promise<[number | null, string | null]>((resolve) => {
+    child.on('close', (...end) => resolve(end));
+  });
+  if (failures[0] !== undefined) throw failures[0];
+  if (code !== 0) throw new Error(said.err.trim().split('\n').at(-1) || `its process ended with ${code ?? killedBy}`);
+  return JSON.parse(said.out) as PublishedCopy;
+}

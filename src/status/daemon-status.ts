@@ -1,0 +1,89 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { ReceiverCounts } from '../inbox/receiver.ts';
+import type { MirrorStatus } from '../mirror/status/status.ts';
+import type { SnapshotStatus } from '../snapshot/snapshot.ts';
+import type { StorageStatus } from '../files/storage.ts';
+import type { Limiter } from '../upstream/limiter.ts';
+
+/** What only a running daemon knows: how it stands with the service. */
+export interface LiveStatus {
+  readonly calls: number;
+  readonly calls_in_flight: number;
+  readonly rate: number;
+  readonly ceiling: number;
+  readonly throttled: number;
+  /** Calls since the start, by lane. */
+  readonly lanes: Readonly<Record<string, number>>;
+  /** No call starts before then, and until when of that the service itself asked to wait. */
+  readonly not_before: number | null;
+  readonly told_until: number | null;
+  readonly unreachable_since: number | null;
+  /** The service's words, where it refuses the key. */
+  readonly key_refused: string | null;
+}
+
+/** What a running daemon has received. */
+export interface InboxStatus {
+  readonly received: number;
+  readonly waiting: number;
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+  readonly last_delivery_at: number | null;
+  /** What the deliveries take: bodies as they are stored, and 512 bytes a row. */
+  readonly stored_bytes: number;
+  /** `retention.deliveries_bytes`. */
+  readonly budget_bytes: number;
+  /** Bodies that had to go, ever, to stay within it. */
+  readonly bodies_gone: number;
+  /** Null: no master secret is configured, and nothing is received. */
+  readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
+}
+
+/** What a running daemon answers: the mirror's status, and what only the daemon knows. */
+export type DaemonStatus = MirrorStatus & {
+  readonly daemon: LiveStatus;
+  readonly inbox: InboxStatus;
+  readonly storage: StorageStatus;
+  /** Null: none is configured. */
+  readonly snapshot: SnapshotStatus | null;
+};
+
+/** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */
+const patienceMs = 5 * 60 * 1000;
+
+/** The refusal of a command that waits, where the service asked for a long pause; else null. */
+export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
+  const minutes = Math.ceil((told_until - now) / 60_000);
+  return new CataloguedError('throttled', `the service asks to wait for ${minutes} minutes`, {
+    exitCode: exitCodes.retryLater,
+    hint: 'run the same command later: it goes on where this one ended',
+  });
+}
+
+/** The refusal of a command that waits, where the service refuses the key; else null. */
+export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
+  if (key_refused === null) return null;
+  return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
+  });
+}
+
+export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
+  const { lanes, calls, in_flight, rate, ceiling, throttled_count, not_before, told_until, unreachable_since } =
+    limiter.state();
+  return {
+    calls,
+    calls_in_flight: in_flight,
+    rate,
+    ceiling,
+    throttled: throttled_count,
+    lanes: Object.fromEntries(Object.entries(lanes).map(([lane, { calls: started }]) => [lane, started])),
+    not_before: not_before === 0 ? null : not_before,
+    told_until: told_until === 0 ? null : told_until,
+    unreachable_since,
+    key_refused,
+  };
+}

@@ -1,0 +1,76 @@
+import { alarmWords } from './alarm-messages.ts';
+import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
+import type { SnapshotStatus } from '../snapshot/snapshot.ts';
+import type { LiveStatus } from './daemon-status.ts';
+import type { StorageStatus } from '../files/storage.ts';
+import { storageWords } from '../files/storage-messages.ts';
+import { ago, duration, inWords, number } from '../format.ts';
+
+/** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
+export interface Verdict {
+  /** `filling`: some records were never read, so nothing can be said of them. */
+  readonly state: 'true' | 'filling' | 'broken';
+  /** Why it is not true, each a sentence; none where it is. */
+  readonly reasons: readonly string[];
+}
+
+/** `daemon` null: none runs, which breaks no promise before its time. */
+export function verdictOf(
+  status: MirrorStatus & {
+    readonly daemon: LiveStatus | null;
+    readonly storage: StorageStatus | null;
+    readonly snapshot: SnapshotStatus | null;
+  },
+  now: number,
+): Verdict {
+  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot } = status;
+  const refused = daemon?.key_refused ?? null;
+  const troubles = [
+    ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
+    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage: ${words}`),
+    ...alarms.map((alarm) => {
+      const { about, says } = alarmWords(alarm, now);
+      return `${about}: ${says}`;
+    }),
+    ...(contradicted === null
+      ? []
+      : [
+          `${number(contradicted.products)} products are on sale by their own read and not by their dates, since ${ago(contradicted.since, now)}: asked again, and not bookable meanwhile`,
+        ]),
+    ...(removals === null
+      ? []
+      : [
+          `The removal of ${number(removals.held)} products is held for ${duration(now - removals.since)}: catalogued removals list`,
+        ]),
+    ...(snapshot?.late === 1 ? [lateSnapshot(snapshot, now)] : []),
+  ];
+  if (filled_at === null)
+    return {
+      state: 'filling',
+      reasons: [
+        records.all === 0
+          ? 'The product list was not read yet'
+          : `${number(records.never_fetched)} of ${number(records.all)} records were never read`,
+        ...troubles,
+      ],
+    };
+  const doubted = contradicted !== null;
+  const reasons = [...freshness.filter(({ kept }) => kept === 0).map((each) => broken(each, doubted)), ...troubles];
+  return { state: reasons.length === 0 ? 'true' : 'broken', reasons };
+}
+
+function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness, doubted: boolean): string {
+  const name = `${inWords(resource)}${tier === null ? '' : ` (${tier})`}`;
+  const orDoubted = doubted && resource === 'availability' ? ', or contradicted by the product itself' : '';
+  const late =
+    stale === 0
+      ? []
+      : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${orDoubted}`];
+  const hidden = expired === 0 ? [] : [`${number(expired)} are past their limit and hidden`];
+  return `${name}: ${[...late, ...hidden].join(', ')}`;
+}
+
+function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
+  const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
+  return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
+}

@@ -1,0 +1,109 @@
+import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
+import { standingOf, type Wanted } from '../../domain/checks/check.ts';
+import { addDays } from '../../domain/time/dates.ts';
+import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
+
+/** What could be had instead, by the mirror after the check. */
+export interface Alternative {
+  /** Another time of the date, another date, or the product that the service recommends. */
+  readonly kind: 'time' | 'date' | 'product';
+  readonly product_id: number;
+  readonly date: string;
+  /** Null for another product: its times are its own. */
+  readonly time: string | null;
+  /** Of what was asked; for another product, whose variants are others, of its cheapest ticket. Null: not said. */
+  readonly price: { readonly amount: number; readonly currency: string } | null;
+  /** When the mirror read it. */
+  readonly checked_at: number;
+}
+
+const most = { times: 3, dates: 5 } as const;
+/** Dates are looked for so many days to either side. */
+const daysAround = 14;
+
+/** The nearest times first, then the nearest dates, then other products; only where everything that is wanted can be had. */
+export function alternativesTo(
+  mirror: CheckTables,
+  of: {
+    readonly product_id: number;
+    readonly currency: string;
+    readonly date: string;
+    /** The venue's: nothing before it. */
+    readonly today: string;
+    readonly wanted: Wanted;
+    /** The date itself as it stands now; null: it was never read. */
+    readonly day: ReadDate | null;
+    /** Another date of the same product is no alternative while it is off sale. */
+    readonly on_sale: boolean;
+  },
+): Alternative[] {
+  const { product_id, currency, date, today, wanted, day, on_sale } = of;
+  const priced = (amount: number | null) => (amount === null ? null : { amount, currency });
+  const times = on_sale && wanted.time !== null && day !== null ? otherTimes(day, wanted) : [];
+  const range = { from: later(addDays(date, -daysAround), today), to: addDays(later(date, today), daysAround) };
+  const dates: Alternative[] = [];
+  for (const other of on_sale ? mirror.nearest(product_id, currency, date, range) : []) {
+    if (dates.length >= most.dates) break;
+    const same = standingOf(wanted, 'on-sale', other);
+    const found = same?.sellable ? same : standingOf({ ...wanted, time: null }, 'on-sale', other);
+    if (found?.sellable)
+      dates.push({
+        kind: 'date',
+        product_id,
+        date: other.date,
+        time: found.time,
+        price: priced(found.price),
+        checked_at: other.checked_at,
+      });
+  }
+  const products = mirror.alternatives(product_id).flatMap((alternative): Alternative[] => {
+    const other = mirror.date(alternative, currency, date);
+    const summary = other?.form == null ? null : summarise(other.form);
+    if (other === null || summary === null || !summary.available) return [];
+    if (summary.max_tickets !== null && summary.max_tickets < wanted.quantity) return [];
+    return [
+      {
+        kind: 'product',
+        product_id: alternative,
+        date,
+        time: null,
+        price: priced(summary.lowest_price),
+        checked_at: other.checked_at,
+      },
+    ];
+  });
+  return [
+    ...times.map(({ time, price }) => ({
+      kind: 'time' as const,
+      product_id,
+      date,
+      time,
+      price: priced(price),
+      checked_at: day?.checked_at ?? 0,
+    })),
+    ...dates,
+    ...products,
+  ];
+}
+
+function otherTimes(day: ReadDate, wanted: Wanted) {
+  const asked = minutes(wanted.time);
+  const names = [...new Set((day.form?.[2] ?? []).map(([time]) => slotTime(time)))];
+  return names
+    .filter((time) => time !== wanted.time)
+    .sort((a, b) => Math.abs(minutes(a) - asked) - Math.abs(minutes(b) - asked))
+    .flatMap((time) => {
+      const found = standingOf({ ...wanted, time }, 'on-sale', day);
+      return found?.sellable ? [found] : [];
+    })
+    .slice(0, most.times);
+}
+
+/** Minutes since midnight; what is no time of the day is as near as midnight. */
+function minutes(time: string | null): number {
+  return time !== null && /^\d\d:\d\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : 0;
+}
+
+function later(a: string, b: string): string {
+  return a > b ? a : b;
+}

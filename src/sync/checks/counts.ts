@@ -1,0 +1,78 @@
+import type { Tier } from '../../domain/catalogue/availability.ts';
+import type { Rating } from '../../domain/checks/error-rate.ts';
+import { type CheckCounts, countNames } from '../../mirror/checks.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { Ports } from '../records/context.ts';
+
+const dayMs = 86_400_000;
+
+/** What is counted of one check: whether the mirror was right, or that the service did not answer. */
+export type Counted = Rating | 'unanswered';
+
+/** Checks are counted in memory and written together: no shopper waits for it, and a kill loses a second of counts. */
+export interface CheckCounter {
+  add(of: { readonly product_id: number; readonly tier: Tier }, found: Counted): void;
+  /** Writes what was counted since. */
+  flush(): void;
+}
+
+export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): CheckCounter {
+  const waiting = new Map<
+    string,
+    { product_id: number; tier: Tier; day: number; counts: Record<keyof CheckCounts, number> }
+  >();
+  return {
+    add: ({ product_id, tier }, found) => {
+      const day = dayOf(clock.now());
+      const key = `${product_id} ${tier} ${day}`;
+      const entry = waiting.get(key) ?? { product_id, tier, day, counts: noCounts() };
+      waiting.set(key, entry);
+      for (const name of namesOf('check', found)) entry.counts[name] += 1;
+    },
+    flush: () => {
+      if (waiting.size === 0) return;
+      mirror.transaction(() => {
+        for (const { counts, ...key } of waiting.values()) mirror.checks.count(key, counts);
+      });
+      waiting.clear();
+    },
+  };
+}
+
+/** Counts an order; inside the caller's transaction. A null rating: it says nothing about availability. */
+export function countOrder(
+  mirror: Mirror,
+  { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: number },
+  { rating, tickets }: { readonly rating: Rating | null; readonly tickets: number },
+): void {
+  const counts = noCounts();
+  counts.tickets = tickets;
+  for (const name of rating === null ? [] : namesOf('order', rating)) counts[name] += 1;
+  mirror.checks.count({ product_id, tier, day: dayOf(at) }, counts);
+}
+
+/** Forgets what was counted before the (UTC) day of an instant. */
+export function pruneCounts(mirror: Mirror, before: number): number {
+  return mirror.checks.prune(dayOf(before));
+}
+
+function namesOf(kind: 'check' | 'order', found: Counted): (keyof CheckCounts)[] {
+  const [all, wrong] = kind === 'check' ? (['checks', 'wrong'] as const) : (['orders', 'orders_wrong'] as const);
+  switch (found) {
+    case 'right':
+      return [all];
+    case 'unknown':
+    case 'unanswered':
+      return [found];
+    default:
+      return [all, wrong, found.replaceAll('-', '_') as keyof CheckCounts];
+  }
+}
+
+function noCounts(): Record<keyof CheckCounts, number> {
+  return Object.fromEntries(countNames.map((name) => [name, 0])) as Record<keyof CheckCounts, number>;
+}
+
+function dayOf(at: number): number {
+  return Math.floor(at / dayMs);
+}

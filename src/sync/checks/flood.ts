@@ -1,0 +1,28 @@
+import type { LimiterState } from '../../upstream/limiter.ts';
+import type { Ports } from '../records/context.ts';
+
+/** Checks that take so large a share of what may be called in a minute are a flood; a third of it ends the alarm. */
+const flood = { from: 0.5, until: 0.33 };
+
+/** Looks at what checks took since it was asked last; call it once a minute. */
+export function watchChecks(
+  { mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>,
+  state: () => Pick<LimiterState, 'rate' | 'lanes'>,
+): () => void {
+  let [calls, at] = [state().lanes.checkout.calls, clock.monotonic()];
+  return () => {
+    const { rate, lanes } = state();
+    const now = clock.monotonic();
+    const made = lanes.checkout.calls - calls;
+    const share = made / Math.max(1, (rate * (now - at)) / 1000);
+    [calls, at] = [lanes.checkout.calls, now];
+    if (share < flood.until) {
+      mirror.transaction(() => mirror.alarms.calm('checks-flood'));
+    } else if (share >= flood.from) {
+      const raised = mirror.transaction(() =>
+        mirror.alarms.raise({ kind: 'checks-flood', products: made, at: clock.now() }),
+      );
+      if (raised === 'new') log.warn({ calls: made, share }, 'live checks take most of the call budget');
+    }
+  };
+}

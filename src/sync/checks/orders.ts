@@ -1,0 +1,135 @@
+import type { Tier } from '../../domain/catalogue/availability.ts';
+import { tierOfDay } from '../../domain/catalogue/availability.ts';
+import { soldBy } from '../../domain/catalogue/category.ts';
+import { standingOf } from '../../domain/checks/check.ts';
+import { isObject, isSlotTime, isWhole, wrong } from '../../domain/checks/check-question.ts';
+import { isDate } from '../../domain/time/dates.ts';
+import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import { type CheckPorts, notMirrored } from './check.ts';
+import { countOrder } from './counts.ts';
+import { refuseDates } from '../records/date-reach.ts';
+import type { Ports } from '../records/context.ts';
+import { noteTold } from '../records/settle.ts';
+
+/** What a storefront tells of an order: no personal data. */
+export interface OrderReport {
+  readonly product_id: number;
+  /** The venue's date that was ordered. */
+  readonly date: string;
+  /** `HH:MM` or `whole_day`; null: not said. */
+  readonly time?: string | null;
+  readonly quantity: number;
+  /** Failed: the service refused it, with its own code where it gave one. */
+  readonly outcome: 'confirmed' | 'failed';
+  readonly code: string | null;
+}
+
+/** What came of a report. */
+export interface OrderNoted {
+  /** How many records are due by it; 0: they were due already. */
+  readonly due: number;
+  /** Whether the mirror was right about what was ordered; null: the order says nothing about that. */
+  readonly mirror: Rating | null;
+}
+
+/**
+ * Availability is checked again after an order (specification §1 rule 5): the window of its date is due at once. A sale
+ * counts for the product's weight and for top sellers; an order that failed because something was not there makes its
+ * dates count as more volatile, once between two reads. Both tell how often the mirror is wrong.
+ */
+export function reportOrder(ports: Omit<Ports, 'upstream'>, order: OrderReport): OrderNoted {
+  const { mirror, clock, policy, log } = ports;
+  const { product_id, date, quantity, outcome, code } = order;
+  const { known, sale, records, tier } = subjectOf(ports, order);
+  const now = clock.now();
+  const [currency] = policy.extent.currencies;
+  const wanted = { time: order.time ?? null, variants: [], quantity };
+  const shown = standingOf(wanted, sale, mirror.checks.date(product_id, currency, date));
+  const rating = rateOrder(shown, order);
+  if (outcome === 'failed')
+    log.warn({ product_id, date, code, mirror: rating }, 'an order failed: its dates are read again');
+  const reason = outcome === 'failed' ? 'order-failed' : 'order-recheck';
+  const due = mirror.transaction(() => {
+    countOrder(mirror, { product_id, tier, at: now }, { rating, tickets: outcome === 'confirmed' ? quantity : 0 });
+    if (outcome === 'confirmed')
+      mirror.categories.countSale(product_id, soldBy(now, known.sold, known.sold_at) + quantity, now);
+    if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(ports, key, now);
+    return mirror.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
+  });
+  return { due, mirror: rating };
+}
+
+/** Reads the dates of an order again now, in the checkout lane; what is not answered stays due. Resolves to whether all were. */
+export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
+  const { records } = subjectOf(ports, order);
+  const landings = await Promise.all(
+    records.map((key) => ports.flights.recheck(key, { deadline_ms: recheckMs, signal })),
+  );
+  return landings.every(({ kind }) => kind !== 'unanswered');
+}
+
+/** Tells of an order, and reads the dates of a failed one at once instead of with the next tick. */
+export function orderAndRecheck(ports: CheckPorts, order: OrderReport, signal: AbortSignal): OrderNoted {
+  const noted = reportOrder(ports, order);
+  if (order.outcome === 'failed')
+    recheckOrder(ports, order, signal).catch((error: unknown) => {
+      if (!signal.aborted) ports.log.error({ err: error }, 'the re-check of an order threw');
+    });
+  return noted;
+}
+
+/** A re-check after an order is given up after this long; the schedule does it then. */
+const recheckMs = 20_000;
+
+function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: number): void {
+  const record = mirror.records.find(key);
+  if (record !== null) noteTold({ mirror }, record, at);
+}
+
+/** The product and the records that hold the date, one a currency. */
+function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product_id, date }: OrderReport) {
+  refuseDates({ clock, policy }, { date });
+  const known = mirror.products.find(product_id);
+  const sale = mirror.checks.saleState(product_id);
+  if (known === null || sale === null) throw notMirrored(product_id);
+  const { extent, cadence } = policy.of(known.category);
+  const where = windowOfDate(extent.windows, { timezone: known.timezone, date, now: clock.now() });
+  if (where.kind !== 'within') {
+    throw new CataloguedError('outside-horizon', `${date} is past, or beyond the dates that are mirrored`, {
+      exitCode: exitCodes.usage,
+      hint: 'name a date from today on, within cadence.availability.horizon',
+    });
+  }
+  const records: RecordKey[] = productKinds(extent)
+    .filter(({ resource, part }) => resource === 'availability' && part === where.part)
+    .map(({ resource, edition, part }) => ({ resource, product_id, edition, part }));
+  const tier: Tier = tierOfDay(cadence.availability, where.day);
+  return { known, sale, records, tier };
+}
+
+const members = ['product_id', 'date', 'time', 'quantity', 'outcome', 'code'];
+
+/** A report out of JSON from outside; or in one line what is wrong with it. */
+export function readOrder(json: unknown): OrderReport | { readonly problem: string } {
+  if (!isObject(json)) return { problem: 'the body must be a JSON object' };
+  const { product_id, date, time = null, quantity, outcome, code = null } = json;
+  const extra = Object.keys(json).find((name) => !members.includes(name));
+  const problem =
+    (extra === undefined ? null : `${extra.slice(0, 60)}: is not known; known are ${members.join(', ')}`) ??
+    wrong('product_id', product_id, isWhole(product_id, 1), 'a product id') ??
+    wrong('date', date, isDate(date), 'a date of the calendar, like 2026-12-24') ??
+    wrong('time', time, time === null || isSlotTime(time), 'HH:MM or whole_day') ??
+    wrong('quantity', quantity, isWhole(quantity, 1, 99_999), 'a number of tickets from 1 to 99999') ??
+    wrong('outcome', outcome, outcome === 'confirmed' || outcome === 'failed', 'confirmed or failed') ??
+    wrong('code', code, code === null || isCode(code), "the service's code, like variants_not_available");
+  return problem === null ? ({ product_id, date, time, quantity, outcome, code } as OrderReport) : { problem };
+}
+
+/** Codes are the service's words, and go into the log: nothing else may. */
+function isCode(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
+}

@@ -1,0 +1,302 @@
+import { setImmediate } from 'node:timers/promises';
+import { retryAt } from '../../domain/schedule/backoff.ts';
+import { endsWell, filePath, type ImageSize, recheckAt, refusedAgainAt, typeOf } from '../../domain/catalogue/image-file.ts';
+import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
+import { readDimensions } from '../../upstream/image-header.ts';
+import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
+import { DirectoryFailed, type ImageDirectory } from './directory.ts';
+import type { Ports } from '../records/context.ts';
+import { areVanished } from './vanished.ts';
+
+/** What copies of image files are kept, as configured; null: none are fetched. */
+export interface ImageFilePolicy {
+  readonly sizes: readonly ImageSize[];
+  /** Bytes that the files may take together. */
+  readonly disk: number;
+}
+
+export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
+  readonly directory: ImageDirectory;
+  /** Null: files are kept in step with the images, and none is fetched. */
+  readonly fetching: (ImageFilePolicy & { readonly host: ImageHost }) | null;
+}
+
+/** What a pass came to. */
+export interface ImagePass {
+  readonly stored: number;
+  readonly unchanged: number;
+  readonly failed: number;
+}
+
+/** So many products are looked at between two turns of the event loop, and so many files are taken up by one pass. */
+const slice = 200;
+const passFiles = 200;
+const dayMs = 86_400_000;
+/** After a full disk the next try: each costs a whole image. */
+const noRoomMs = 60_000;
+
+/**
+ * Once a minute: which files are wanted, and which may not be there any more (withdrawn, expired, of another size).
+ * Also while none is fetched: what was fetched before goes all the same.
+ */
+export async function mindImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, fetching, log } = ports;
+  const table = mirror.imageFiles;
+  const sizes = fetching?.sizes ?? null;
+  let removed = 0;
+  for (let after = -1; !signal.aborted; ) {
+    const range = table.rangeAfter(after, slice);
+    if (range === null) break;
+    const now = clock.now();
+    const unused = mirror.transaction(() => {
+      if (sizes !== null) table.want(range, sizes, now);
+      return table.drop(range, sizes, now);
+    });
+    removeFiles(ports, unused);
+    removed += unused.length;
+    after = range.last;
+    await setImmediate();
+  }
+  mirror.transaction(() => table.confirm(clock.now()));
+  if (removed > 0) log.info({ files: removed }, 'image files removed: their images are not to be shown any more');
+  mindDisk(ports);
+}
+
+/** At the start and once an hour: what a kill left behind, and what somebody took away. */
+export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
+  const { mirror, clock, directory, log } = ports;
+  const table = mirror.imageFiles;
+  const expected = new Set(table.files());
+  let orphans = 0;
+  for await (const { kind, file } of directory.list()) {
+    // Asked again: it may have been kept since.
+    if (expected.delete(file) || (kind === 'final' && table.isUsed(file))) continue;
+    removeFiles(ports, [file]);
+    orphans += 1;
+  }
+  const missing = [...expected].filter((file) => !directory.has(file));
+  const lost = missing.length === 0 ? 0 : mirror.transaction(() => table.lost(missing, clock.now()));
+  if (orphans + lost > 0) log.warn({ orphans, lost }, 'image files put right: some without a row, or rows without one');
+  return { orphans, lost };
+}
+
+/** Fetches what is due, some hundred files at most. Resolves early, with what was done, when the signal is aborted. */
+export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
+  const { mirror, clock, fetching } = ports;
+  const done = { stored: 0, unchanged: 0, failed: 0 };
+  const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
+  if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
+  const room = roomOf(ports, fetching.disk);
+  const queue = due(room.isFull() ? 'kept' : 'all', passFiles);
+  const resting = new Set<string>();
+  const giveUp = (error: unknown) => {
+    queue.length = 0;
+    throw error;
+  };
+  const work = async () => {
+    for (let row = queue.shift(); row !== undefined && !signal.aborted; row = queue.shift()) {
+      if (resting.has(originOf(row.url)) || (row.file === null && room.isFull())) continue;
+      const result = await fetchOne(ports, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
+        if (signal.aborted) return null;
+        if (!(error instanceof DirectoryFailed)) throw error;
+        if (error.full) return noteNoRoom(ports, row);
+        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, ports.chance(), clock.now()));
+      });
+      if (result === null) return;
+      if (typeof result === 'object') resting.add(result.resting);
+      else done[result] += 1;
+    }
+  };
+  // The host's own limit decides how many of them are under way. Where one fails, all have ended before that is told.
+  const ended = await Promise.allSettled(Array.from({ length: 8 }, () => work().catch(giveUp)));
+  for (const each of ended) if (each.status === 'rejected') throw each.reason;
+  return done;
+}
+
+async function fetchOne(
+  ports: ImageFilePorts,
+  { host, room }: { host: ImageHost; room: Room },
+  row: ImageFile,
+  signal: AbortSignal,
+): Promise<keyof ImagePass | { readonly resting: string }> {
+  const { mirror, clock, chance, log, directory } = ports;
+  const table = mirror.imageFiles;
+  await using incoming = lazily(() => directory.begin());
+  const outcome = await host.get(row.url, row.file === null ? null : row, incoming, signal);
+  const now = clock.now();
+  const verified = outcome.kind === 'received' ? verify(outcome) : outcome;
+  switch (verified.kind) {
+    case 'paused':
+      mirror.transaction(() => table.postpone(verified.origin, verified.until));
+      log.warn({ until: verified.until }, 'the image host wants a rest, or cannot be reached');
+      return { resting: verified.origin };
+    case 'unchanged':
+      mirror.transaction(() => table.unchanged(row, verified.sent_at, recheckAt(chance(), now)));
+      return 'unchanged';
+    case 'gone':
+      return noteGone(ports, row, verified.sent_at);
+    case 'refused':
+      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, refusedAgainAt(chance(), now));
+    case 'failed': {
+      const again = retryAt(row.failures + 1, chance(), now);
+      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, again);
+    }
+    case 'whole': {
+      const { file, bytes } = verified.stored;
+      if (!directory.has(file) && !room.take(bytes)) {
+        // It stays due: the first one when there is room again.
+        if (row.file === null) return 'failed';
+        return noteFailure(ports, row, 'disk: no room in images.disk', refusedAgainAt(chance(), now));
+      }
+      let unused: readonly string[] = [];
+      await incoming.keep(file, () => {
+        unused = mirror.transaction(() => table.stored(row, verified.stored, recheckAt(chance(), now)));
+      });
+      // Asked again: another image may have been kept with the same content since.
+      removeFiles(
+        ports,
+        unused.filter((each) => !table.isUsed(each)),
+      );
+      return 'stored';
+    }
+  }
+}
+
+/** What cannot be removed now is an orphan, which the next sweep tries again. */
+function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log'>, files: readonly string[]): void {
+  try {
+    directory.remove(files);
+  } catch (error) {
+    if (!(error instanceof DirectoryFailed)) throw error;
+    log.error({ err: error, files: files.length }, 'image files cannot be removed');
+  }
+}
+
+function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, text: string, due_at: number): 'failed' {
+  const { product_id, image_key, size } = row;
+  mirror.transaction(() => mirror.imageFiles.failed(row, { at: clock.now(), text, due_at }));
+  // Once a failure: what fails daily need not be told daily.
+  if (row.failure !== text) log.warn({ product_id, image_key, size, failure: text }, 'an image file was not fetched');
+  return 'failed';
+}
+
+/** The disk is full: no failure of the file, which stays due. */
+function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
+  const origin = originOf(row.url);
+  mirror.transaction(() => mirror.imageFiles.postpone(origin, clock.now() + noRoomMs));
+  log.error({}, 'the disk of the images is full: nothing new is fetched');
+  return { resting: origin };
+}
+
+/** The host has withdrawn it: hidden at once, and the service is asked whether the product still has it. */
+function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'failed' {
+  const { mirror, clock, chance, log, policy } = ports;
+  const now = clock.now();
+  const { product_id, image_key, size } = row;
+  const unused = mirror.transaction(() => {
+    askProduct({ mirror, policy }, product_id, now);
+    mirror.images.doubt({ product_id, image_key }, sent_at);
+    return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
+  });
+  removeFiles(ports, unused);
+  log.warn({ product_id, image_key, size }, 'an image is gone from its host: hidden until a read confirms it');
+  return 'failed';
+}
+
+/** Makes the read due that decides: the product's own, or the list where products have none. */
+function askProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number, now: number): void {
+  const [language] = policy.extent.languages;
+  const own = productKinds(policy.extent).filter(
+    ({ resource, edition }) => resource === 'product_detail' && edition === language,
+  );
+  if (own.length > 0 && !areVanished({ mirror })) {
+    mirror.records.bringForward({ kinds: own, product_ids: [product_id] }, now, 'suspicion');
+    return;
+  }
+  const { primary } = walkKinds(policy.extent);
+  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
+  // The list is not walked twice a day for one image.
+  if (now - walked > dayMs) mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, now, 'suspicion');
+}
+
+type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: 'whole'; readonly stored: StoredFile };
+
+/** Whether what came is an image: its bytes say so, whatever the host calls it. */
+function verify(received: ReceivedImage): Verified {
+  const { head, tail, bytes, checksum, sent_at, etag, last_modified } = received;
+  const type = typeOf(head);
+  if (type === null) return { kind: 'refused', code: 'no-image', message: 'what came is not an image' };
+  if (!endsWell(type, head, tail, bytes)) return { kind: 'failed', code: 'half', message: 'the file has no end' };
+  const dimensions = readDimensions(type, head);
+  if (dimensions === null) return { kind: 'refused', code: 'no-image', message: 'the image has no width and height' };
+  const file = filePath(checksum, type);
+  return {
+    kind: 'whole',
+    stored: { file, checksum, media_type: type, ...dimensions, bytes, etag, last_modified, fetched_at: sent_at },
+  };
+}
+
+/** The disk budget during one pass. */
+interface Room {
+  isFull(): boolean;
+  /** False: so many bytes more are too many, and nothing new is fetched before there is room. */
+  take(bytes: number): boolean;
+}
+
+/** Directories in which a file found no room: as full as they were then, and not as full any more from here on. */
+const enoughBelow = new WeakMap<ImageDirectory, number>();
+/** Room is some of the budget, so that one file removed does not begin it all again. */
+const roomShare = 0.02;
+
+function roomOf({ mirror, directory }: Pick<ImageFilePorts, 'mirror' | 'directory'>, disk: number): Room {
+  let used = mirror.imageFiles.bytes();
+  if (used < (enoughBelow.get(directory) ?? 0)) enoughBelow.delete(directory);
+  return {
+    isFull: () => used >= disk || enoughBelow.has(directory),
+    take: (bytes) => {
+      if (used + bytes > disk) {
+        enoughBelow.set(directory, used * (1 - roomShare));
+        return false;
+      }
+      used += bytes;
+      return true;
+    },
+  };
+}
+
+function mindDisk(ports: ImageFilePorts): void {
+  const { mirror, clock, log, fetching } = ports;
+  const now = clock.now();
+  const products =
+    fetching === null || !roomOf(ports, fetching.disk).isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
+  if (fetching === null || products === 0) {
+    if (mirror.alarms.all().some(({ kind }) => kind === 'images-disk'))
+      mirror.transaction(() => mirror.alarms.calm('images-disk'));
+    return;
+  }
+  const alarm = { kind: 'images-disk', at: now, products } as const;
+  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
+    log.error({ disk: fetching.disk, products }, 'image files take all of images.disk: nothing new is fetched');
+}
+
+/** A file that is begun with its first bytes: most answers say that nothing has changed. */
+function lazily(begin: ImageDirectory['begin']): Awaited<ReturnType<ImageDirectory['begin']>> {
+  let file: Awaited<ReturnType<ImageDirectory['begin']>> | null = null;
+  return {
+    write: async (part) => {
+      file ??= await begin();
+      await file.write(part);
+    },
+    keep: async (name, record) => {
+      await file?.keep(name, record);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await file?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? url;
+}

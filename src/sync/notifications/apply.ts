@@ -1,0 +1,286 @@
+import { setImmediate } from 'node:timers/promises';
+import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/catalogue/closure.ts';
+import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
+import { productKinds, type RecordKind, splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { ChangeType } from '../../domain/push/subscription.ts';
+import type { Ports } from '../records/context.ts';
+
+/** A delivery as the inbox has it. */
+export interface StoredDelivery {
+  readonly delivery_id: number;
+  readonly received_at: number;
+  readonly subscription_id: string;
+  readonly truncated: boolean;
+  readonly body: Uint8Array;
+}
+
+type Outcome = 'applied' | 'superseded' | 'quarantined';
+
+/** Where deliveries come from. */
+export interface DeliverySource {
+  /** The waiting ones above a number, ascending. */
+  after(delivery_id: number, limit: number): StoredDelivery[];
+  settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
+  /** Several of them in one commit. */
+  transaction<Result>(work: () => Result): Result;
+}
+
+/** How many deliveries ended so. */
+export type Applied = Readonly<Record<Outcome, number>>;
+
+type ApplyPorts = Omit<Ports, 'upstream'>;
+
+/** So many deliveries are looked at together, and so many products of one are stored in one transaction. */
+const batch = 20;
+const slice = 200;
+const largeBytes = 64 * 1024;
+/** What nobody can make sense of brings the list forward, but not again within this. */
+const lookEveryMs = 3_600_000;
+/** An old address that nobody has called for so long is no longer told of. */
+const forgottenMs = 24 * 3_600_000;
+
+/**
+ * Turns stored deliveries into effects, in their order (reliability.md 2.3). Idempotent: the number of a delivery is noted
+ * in the transaction of its last effect, so that a kill repeats it and never skips one.
+ */
+export async function applyDeliveries(
+  ports: ApplyPorts,
+  deliveries: DeliverySource,
+  signal: AbortSignal,
+): Promise<Applied> {
+  const { mirror, clock, log } = ports;
+  const counts = { applied: 0, superseded: 0, quarantined: 0 };
+  while (!signal.aborted) {
+    const found = deliveries.after(0, batch);
+    if (found.length === 0) break;
+    const applied = mirror.lastDelivery();
+    const notifications: Notification[] = [];
+    for (const delivery of found) {
+      notifications.push(decodeNotification(delivery.body, delivery));
+      // A large one takes ten milliseconds: the loop turns before the next.
+      if (delivery.body.length > largeBytes) await setImmediate();
+    }
+    const superseded = supersededAmong(notifications);
+    const decoded = found.map((delivery, index): Decoded => {
+      const notification = notifications[index] ?? nothing;
+      const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
+      return { delivery, state, notification };
+    });
+    // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
+    await applyTogether(
+      ports,
+      decoded.filter(({ delivery }) => delivery.delivery_id > applied),
+    );
+    deliveries.transaction(() => {
+      for (const { delivery, state, notification } of decoded)
+        deliveries.settle(delivery.delivery_id, state, notification.quarantine, clock.now());
+    });
+    for (const { state } of decoded) counts[state] += 1;
+  }
+  if (counts.quarantined > 0) log.warn({ ...counts }, 'deliveries that make no sense are kept aside');
+  return counts;
+}
+
+interface Decoded {
+  readonly delivery: StoredDelivery;
+  readonly notification: Notification;
+  readonly state: Outcome;
+}
+
+const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
+
+/** Small ones in one transaction; the loop turns between the slices of a large one. */
+async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Promise<void> {
+  const { mirror } = ports;
+  const last = decoded.at(-1);
+  if (last === undefined) return;
+  if (decoded.every(({ notification }) => notification.notices.length <= slice / batch)) {
+    mirror.transaction(() => {
+      for (const each of decoded) applySmall(ports, each);
+      mirror.noteDelivery(last.delivery.delivery_id);
+    });
+    await setImmediate();
+    return;
+  }
+  for (const each of decoded) {
+    const { delivery, notification, state } = each;
+    const { notices } = notification;
+    let unknown = 0;
+    let from = 0;
+    for (; notices.length - from > slice; from += slice) {
+      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice), state));
+      await setImmediate();
+    }
+    mirror.transaction(() => {
+      if (unknown > 0) lookAround(ports);
+      applySmall(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
+      mirror.noteDelivery(delivery.delivery_id);
+    });
+  }
+}
+
+function applySmall(ports: ApplyPorts, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+  const unknown = applyNotices(ports, delivery, notices, state);
+  if (unknown > 0 || quarantine !== null) lookAround(ports);
+}
+
+/** Returns how many of the products are not in the mirror. */
+function applyNotices(
+  ports: ApplyPorts,
+  delivery: StoredDelivery,
+  notices: readonly ProductNotice[],
+  state: Outcome,
+): number {
+  const { mirror, clock, policy } = ports;
+  const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
+  for (const notice of known) noteNotice(ports, delivery, notice);
+  // The later one has every other effect of it; that this subscription said this kind of thing, only this one tells.
+  if (state === 'superseded') return 0;
+  const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
+  const closing = known.filter(({ closure }) => closure !== null);
+  const visible = closing.length > 0 ? mirror.products.count() : 0;
+  for (const notice of closing) close(ports, delivery, notice, visible);
+  const closed = idsOf(closing);
+  if (closed.length > 0) confirm(ports, closed);
+  if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
+  if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
+  return notices.length - known.length;
+}
+
+/** Who told what of a product, and when: how far a subscription is trusted depends on it. */
+function noteNotice(
+  { mirror }: ApplyPorts,
+  { subscription_id, received_at }: StoredDelivery,
+  { product_id, closure, enabled, updated }: ProductNotice,
+): void {
+  const types: ChangeType[] = [
+    ...(closure === null ? [] : (['checkout_disabled'] as const)),
+    ...(enabled ? (['checkout_enabled'] as const) : []),
+    ...(updated ? (['product_details_update'] as const) : []),
+  ];
+  for (const change_type of types) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
+}
+
+/** A known product goes off sale at once, unless too many did without a read that says so. */
+function close(
+  { mirror, clock, policy, log }: ApplyPorts,
+  { delivery_id, received_at }: StoredDelivery,
+  { product_id, closure, enabled }: ProductNotice,
+  visible: number,
+): void {
+  if (closure === null) return;
+  const now = clock.now();
+  const inForce = mirror.closures.inForce(product_id);
+  const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
+  const applies = already || mayApply(mirror.closures.unconfirmed(now), visible, policy.removals);
+  mirror.closures.put({
+    product_id,
+    delivery_id,
+    notified_at: received_at,
+    applied_at: applies ? now : null,
+    // Said to be both: nobody knows which came last, and the first read tells.
+    available_at: enabled ? received_at - confirmApartMs : null,
+    ...closure,
+  });
+  if (applies) {
+    mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
+    return;
+  }
+  const alarm = { kind: 'closures-held', at: now, started_at: now, products: 1 } as const;
+  if (mirror.alarms.add(alarm) === 'new')
+    log.error(
+      { held: mirror.closures.counts().held },
+      'too many products are said to be closed: the rest waits for its reads',
+    );
+}
+
+/** The read that decides about a closure goes first; where the profile has no single-product read, it is the list. */
+function confirm(ports: ApplyPorts, product_ids: number[]): void {
+  const { mirror, policy, clock } = ports;
+  const { extent } = policy;
+  const kinds = productKinds(extent).filter(
+    ({ resource, edition }) => resource === 'product_detail' && edition === extent.languages[0],
+  );
+  if (kinds.length > 0) mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'closure-unconfirmed');
+  else walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+}
+
+/** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
+export function lookAround(ports: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>): void {
+  const { primary, further } = walkKinds(ports.policy.extent);
+  const { language } = splitListEdition(primary.edition);
+  // Prices in further currencies come from lists of their own.
+  const prices = further.filter(
+    ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
+  );
+  walkWithin(ports, lookEveryMs, 'suspicion', [primary, ...prices]);
+}
+
+/**
+ * The list was walked to its end. Where it is all there is to decide by, what was announced during the walk, and what
+ * said available for the first time, need another one.
+ */
+export function walkForNotices(ports: ApplyPorts, started_at: number): void {
+  const { mirror, clock, policy } = ports;
+  if (policy.extent.resources.has('product_detail')) return;
+  if (mirror.closures.askAgain(started_at, clock.now())) walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+  else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
+}
+
+function walkWithin(
+  { mirror, policy, clock }: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>,
+  apart: number,
+  reason: DueReason,
+  kinds: readonly RecordKind[] = [walkKinds(policy.extent).primary],
+): void {
+  const { primary } = walkKinds(policy.extent);
+  const now = clock.now();
+  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
+  const at = walked > now ? now : Math.max(now, walked + apart);
+  mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
+}
+
+/** Those of which later ones say everything that they say, of each of their products: the last one is enough. */
+function supersededAmong(notifications: readonly Notification[]): Set<number> {
+  const superseded = new Set<number>();
+  const said = new Map<number, 'closed' | 'changed'>();
+  for (const [index, { notices, quarantine }] of [...notifications.entries()].reverse()) {
+    const isSaid = ({ product_id, closure }: ProductNotice) =>
+      closure === null ? said.has(product_id) : said.get(product_id) === 'closed';
+    if (quarantine === null && notices.length > 0 && notices.every(isSaid)) superseded.add(index);
+    for (const { product_id, closure } of notices)
+      if (closure !== null) said.set(product_id, 'closed');
+      else if (!said.has(product_id)) said.set(product_id, 'changed');
+  }
+  return superseded;
+}
+
+/** Raises or ends the alarms about deliveries: too many closures at once, hints that no read confirms, old addresses. */
+export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
+  const now = clock.now();
+  const misuse = isMisuse(mirror.closures.decided(100));
+  mirror.transaction(() => {
+    const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
+    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.calm('old-address-used');
+    if (mirror.closures.counts().held === 0) mirror.alarms.calm('closures-held');
+    if (!misuse) {
+      mirror.alarms.calm('hints-not-confirmed');
+      return;
+    }
+    const alarm = { kind: 'hints-not-confirmed', at: now, products: 100 } as const;
+    if (mirror.alarms.raise(alarm) === 'new')
+      log.error(
+        {},
+        'most closures that were announced are not confirmed: the callback address may be known to others; rotate it',
+      );
+  });
+}
+
+/** Somebody calls an address whose grace is over: they have kept it, or the service still has it. */
+export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
+  const now = clock.now();
+  const alarm = { kind: 'old-address-used', at: now, products: 0 } as const;
+  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
+    log.error({}, 'a callback address is called that was replaced, and whose grace is over');
+}

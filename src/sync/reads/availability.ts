@@ -1,0 +1,293 @@
+import {
+  answeredSpan,
+  type Dates,
+  inCommon,
+  leftOf,
+  mostCallsForTheRest,
+  otherDatesAlarm,
+  sameDates,
+  strays,
+  type Trust,
+  trustAfter,
+  wholeWeeksAround,
+} from '../../domain/catalogue/answered-span.ts';
+import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
+import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
+import { addDays, earlier } from '../../domain/time/dates.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { startOfDate, venueToday } from '../../domain/time/venue.ts';
+import type { WindowRead } from '../../mirror/catalogue/availability.ts';
+import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { Reading } from '../../upstream/client.ts';
+import type { Commit } from './commit.ts';
+import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
+import type { ProductPolicy, SyncPorts } from '../records/context.ts';
+import { noteRefused } from '../records/refused-facts.ts';
+import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+
+type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
+
+/** What the service said of a window, stored already; or that it said nothing, which is nobody's failure yet. */
+export type AvailabilityRead =
+  | {
+      readonly kind: 'stored';
+      readonly changed: boolean;
+      /** `off`: the product is not on sale, and nothing was said about days. `contradicted`: its own read says that it is. */
+      readonly sale: 'on' | 'off' | 'contradicted';
+      /** When the (first) request was sent. */
+      readonly sent_at: number;
+      /** Dates of the window that the service did not speak of, however it was asked: what stood of them stands. */
+      readonly unanswered: readonly Dates[];
+    }
+  | NoAnswer;
+
+/** How a window is read: in whose time, and who is told of what. */
+interface LiveRead {
+  readonly signal: AbortSignal;
+  readonly commit: Commit;
+  /** Told when a call has its turn. */
+  readonly sent?: () => void;
+  /** Told before the disk is waited for that everything is as it stands in the mirror. */
+  readonly confirmed?: (sent_at: number) => void;
+  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  readonly late?: (said: SaidNow) => void;
+}
+
+/** What the service has said and the mirror does not have yet. */
+export interface SaidNow {
+  readonly sent_at: number;
+  readonly sale: 'on' | 'off' | 'contradicted';
+  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
+}
+
+/** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
+export async function refreshAvailability(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
+  const read = await readAvailability(ports, record, {
+    signal,
+    commit: async (work) => ports.mirror.transaction(work),
+  });
+  if (read.kind === 'failed' && read.code === 'other-dates')
+    ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
+  if (read.kind !== 'stored') return settleFailure(ports, record, read);
+  if (read.sale === 'contradicted') {
+    const message = 'answered as not on sale, and the product itself is on sale by its own read';
+    return { kind: 'failed', code: 'sale-contradicted', message };
+  }
+  const [left] = read.unanswered;
+  if (left === undefined) return read;
+  return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+}
+
+/** What is asked for: dates that are due, or that an answer has left out. */
+interface Ask extends Dates {
+  readonly why: 'due' | 'left-out';
+}
+
+/**
+ * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
+ * asked for too; where it answers for other dates than were asked for, what it left out is, a few times. A product that is
+ * not on sale answers nothing about days: then its sale status is doubted.
+ */
+export async function readAvailability(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { signal, commit, sent, confirmed, late = () => undefined }: LiveRead,
+): Promise<AvailabilityRead> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id, edition: currency } = record;
+  const product = mirror.products.find(product_id);
+  const window = product === null ? null : datesOf(policy.of(product.category), product, record.part, clock.now());
+  if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
+
+  // A look at a product that was not on sale counts as fetched, but has read no date.
+  const again =
+    record.fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, window.from, window.to);
+  const first = again ? 'again' : 'first';
+  const [language] = policy.extent.languages;
+  const asks: Ask[] = [{ from: window.from, to: window.to, why: 'due' }];
+  const unanswered: Dates[] = [];
+  let callsLeft = mostCallsForTheRest;
+  let trust: Trust = 'as-asked';
+  let astray: Dates | null = null;
+  let sent_at = Number.POSITIVE_INFINITY;
+  let changed = false;
+  let body_hash: string | null = null;
+  let known = record.body_hash;
+
+  /** Once nothing is left to ask for. Inside the transaction of the last answer. */
+  const settle = () => {
+    const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+    const unanswered_at = unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
+    const read = { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
+    settleStored(ports, record, read);
+    release(ports, record, { sent_at, before: product });
+  };
+
+  for (let ask = asks[0]; ask !== undefined; ask = asks[0]) {
+    if (ask.why === 'left-out' && callsLeft === 0) {
+      unanswered.push(...asks.splice(0));
+      break;
+    }
+    const asked =
+      ask.why === 'due'
+        ? { from: ask.from, to: earlier(addDays(ask.from, policy.daysPerRequest - 1), ask.to) }
+        : wholeWeeksAround(ask, window.today, policy.daysPerRequest);
+    if (ask.why === 'left-out') callsLeft -= 1;
+    const { from, to } = asked;
+    const whole = from === window.from && to === window.to;
+    const known_hash = whole && ask.why === 'due' ? known : null;
+    const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
+    if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
+      return offSale(await notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late }));
+    if (reading.kind === 'read' && reading.value.sales_enabled !== true)
+      return offSale(await notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late }));
+    if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
+    if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
+      if (ask.why === 'due') return reading;
+      unanswered.push(...asks.splice(0, 1));
+      continue;
+    }
+    if (reading.kind === 'read') {
+      const { spoken } = reading.value;
+      const strayed = spoken !== null && strays(asked, spoken);
+      if (strayed && trust === 'as-asked') trust = trustAfter(asked, spoken);
+      // An empty answer looks the same for all dates: it is not believed either, of a service that was caught at it.
+      const caught = spoken === null && mirror.records.answeredAstray() >= otherDatesAlarm;
+      if (caught || (ask.why === 'left-out' && sameDates(spoken, astray))) trust = 'own-dates-only';
+      if (strayed) astray = spoken;
+    }
+    const span = reading.kind === 'unchanged' ? asked : answeredSpan(asked, reading.value, trust);
+    if (ask.why === 'due' && span !== null && span.to < from) return cappedAway(span.to);
+    const answered = span === null ? null : inCommon(ask, span);
+    if (answered === null) {
+      if (ask.why === 'due') asks[0] = { ...ask, why: 'left-out' };
+      else unanswered.push(...asks.splice(0, 1));
+      continue;
+    }
+    const rest = leftOf(ask, answered).map((dates): Ask => {
+      const goesOn = ask.why === 'due' && trust === 'as-asked';
+      return { ...dates, why: goesOn ? 'due' : 'left-out' };
+    });
+    const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
+    const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
+    if (same) confirmed?.(reading.sent_at);
+    const stored = await commit(
+      () => {
+        // A check beside this read has stored another answer: what stands now has to be compared day by day.
+        if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
+          return 'superseded';
+        body_hash = whole && rest.length === 0 && trust === 'as-asked' ? reading.hash : null;
+        sent_at = Math.min(sent_at, reading.sent_at);
+        const where = { from: answered.from, today: window.today, product, first } as const;
+        changed = storeAnswer(ports, record, where, cut) || changed;
+        if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
+        if (asks.length === 1 && rest.length === 0 && unanswered.length === 0) settle();
+        return 'stored';
+      },
+      same ? 'soon' : 'now',
+      () =>
+        late({
+          sent_at: reading.sent_at,
+          sale: 'on',
+          dates: cut.kind === 'read' ? { from: answered.from, answer: cut.value } : null,
+        }),
+    );
+    if (stored === 'superseded') known = null;
+    else asks.splice(0, 1, ...rest);
+  }
+  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, astray);
+  if (unanswered.length > 0)
+    await commit(() => {
+      if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+      settle();
+      return 'stored';
+    }, 'now');
+  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered };
+}
+
+function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
+  return { kind: 'stored', changed: false, unanswered: [], ...said };
+}
+
+/** The service has answered for other dates than were asked for: a failed read, and the old copy stays. */
+function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
+  const said = astray === null ? 'for none, as it does of other products' : `for ${astray.from} to ${astray.to}`;
+  return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
+}
+
+/** The dates of an answer that count, and the variants that they sell; the whole of it where it is about nothing else. */
+function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): AvailabilityAnswer {
+  if (!strays(asked, value.spoken) && from === asked.from && to === value.covered_to) return value;
+  const days = new Map([...value.days].filter(([date]) => date >= from && date <= to));
+  const sold = new Set(
+    [...days.values()].flatMap(([, , slots]) => slots.flatMap(([, , offers]) => offers.map(([id]) => id))),
+  );
+  return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
+}
+
+function storeAnswer(
+  { mirror, clock, policy, log }: SyncPorts,
+  record: RecordFacts,
+  { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
+  reading: Answered,
+): boolean {
+  const { product_id, edition: currency, part, due_reason: reason } = record;
+  const { sent_at, hash } = reading;
+  if (reading.kind === 'unchanged') {
+    mirror.availability.confirm({ product_id, currency, hash, sent_at });
+    return false;
+  }
+  const now = clock.now();
+  const { refused_prices: prices = 0 } = reading.value;
+  if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
+  const { availability: tiers, variants } = policy.of(product.category).cadence;
+  const days = mirror.availability.store(
+    { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
+    reading.value,
+  );
+  // Past dates go first: a variant that only they spoke of is no longer listed.
+  if (part === 0) mirror.availability.prune({ product_id, currency }, today);
+  const [language] = policy.extent.languages;
+  const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
+  const listed = mirror.availability.variantIds(product_id);
+  const otherVariants = mirror.variants.store(read, reading.value.variants, listed);
+  if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
+  return days.changed > 0 || otherVariants;
+}
+
+/** The window that hands its first date over at midnight; null where it was never read, or there is none. */
+function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
+  const part = record.part + 1;
+  const window = policy.of(category).extent.windows.find((each) => each.part === part);
+  const next = window === undefined ? null : mirror.records.find({ ...record, part });
+  if (window === undefined || next?.fetched_at == null) return null;
+  return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
+}
+
+function cappedAway(covered_to: string): NoAnswer {
+  return {
+    kind: 'failed',
+    code: 'capped',
+    message: `the answer ends at ${covered_to}, before the first date asked for`,
+  };
+}
+
+/** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
+function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
+  const window = extent.windows.find((each) => each.part === part);
+  if (window === undefined) return null;
+  const { earliest, latest } = venueToday(product.timezone, now);
+  const end = part === extent.windows.length - 1 ? latest : earliest;
+  return {
+    from: addDays(earliest, window.first_day),
+    to: addDays(end, window.last_day),
+    today: earliest,
+    midnight: startOfDate(addDays(earliest, 1), product.timezone),
+    every: window.every,
+  };
+}

@@ -1,0 +1,31 @@
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { assignCategory } from '../records/categories.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { cadenceOf, reschedule } from '../records/reschedule.ts';
+import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+
+/** What a sale needs to know of a product: weekly, daily where its prices are dynamic (specification §1 rule 3). */
+export async function refreshCheckoutInformation(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id, edition: language } = record;
+  const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
+  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+  const { sent_at, hash } = reading;
+  return mirror.transaction(() => {
+    const known = mirror.products.find(product_id);
+    const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
+    const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
+    const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
+    const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
+    if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
+    const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
+    if (changed) assignCategory(ports, product_id);
+    // Prices that turn out to be dynamic are read more often from now on.
+    if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
+    return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+  });
+}

@@ -1,0 +1,107 @@
+import { reopeningLook } from '../../domain/schedule/cadence.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/catalogue/off-sale.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { venueToday } from '../../domain/time/venue.ts';
+import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import { lookAround } from '../notifications/apply.ts';
+import type { Commit } from './commit.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { settleStored } from '../records/settle.ts';
+
+/** What such an answer comes to: `contradicted` where the product's own read says that it is on sale. */
+export interface OffSaleSaid {
+  readonly sale: 'off' | 'contradicted';
+  readonly sent_at: number;
+}
+
+interface Answered {
+  readonly sent_at: number;
+  /** The cadence of the dates. */
+  readonly every: number;
+  readonly commit: Commit;
+  /** Told what was said where the mirror cannot be written: it is stored later. */
+  readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
+}
+
+/**
+ * The answer says "not on sale", or does not say that it is: no day row is touched. Where the product's own read says so
+ * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
+ * they agree no date of it counts as fresh or bookable.
+ */
+export async function notOnSale(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { sent_at, every, commit, late }: Answered,
+): Promise<OffSaleSaid> {
+  const { mirror, policy, clock, log } = ports;
+  const { product_id } = record;
+  const store = (): OffSaleSaid => {
+    // Its own read may have come while this one was under way.
+    const product = mirror.products.find(product_id);
+    if (product === null) throw new Error(`no product ${product_id}`);
+    const { earliest } = venueToday(product.timezone, clock.now());
+    mirror.availability.prune({ product_id, currency: record.edition }, earliest);
+    const { cadence, extent } = policy.of(product.category);
+    const current = mirror.records.find(record) ?? record;
+    const since_at = current.off_sale_at ?? sent_at;
+    const settle = (settled: { cadence: number; sooner: Due | null }) =>
+      settleStored(ports, record, {
+        sent_at,
+        changed: false,
+        body_hash: null,
+        teaches: 'nothing',
+        off_sale_at: since_at,
+        ...settled,
+      });
+    const verdict = judgeOffSale(product);
+    if (verdict === 'contradicted') {
+      if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
+      if (current.job_id !== null) mirror.jobs.giveUp(record, current.job_id);
+      settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
+      if (product.dates_off_at === null) {
+        const by = { sent_at, reason: record.due_reason };
+        mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
+        log.warn({ product_id }, 'a product is on sale by its own read, and its dates are answered as not on sale');
+      }
+    } else {
+      // Where there is no single-product read, the near dates are looked at for the reopening.
+      const looks = verdict === 'confirmed' && record.part === 0 && !extent.resources.has('product_detail');
+      settle({
+        cadence: verdict === 'confirmed' ? cadence.products : every,
+        sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
+      });
+    }
+    return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
+  };
+  return commit(store, 'now', () => {
+    const product = mirror.products.find(product_id);
+    const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
+    late({ sent_at, sale, dates: null });
+  });
+}
+
+/** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
+export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+  const { mirror, clock, policy } = ports;
+  const [language] = policy.extent.languages;
+  const detail = productKinds(policy.extent).filter(
+    (kind) => kind.resource === 'product_detail' && kind.edition === language,
+  );
+  if (detail.length > 0)
+    mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
+  else lookAround(ports);
+}
+
+/** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */
+export function release(
+  { mirror, clock }: SyncPorts,
+  { product_id, due_reason: reason }: RecordFacts,
+  { sent_at, before }: { sent_at: number; before: KnownProduct },
+): void {
+  if (before.dates_off_at === null) return;
+  const now = mirror.products.find(product_id);
+  if (now === null || !now.sellable) return;
+  if (now.dates_off_at !== null) mirror.records.askOffSale(product_id, clock.now(), null);
+  else mirror.changes.add({ product_id, kind: 'dates_released', detail: {} }, { sent_at, reason });
+}

@@ -1,0 +1,127 @@
+import { reopeningLook } from '../../domain/schedule/cadence.ts';
+import { confirmApartMs, confirmAt } from '../../domain/catalogue/closure.ts';
+import { refusesPath } from '../../domain/schedule/offer.ts';
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
+import type { KnownProduct, StoredProduct } from '../../mirror/catalogue/products.ts';
+import type { Reading } from '../../upstream/client.ts';
+import { assignCategory } from '../records/categories.ts';
+import { judgeProductPath, noteAnswered } from '../records/offers.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { noteRefused, refusedOf } from '../records/refused-facts.ts';
+import { cadenceOf } from '../records/reschedule.ts';
+import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import { expectNotices } from '../notifications/trust.ts';
+import { holdOwnImages } from '../images/vanished.ts';
+
+/** The single-product read, which brings what the list leaves out (its `description` is null). */
+export async function refreshProductDetail(
+  ports: SyncPorts,
+  record: RecordFacts,
+  signal: AbortSignal,
+): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id } = record;
+  const { language, currency } = detailEdition(record.edition, policy.extent);
+  const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
+  if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
+  if (reading.kind !== 'read') {
+    const verdict = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
+    if (verdict === 'offered') return settleFailure(ports, record, reading);
+    // Not this record's failure: it is gone with its path, or the service has still to say so.
+    if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
+    return { kind: 'postponed' };
+  }
+  return mirror.transaction(() => storeProductDetail(ports, record, reading));
+}
+
+/** Stores what a product's own read has brought, and plans the next one. Inside the caller's transaction. */
+export function storeProductDetail(
+  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
+  record: RecordFacts,
+  reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
+): Refreshed {
+  const { mirror, clock, policy } = ports;
+  const { product_id } = record;
+  const { language, currency } = detailEdition(record.edition, policy.extent);
+  const { sent_at, hash, value } = reading;
+  noteAnswered(ports, 'product', sent_at);
+  noteRefused(ports, refusedOf([value]), clock.now());
+  const known = mirror.products.find(product_id);
+  const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
+  const further = currency !== firstCurrency;
+  const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
+    source: 'detail',
+    language,
+    currency,
+    primary: { language: firstLanguage, currency: firstCurrency },
+    sent_at,
+    now: clock.now(),
+    stale_at: sent_at + productCadence(policy, known),
+    reason: record.due_reason,
+  });
+  // A further currency brings its price, and says nothing about the product.
+  if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
+  if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
+  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
+  const primary = language === firstLanguage && !further;
+  const reopening =
+    primary && stored.is === 'disabled'
+      ? reopeningLook(mirror.products.find(product_id)?.expected_reopening ?? null, sent_at, cadence)
+      : null;
+  return settleStored(ports, record, {
+    sent_at,
+    changed: stored.outcome === 'added' || stored.outcome === 'changed',
+    body_hash: hash,
+    cadence,
+    sooner: primary ? (closureLook(ports, product_id, sent_at) ?? reopening) : null,
+  });
+}
+
+/** A refused read of which nobody could say whether it speaks of the product. */
+function askLater({ due_reason }: RecordFacts, now: number): Due {
+  return { at: now + 30_000, reason: due_reason };
+}
+
+/** The next look at a product whose closure no read has decided yet; null: there is none. */
+function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, sent_at: number): Due | null {
+  const closure = mirror.closures.inForce(product_id);
+  const at = closure === null ? null : confirmAt(closure);
+  return at === null ? null : { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
+}
+
+/** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
+export function afterStore(
+  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
+  { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
+  stored: StoredProduct,
+): void {
+  const { mirror, clock, policy } = ports;
+  const { outcome, was, is, sale, detail_doubted } = stored;
+  if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
+  const product_ids = [product_id];
+  if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
+  const { extent } = policy.of(mirror.products.find(product_id)?.category ?? null);
+  if (outcome === 'added' || outcome === 'returned') {
+    mirror.records.create(productKinds(extent), product_ids);
+    mirror.jobs.adopt(product_ids);
+  } else if (sale === 'back' || (was !== is && is === 'enabled')) {
+    const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
+    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
+  }
+  // Whatever its dates were answered before: it says itself that it is on sale.
+  if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
+  if (detail_doubted && outcome === 'changed') {
+    const kinds = productKinds(extent).filter(
+      ({ resource, edition }) => resource === 'product_detail' && edition === language,
+    );
+    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'list-entry-changed');
+  }
+}
+
+/** How often what the list says of a product has to be read. */
+export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
+  const { cadence } = of(product?.category ?? null);
+  return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
+}

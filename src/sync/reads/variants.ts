@@ -1,0 +1,28 @@
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { cadenceOf } from '../records/reschedule.ts';
+import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+
+/** All active variants of a product: the read that decides which there are. */
+export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { product_id, edition: language } = record;
+  const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
+  if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading);
+  const { sent_at, hash } = reading;
+  const known = mirror.products.find(product_id);
+  const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
+  const read = {
+    source: 'variants' as const,
+    product_id,
+    language,
+    sent_at,
+    stale_at: sent_at + cadence,
+    now: clock.now(),
+  };
+  return mirror.transaction(() => {
+    if (reading.kind === 'unchanged') mirror.variants.confirm(read);
+    const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
+    return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
+  });
+}

@@ -1,0 +1,39 @@
+import { walksUntilDropped } from '../../domain/catalogue/absence.ts';
+import type { Experience } from '../../domain/catalogue/experience.ts';
+import { refusesPath } from '../../domain/schedule/offer.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
+import { noteNotOffered } from '../records/offers.ts';
+import type { SyncPorts } from '../records/context.ts';
+import type { Refreshed } from '../records/settle.ts';
+import { walk } from './walk.ts';
+
+/** Walks the experiences, which say what products belong to them. Only a complete walk removes one. */
+export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy, log } = ports;
+  const { language, currency } = splitListEdition(record.edition);
+  const cadence = policy.cadence.experiences;
+  return walk(ports, record, {
+    cadence,
+    read: (page) => upstream.experiencePage(page, language, currency, signal),
+    refused: (reading) => {
+      if (!refusesPath(reading)) return 'failed';
+      noteNotOffered(ports, 'experiences');
+      return 'gone';
+    },
+    id: (experience: Experience) => experience.experience_id,
+    store: ({ entries }, sent_at) => {
+      const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence };
+      return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
+    },
+    finished: ({ complete, started_at, rows, rejected }) => {
+      // An empty list, or a row that nobody can read, says nothing about who is missing.
+      if (!complete || rows === 0 || rejected > 0) return;
+      const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
+      const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
+      const dropped = mirror.experiences.dropMissing(walks);
+      if (missing > dropped)
+        log.error({ missing, dropped }, 'many experiences are missing from the list: kept until three lists agree');
+    },
+  });
+}

@@ -1,0 +1,75 @@
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { ProductRead } from '../../mirror/catalogue/products.ts';
+import { judgeAbsence } from '../records/absence.ts';
+import { walkForNotices } from '../notifications/apply.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { afterStore, productCadence } from './product.ts';
+import { calmRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
+import { listCadence } from '../records/reschedule.ts';
+import type { Refreshed } from '../records/settle.ts';
+import { holdVanishedImages } from '../images/vanished.ts';
+import { walk } from './walk.ts';
+
+/**
+ * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
+ * Adds and changes apply page by page; what a complete walk lacks is doubted (absence.ts).
+ */
+export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, clock, policy } = ports;
+  const { language, currency } = splitListEdition(record.edition);
+  const kinds = walkKinds(policy.extent);
+  const primary = record.edition === kinds.primary.edition;
+  return walk(ports, record, {
+    cadence: listCadence(policy.cadence),
+    read: (page) => upstream.productPage(page, language, currency, signal),
+    id: (entry: ProductEntry) => entry.product_id,
+    store: (page, sent_at, started_at) => {
+      noteRefused(ports, refusedOf(page.entries), started_at);
+      const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
+      // Only the primary walk's reads say something about images.
+      const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
+      return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
+    },
+    finished: ({ complete, started_at, rows }) => {
+      if (!primary) return;
+      if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
+      walkForNotices(ports, started_at);
+      mirror.alarms.calmImages(started_at, clock.now());
+      calmRefused(ports, started_at);
+      // Further languages and currencies only add to what the primary walk found, so they come after it.
+      for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
+        mirror.records.createWalk(kind);
+      mirror.jobs.adopt([0]);
+    },
+  });
+}
+
+function storeEntries(
+  ports: SyncPorts,
+  entries: readonly ProductEntry[],
+  { language, currency, sent_at, reason }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'>,
+): boolean {
+  const { mirror, clock, policy } = ports;
+  let changed = false;
+  const zones = new Set<string | null>();
+  for (const entry of entries) {
+    const known = mirror.products.find(entry.product_id);
+    if (known?.timezone !== entry.timezone) zones.add(entry.timezone);
+    const stored = mirror.products.store(entry, {
+      source: 'list',
+      language,
+      currency,
+      primary: { language: policy.extent.languages[0], currency: policy.extent.currencies[0] },
+      sent_at,
+      now: clock.now(),
+      stale_at: sent_at + productCadence(policy, known),
+      reason,
+    });
+    afterStore(ports, { product_id: entry.product_id, language, sent_at }, stored);
+    changed ||= stored.outcome !== 'unchanged' && stored.outcome !== 'late';
+  }
+  if (zones.size > 0) mirror.writeZones(clock.now());
+  return changed;
+}

@@ -1,0 +1,144 @@
+import { afterPage } from '../../domain/catalogue/list-page.ts';
+import { futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
+import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
+import type { Reading } from '../../upstream/client.ts';
+import type { Page } from '../../upstream/decode-product.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
+
+/** One list: how its pages are read and stored. `store` and `finished` run inside the transaction of their page. */
+export interface List<Entry> {
+  readonly cadence: number;
+  read(page: number): Promise<Reading<Page<Entry>>>;
+  /** Told of a first page that was not answered; `gone`: there is no such list, which is nobody's failure. */
+  refused?(reading: NoAnswer): 'gone' | 'failed';
+  id(entry: Entry): number;
+  /** `started_at`: when this attempt of the walk began. */
+  store(page: Page<Entry>, sent_at: number, started_at: number): boolean;
+  /** `rejected`: rows that could not be used, so that nobody knows what they were. */
+  finished(end: { complete: boolean; started_at: number; rows: number; rejected: number }): void;
+}
+
+/** Paging drifts: a walk that repeats rows has missed others and is walked again, this often at most. */
+const maxAttempts = 5;
+
+/** A walk that was left lying for longer describes another day's list: it begins again. */
+const maxPauseMs = 6 * 60 * 60 * 1000;
+
+/**
+ * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page.
+ * It ends when an attempt met every row once, or when its attempts together met as many rows as there are; only the
+ * former is complete and says something about what is absent.
+ */
+export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
+  const { mirror, clock, log } = ports;
+  const key: WalkKey = { resource: record.resource, edition: record.edition };
+  let state = mirror.transaction(() => resume(ports, key));
+  let changed = false;
+  let rejected = 0;
+  const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated;
+  let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
+  for (;;) {
+    const reading = await list.read(state.next_page);
+    if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
+    // What failed before the pages that were stored meanwhile is forgotten.
+    if (reading.kind !== 'read' && state.next_page === 1 && list.refused?.(reading) === 'gone')
+      return { kind: 'postponed' };
+    if (reading.kind !== 'read')
+      return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, reading);
+    const { value: page, sent_at } = reading;
+    for (const reason of page.rejected) log.warn({ resource: record.resource, reason }, 'list row rejected');
+    rejected += page.rejected.length;
+    const before = state;
+    const outcome = mirror.transaction((): Refreshed | null => {
+      const stored = mirror.walks.find(key);
+      // Somebody asked for a new walk meanwhile: this page belongs to the old one.
+      if (stored === null || stored.next_page !== before.next_page || stored.started_at !== before.started_at) {
+        state = stored ?? mirror.walks.begin(key, clock.now(), 1);
+        return null;
+      }
+      changed = list.store(page, sent_at, before.started_at) || changed;
+      const repeated = mirror.walks.turn(key, before, page.entries.map(list.id));
+      state = mirror.walks.find(key) ?? before;
+      const rows = page.entries.length + page.rejected.length;
+      const fresh = page.entries.length - repeated;
+      pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
+      const next = afterPage({ ...pages, rows, short: page.short, total: page.total });
+      if (next === 'endless') return endlessList(ports, record, list, { key, state, rejected, served: pages.served });
+      mirror.records.progressed(record);
+      if (next === 'more') return null;
+      return endOfList(ports, record, list, { key, state, changed, total: page.total, rejected }, (next) => {
+        state = next;
+      });
+    });
+    ports.progressed();
+    if (outcome !== null) return outcome;
+    if (state.attempt === before.attempt && state.started_at === before.started_at) continue;
+    rejected = 0;
+    pages = { served: 0, barren: 0 };
+    if (state.attempt > before.attempt)
+      log.info({ ...key, attempt: state.attempt }, 'paging drifted: walking the list again');
+  }
+}
+
+/** What was met is stored and stands; the walk has failed, and says nothing about what is absent. */
+function endlessList<Entry>(
+  ports: SyncPorts,
+  record: RecordFacts,
+  list: List<Entry>,
+  { key, state, rejected, served }: { key: WalkKey; state: WalkState; rejected: number; served: number },
+): Refreshed {
+  const { mirror } = ports;
+  const rows = mirror.walks.rows(key, state.attempt).attempt;
+  mirror.walks.end(key, null);
+  list.finished({ complete: false, started_at: state.started_at, rows, rejected });
+  const failure = {
+    code: 'endless-list',
+    message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
+  };
+  // Its pages have made its earlier failures forgotten; of this kind they go on.
+  recordFailure(ports, record, { ...failure, final: true });
+  return { kind: 'failed', ...failure };
+}
+
+function endOfList<Entry>(
+  ports: SyncPorts,
+  record: RecordFacts,
+  list: List<Entry>,
+  {
+    key,
+    state,
+    changed,
+    total,
+    rejected,
+  }: { key: WalkKey; state: WalkState; changed: boolean; total: number | null; rejected: number },
+  again: (next: WalkState) => void,
+): Refreshed | null {
+  const { mirror, clock } = ports;
+  const rows = mirror.walks.rows(key, state.attempt);
+  const expected = (total ?? rows.attempt) - rejected;
+  const complete = state.repeated === 0 && rows.attempt >= expected;
+  const together = state.attempt > 1 && rows.all >= expected;
+  if (!complete && !together && state.attempt < maxAttempts) {
+    again(mirror.walks.begin(key, clock.now(), state.attempt + 1));
+    return null;
+  }
+  mirror.walks.end(key, complete ? clock.now() : null);
+  const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence };
+  const settled = settleStored(ports, record, read);
+  // After that: what the end of a list finds out may bring the next walk forward.
+  list.finished({ complete, started_at: state.started_at, rows: rows.attempt, rejected });
+  return settled;
+}
+
+/** Where the walk stands, or a new one: also where the stored one lies in the future or too far back. */
+function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
+  const now = clock.now();
+  const state = mirror.walks.find(key);
+  const usable =
+    state !== null &&
+    state.next_page > 0 &&
+    state.started_at <= now + futureToleranceMs &&
+    now - state.started_at < maxPauseMs;
+  return usable ? state : mirror.walks.begin(key, now, 1);
+}

@@ -1,0 +1,177 @@
+import {
+  contradicts,
+  type DirectAnswer,
+  isAgreed,
+  isApart,
+  isMissing,
+  judgeList,
+  mostMissing,
+  mustBeAsked,
+  suspicionDueAt,
+  walkAgainAfter,
+  withdrawal,
+} from '../../domain/catalogue/absence.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Absent } from '../../mirror/catalogue/removals.ts';
+import type { Ports } from './context.ts';
+
+type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
+
+/** A complete walk over the primary list. */
+interface CompleteWalk {
+  readonly edition: string;
+  readonly started_at: number;
+  readonly rows: number;
+}
+
+/** What a complete walk over the primary list says about products that it lacks. Inside the caller's transaction. */
+export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
+  const { mirror, policy, clock } = ports;
+  const { removals } = mirror;
+  removals.note({ ...walk, now: clock.now(), included: policy.included });
+  judgeHold(ports, walk);
+  const absent = removals.absent();
+  const hold = removals.openHold();
+  const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
+  if (again !== null) walkAgain(ports, walk.started_at + again);
+  askMissing(ports);
+  for (const { product_id } of absent) withdrawIfGone(ports, product_id);
+}
+
+/** Asks the read that decides about absence now of those whom it has to be asked of. Inside the caller's transaction. */
+export function askMissing(ports: AbsencePorts): void {
+  const { removals } = ports.mirror;
+  ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
+}
+
+/** Opens, goes on with or ends the hold over what a complete list lacks. */
+function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): void {
+  const { mirror, policy, log } = ports;
+  const { removals } = mirror;
+  const absent = removals.absent();
+  const missing = absent.filter(isMissing);
+  const visible = mirror.products.count();
+  const open = removals.openHold();
+  if (open !== null && isApart(open.last_list_at, started_at)) removals.agree(started_at);
+  const held = removals.openHold();
+  const there = held === null ? 0 : absent.filter((facts) => contradicts(facts, held)).length;
+  const facts = { rows, visible, missing: missing.length, lists: held?.lists ?? 0, there };
+  const verdict = judgeList(facts, policy.removals);
+  if (verdict === 'plausible') removals.endHold('passed', started_at);
+  if (verdict === 'agreed') {
+    const agreed = missing.filter(isAgreed);
+    removals.release('agreed', idsOf(agreed));
+    removals.endHold('agreed', started_at);
+    log.warn({ released: agreed.length }, 'three lists agree: the hold ends');
+    // What only some of the lists lacked has no witness yet: if that is too much at once, it is held anew.
+    const rest = { ...facts, missing: missing.length - agreed.length, lists: 0 };
+    if (judgeList(rest, policy.removals) === 'hold') beginHold(ports, { ...rest, started_at });
+  }
+  if (verdict === 'hold' && held === null) beginHold(ports, { ...facts, started_at });
+}
+
+function beginHold(
+  { mirror, policy, log }: AbsencePorts,
+  { missing, visible, started_at }: { missing: number; visible: number; started_at: number },
+): void {
+  mirror.removals.beginHold(started_at);
+  const most = mostMissing(visible, policy.removals);
+  log.error({ missing, visible, most }, 'mass removal held: catalogued removals list');
+}
+
+/** The read that decides about a product's absence: its own, or where the profile has none, its checkout information. */
+export function decides({ policy }: Pick<Ports, 'policy'>, { resource, edition }: RecordKey): boolean {
+  return decidingKinds({ policy }).some((kind) => kind.resource === resource && kind.edition === edition);
+}
+
+/** Notes what that read answered. Inside the caller's transaction. */
+export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
+  const { mirror, clock, policy } = ports;
+  const absent = mirror.removals.one(product_id);
+  if (answer === 'there' && absent === null) return;
+  const now = clock.now();
+  mirror.removals.answered(product_id, answer, now);
+  if (answer === 'there') return;
+  // One that a person wants to keep, or that the list's filter leaves out, says nothing about the list.
+  const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
+  if (listed && !policy.included.includes(product_id)) {
+    const walked = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+    walkAgain(ports, suspicionDueAt(walked, now));
+  }
+  withdrawIfGone(ports, product_id);
+}
+
+/**
+ * A person lets products go that a hold keeps: all of them (an empty list), or those named. Returns how many were
+ * withdrawn. Where nothing is held, or one that is named is not, nothing is done (64).
+ */
+export function approveRemovals(ports: AbsencePorts, product_ids: readonly number[]): number {
+  const { mirror, clock } = ports;
+  return mirror.transaction(() => {
+    const held = heldProducts(ports);
+    const unknown = product_ids.filter((id) => !held.includes(id));
+    if (unknown.length > 0) throw notHeld(`not held: product ${unknown.join(', ')}`);
+    const approved = product_ids.length === 0 ? held : [...new Set(product_ids)];
+    mirror.removals.release('approved', approved);
+    for (const product_id of approved) withdrawIfGone(ports, product_id);
+    if (approved.length === held.length) mirror.removals.endHold('approved', clock.now());
+    return approved.length;
+  });
+}
+
+/**
+ * A person does not believe a hold: those products stay, and count as missing again only when three further lists lack
+ * them. Returns how many. Where nothing is held, nothing is done (64).
+ */
+export function rejectRemovals(ports: AbsencePorts): number {
+  const { mirror, clock } = ports;
+  return mirror.transaction(() => {
+    const held = heldProducts(ports);
+    mirror.removals.reject(held);
+    mirror.removals.endHold('rejected', clock.now());
+    return held.length;
+  });
+}
+
+/** The products that the open hold keeps. */
+function heldProducts({ mirror }: AbsencePorts): number[] {
+  if (mirror.removals.openHold() === null) throw notHeld('no removal is held');
+  return idsOf(mirror.removals.absent().filter(isMissing));
+}
+
+function notHeld(message: string): CataloguedError {
+  return new CataloguedError('not-held', message, {
+    exitCode: exitCodes.usage,
+    hint: 'see what is held: catalogued removals list',
+  });
+}
+
+function withdrawIfGone({ mirror, clock, log }: AbsencePorts, product_id: number): void {
+  const absent = mirror.removals.one(product_id);
+  const reason = absent === null ? null : withdrawal(absent, mirror.removals.openHold() === null ? 'free' : 'held');
+  if (reason === null) return;
+  const now = clock.now();
+  mirror.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
+  log.info({ product_id, reason }, 'product withdrawn');
+}
+
+function ask({ mirror, clock, policy }: AbsencePorts, product_ids: readonly number[]): void {
+  if (product_ids.length > 0)
+    mirror.records.bringForward({ kinds: decidingKinds({ policy }), product_ids }, clock.now(), 'missing-from-list');
+}
+
+function walkAgain({ mirror, policy }: AbsencePorts, at: number): void {
+  mirror.records.bringForward({ kinds: [walkKinds(policy.extent).primary], product_ids: [0] }, at, 'suspicion');
+}
+
+function decidingKinds({ policy }: Pick<Ports, 'policy'>): RecordKind[] {
+  const { extent } = policy;
+  const resource = extent.resources.has('product_detail') ? 'product_detail' : 'checkout_information';
+  return productKinds(extent).filter((kind) => kind.resource === resource && kind.edition === extent.languages[0]);
+}
+
+function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {
+  return products.map(({ product_id }) => product_id);
+}

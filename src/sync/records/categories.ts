@@ -1,0 +1,63 @@
+import { categoryOf, soldBy } from '../../domain/catalogue/category.ts';
+import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import type { Ports } from './context.ts';
+import { reschedule } from './reschedule.ts';
+
+/** Products in ascending order: those after one, so many. */
+export interface ProductSlice {
+  readonly after: number;
+  readonly limit: number;
+}
+
+export const allProducts: ProductSlice = { after: 0, limit: -1 };
+
+/**
+ * Finds the category of a slice of products, and returns those whose category has changed. Inside the caller's
+ * transaction. Where no categories are configured, nothing is asked.
+ */
+export function assignCategories(
+  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
+  slice: ProductSlice,
+): number[] {
+  if (policy.categories.length === 0) {
+    mirror.categories.clear();
+    return [];
+  }
+  const ranks = policy.categories.some(({ match }) => match.top_sellers !== undefined)
+    ? ranksOf(mirror.categories.sold(), clock.now())
+    : new Map<number, number>();
+  const moved: number[] = [];
+  for (const { category, ...facts } of mirror.categories.facts(slice.after, slice.limit)) {
+    const found = categoryOf(policy.categories, { ...facts, seller_rank: ranks.get(facts.product_id) ?? null });
+    if (found === category) continue;
+    mirror.categories.assign(facts.product_id, found);
+    moved.push(facts.product_id);
+  }
+  return moved;
+}
+
+/** Finds the category of one product, and plans its records anew where it has changed. Inside the caller's transaction. */
+export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
+  if (ports.policy.categories.length === 0) return;
+  replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));
+}
+
+/** Gives products the records of their new category, at its cadences. */
+export function replan(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_ids: readonly number[]): void {
+  const { mirror, policy } = ports;
+  for (const product_id of product_ids) {
+    const category = mirror.products.find(product_id)?.category ?? null;
+    const kinds = productKinds(policy.of(category).extent);
+    mirror.records.create(kinds, [product_id]);
+    mirror.records.dropBeyond(product_id, Math.max(...kinds.map(({ part }) => part)));
+    reschedule(ports, product_id);
+  }
+}
+
+/** 1 for the best-selling product, and so on; products that sold nothing have no rank. */
+function ranksOf(rows: readonly { product_id: number; sold: number; sold_at: number }[], now: number) {
+  const selling = rows
+    .map(({ product_id, sold, sold_at }) => ({ product_id, sold: soldBy(now, sold, sold_at) }))
+    .sort((a, b) => b.sold - a.sold || a.product_id - b.product_id);
+  return new Map(selling.map(({ product_id }, index) => [product_id, index + 1]));
+}

@@ -1,0 +1,49 @@
+import { addDays, isDate } from '../../domain/time/dates.ts';
+import { venueToday } from '../../domain/time/venue.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Ports } from './context.ts';
+
+type ReachPorts = Pick<Ports, 'clock' | 'policy'>;
+
+/** How far back a question about dates may go: `history_ms` of what was, or nothing before today. */
+interface Reach {
+  readonly history_ms?: number;
+}
+
+/** The longest horizon of any category. */
+function horizonOf({ policy }: ReachPorts): number {
+  const all = [policy, ...policy.categories.map(({ name }) => policy.of(name))];
+  return Math.max(...all.map(({ cadence }) => cadence.availability.horizon));
+}
+
+/**
+ * Throws `date-out-of-reach` for dates that nobody has to say anything about: none of the calendar, past everywhere, or
+ * beyond the horizon everywhere, and where `from` lies after `to`. The limit is named.
+ */
+export function refuseDates(
+  ports: ReachPorts,
+  dates: Readonly<Record<string, string | null>>,
+  { history_ms = 0 }: Reach = {},
+): void {
+  const now = ports.clock.now();
+  const horizon = horizonOf(ports);
+  const first = venueToday(null, now - history_ms).earliest;
+  const last = addDays(venueToday(null, now).latest, horizon - 1);
+  for (const [name, date] of Object.entries(dates)) {
+    if (date === null) continue;
+    if (!isDate(date)) throw refused(`${name} ${date} is no date of the calendar`, 'a date is YYYY-MM-DD');
+    if (date < first)
+      throw refused(`${name} ${date} is past`, `the first date that can be asked about is ${first}, at some venue`);
+    if (date > last)
+      throw refused(
+        `${name} ${date} is beyond the horizon`,
+        `the last date that is mirrored is ${last}: cadence.availability.horizon is ${horizon} days`,
+      );
+  }
+  const { from = null, to = null } = dates;
+  if (from !== null && to !== null && from > to) throw refused(`from ${from} lies after to ${to}`, 'swap them');
+}
+
+function refused(message: string, hint: string): CataloguedError {
+  return new CataloguedError('date-out-of-reach', message, { exitCode: exitCodes.usage, hint });
+}

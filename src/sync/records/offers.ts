@@ -1,0 +1,158 @@
+import {
+  isBelieved,
+  judgeWitnesses,
+  keyOf,
+  mayAskAgain,
+  nameOf,
+  type OptionalPath,
+  refusesPath,
+  resourceAt,
+  witnessesAmong,
+} from '../../domain/schedule/offer.ts';
+import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { Reads } from '../../upstream/client.ts';
+import { askMissing } from './absence.ts';
+import type { Ports } from './context.ts';
+import { prepareRecords } from './prepare.ts';
+
+type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
+type AskingPorts = OfferPorts & { readonly upstream: Pick<Reads, 'product' | 'experiencePage'> };
+
+/** Whether a product's 404 or 405 speaks of the product; `unknown`: the service said neither. */
+type Verdict = 'offered' | 'not-offered' | 'unknown';
+
+/** Who asks just now: all whose reads were refused meanwhile wait for the same answer. */
+const asking = new WeakMap<Mirror, Promise<Verdict>>();
+
+/**
+ * A single-product read was answered with 404 or 405: asks other listed products whether the path exists at all, unless it
+ * has just answered. Where it does not, nothing that was noted by it counts, and its records are gone.
+ */
+export async function judgeProductPath(ports: AskingPorts, signal: AbortSignal): Promise<Verdict> {
+  const { mirror, clock } = ports;
+  if (!mirror.offers.isOffered('product')) return 'not-offered';
+  if (isBelieved(mirror.offers.find('product'), clock.now())) return 'offered';
+  const known = asking.get(mirror);
+  if (known !== undefined) return known;
+  const verdict = askWitnesses(ports, signal);
+  asking.set(mirror, verdict);
+  try {
+    return await verdict;
+  } finally {
+    asking.delete(mirror);
+  }
+}
+
+async function askWitnesses(ports: AskingPorts, signal: AbortSignal): Promise<Verdict> {
+  const { mirror, clock } = ports;
+  const chosen = witnesses(ports);
+  let refused = 0;
+  for (const product_id of chosen) {
+    const answer = await askProduct(ports, product_id, signal);
+    if (answer === 'there') {
+      mirror.transaction(() => mirror.offers.answered('product', clock.now()));
+      return 'offered';
+    }
+    if (answer === 'silent') return 'unknown';
+    refused += 1;
+  }
+  const verdict = judgeWitnesses({ refused, asked: chosen.length }, mirror.offers.find('product'));
+  if (verdict === 'not-offered') noteNotOffered(ports, 'product', () => leaveToList(ports));
+  return verdict;
+}
+
+/** Listed products, as the last complete list has them. */
+function witnesses({ mirror }: Pick<OfferPorts, 'mirror'>): number[] {
+  const absent = new Set(mirror.removals.absent().map(({ product_id }) => product_id));
+  return witnessesAmong(mirror.products.ids().filter((id) => !absent.has(id)));
+}
+
+async function askProduct(
+  { upstream, policy }: Pick<AskingPorts, 'upstream' | 'policy'>,
+  product_id: number,
+  signal: AbortSignal,
+): Promise<'there' | 'refused' | 'silent'> {
+  const { languages, currencies } = policy.extent;
+  const [language, currency] = [languages[0], currencies[0]];
+  const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
+  if (reading.kind === 'read') return 'there';
+  return refusesPath(reading) ? 'refused' : 'silent';
+}
+
+/** A path has answered: noted once in half an hour. Inside the caller's transaction. */
+export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: OptionalPath, at: number): void {
+  const { answered_at } = mirror.offers.find(path);
+  if (answered_at === null || Math.abs(at - answered_at) > noteEveryMs) mirror.offers.answered(path, at);
+}
+
+const noteEveryMs = 1_800_000;
+
+/** A path does not exist, so that nothing waits for it any more; `then` is done with it. Said once. */
+export function noteNotOffered(
+  { mirror, clock, log }: Pick<OfferPorts, 'mirror' | 'clock' | 'log'>,
+  path: OptionalPath,
+  then: () => void = () => {},
+): void {
+  const isNew = mirror.transaction(() => {
+    if (!mirror.offers.notOffered(path, clock.now())) return false;
+    const resource = resourceAt(path);
+    if (resource === null) return true;
+    mirror.records.dropResource(resource);
+    mirror.dropPromise(resource);
+    then();
+    mirror.jobs.finish(clock.now());
+    return true;
+  });
+  if (isNew)
+    log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again once a week`);
+}
+
+/** From now on the list decides about sale status, closures and absence. */
+function leaveToList(ports: OfferPorts): void {
+  const { mirror, clock, policy } = ports;
+  mirror.removals.forgetGone();
+  askMissing(ports);
+  const { unconfirmed, held } = mirror.closures.counts();
+  if (unconfirmed + held === 0) return;
+  const { primary } = walkKinds(policy.extent);
+  mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, clock.now(), 'closure-unconfirmed');
+}
+
+/** Run every minute: asks what is not offered again once a week; what answers is read again from then on. */
+export async function askNotOffered(ports: Ports, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, log } = ports;
+  const reads = { ...ports, upstream: ports.upstream.in('weekly') };
+  for (const { path, asked_at } of mirror.offers.missing()) {
+    if (!mayAskAgain({ asked_at }, clock.now())) continue;
+    const answer = path === 'product' ? await askSome(reads, signal) : await askList(reads, path, signal);
+    if (answer === 'there') {
+      mirror.transaction(() => mirror.offers.answered(path, clock.now()));
+      prepareRecords(ports);
+      log.info({ path }, `the service offers ${nameOf[path]} again`);
+    } else if (answer === 'refused') {
+      mirror.transaction(() => mirror.offers.notOffered(path, clock.now()));
+    }
+  }
+}
+
+async function askSome(ports: AskingPorts, signal: AbortSignal): Promise<'there' | 'refused' | 'silent'> {
+  for (const product_id of witnesses(ports)) {
+    const answer = await askProduct(ports, product_id, signal);
+    if (answer !== 'refused') return answer;
+  }
+  return 'refused';
+}
+
+/** Subscriptions are asked by those who need them: see subscription-reads.ts. */
+async function askList(
+  { upstream, policy }: AskingPorts,
+  path: OptionalPath,
+  signal: AbortSignal,
+): Promise<'there' | 'refused' | 'silent'> {
+  if (path !== 'experiences') return 'silent';
+  const { language, currency } = splitListEdition(walkKinds(policy.extent).primary.edition);
+  const reading = await upstream.experiencePage(1, language, currency, signal);
+  if (reading.kind === 'read') return 'there';
+  return refusesPath(reading) ? 'refused' : 'silent';
+}

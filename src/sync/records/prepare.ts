@@ -1,0 +1,45 @@
+import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { allProducts, assignCategories } from './categories.ts';
+import type { Ports } from './context.ts';
+import { reschedule } from './reschedule.ts';
+
+/**
+ * Brings what the mirror plans to what the configuration asks for: records that are missing, records nobody wants any
+ * more, categories, promises and due instants after a changed cadence, time zones. Run at every start.
+ */
+export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>): void {
+  const { mirror, clock, policy, log } = ports;
+  const { primary, further } = walkKinds(policy.extent);
+  mirror.transaction(() => {
+    mirror.records.createWalk(primary);
+    const walked = mirror.walks.find(primary)?.next_page === 0;
+    // Before the primary walk has ended once there is nothing that a further one could add to.
+    for (const walk of further) if (walked || walk.resource !== 'products') mirror.records.createWalk(walk);
+    const moved = assignCategories(ports, allProducts);
+    const inUse = mirror.categories.inUse();
+    for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
+      if (!inUse.includes(name)) log.warn({ category: name }, 'no product is of this category');
+    const wanted = [...inUse, null].map((category) => ({
+      category,
+      kinds: productKinds(policy.of(category).extent),
+    }));
+    for (const { category, kinds } of wanted) {
+      mirror.records.createFor(category, kinds);
+      mirror.records.dropBeyondFor(category, Math.max(0, ...kinds.map(({ part }) => part)));
+    }
+    mirror.records.dropOthers([primary, ...further, ...wanted.flatMap(({ kinds }) => kinds)]);
+    for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
+    if (mirror.writePromises(policy, policy.daysPerRequest)) reschedule(ports, null);
+    else for (const product_id of moved) reschedule(ports, product_id);
+    mirror.writeZones(clock.now());
+  });
+}
+
+/** A product that the list's filter leaves out is found by its own read, where the profile has one. */
+function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
+  // What it is read for besides comes with the first read that finds it.
+  const details = productKinds(policy.extent).filter(
+    ({ resource, edition }) => resource === 'product_detail' && edition === policy.extent.languages[0],
+  );
+  if (mirror.products.find(product_id) === null) mirror.records.create(details, [product_id]);
+}

@@ -1,0 +1,49 @@
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { Ports } from './context.ts';
+
+type RefusedPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
+
+/** What a read had to leave out: images at addresses that are not handed on, prices below zero. */
+export interface RefusedFacts {
+  readonly images: number;
+  readonly prices: number;
+}
+
+/** Refused prices that nobody has met for so long are no longer told of. */
+const forgottenMs = 24 * 3_600_000;
+const words = {
+  images: 'images are not published: their addresses are not on public hosts',
+  prices: 'prices below zero are refused: what they are of cannot be bought',
+} as const;
+
+/** What was left out of some products, without those of which nothing was. */
+export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'refused'>[]) {
+  return entries.flatMap(({ product_id, refused }) => (refused === undefined ? [] : [{ product_id, refused }]));
+}
+
+/**
+ * Called inside the transaction that stores what was read, with what was left out of each product. Products that one
+ * walk meets from `started_at` on are counted together.
+ */
+export function noteRefused(
+  { mirror, clock, log }: RefusedPorts,
+  found: readonly { readonly product_id: number; readonly refused: RefusedFacts }[],
+  started_at: number,
+): void {
+  for (const kind of ['images', 'prices'] as const) {
+    const met = found.filter(({ refused }) => refused[kind] > 0);
+    const [first] = met;
+    if (first === undefined) continue;
+    const alarm = { kind: `${kind}-refused`, at: clock.now(), started_at, products: met.length } as const;
+    if (mirror.alarms.add(alarm) === 'new')
+      log.warn({ product_id: first.product_id, products: met.length }, words[kind]);
+  }
+}
+
+/** Called when a walk over the list has ended: ends what it, and for prices the last day of reads, has not met again. */
+export function calmRefused({ mirror }: RefusedPorts, started_at: number): void {
+  for (const { kind, seen_at } of mirror.alarms.all()) {
+    if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.calm(kind);
+    if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.calm(kind);
+  }
+}

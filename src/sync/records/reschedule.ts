@@ -1,0 +1,45 @@
+import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { Ports, ProductPolicy } from './context.ts';
+
+/** Plans anew what waits for its cadence, after a change of it: of one product, or (null) of all. */
+export function reschedule(
+  { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
+  product_id: number | null,
+): void {
+  for (const record of mirror.records.waiting(product_id)) {
+    const every = cadenceOf(policy.of(record.category), record, {
+      has_dynamic_pricing: record.dynamic === 1,
+      covered: record.covered === 1,
+    });
+    const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
+    mirror.records.reschedule(record, due, record.fetched_at + every);
+  }
+}
+
+/** What a product's cadences depend on, beside its category. */
+export type Standing = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
+
+/** The list brings images too: it is walked as often as they are to be confirmed. */
+export function listCadence({ products, images }: ProductPolicy['cadence']): number {
+  return Math.min(products, images);
+}
+
+/** The cadence of a record of such a product; null: nothing is known of it yet. */
+export function cadenceOf(
+  { cadence, extent }: ProductPolicy,
+  { resource, part }: Omit<RecordKey, 'edition'>,
+  standing: Standing | null,
+): number {
+  if (resource === 'products') return listCadence(cadence);
+  const dynamic = standing?.has_dynamic_pricing === true;
+  if (dynamic && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
+  // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.
+  if (dynamic && resource === 'product_detail')
+    return Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
+  if (standing?.covered === true && (resource === 'checkout_information' || resource === 'variants'))
+    return Math.max(cadence.covered[resource], cadence[resource]);
+  if (resource !== 'availability') return cadence[resource];
+  return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
+}

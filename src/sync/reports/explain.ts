@@ -1,0 +1,169 @@
+import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
+import { addDays } from '../../domain/time/dates.ts';
+import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
+import type { DueReason, Resource } from '../../domain/schedule/record.ts';
+import { venueToday } from '../../domain/time/venue.ts';
+import { changesPerDay } from '../../domain/schedule/volatility.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
+import type { RecordDetail } from '../../mirror/schedule/records.ts';
+import type { Tables } from '../../mirror/sql/tables.ts';
+import type { Ports } from '../records/context.ts';
+import { cadenceOf } from '../records/reschedule.ts';
+import { believed } from '../records/settle.ts';
+
+/** Everything that decides when a product is read and what is shown of it. Instants in epoch milliseconds; null: never. */
+export interface Explanation {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly sale_status: string;
+  readonly sellable: boolean;
+  readonly disabled_reason: string | null;
+  readonly expected_reopening: string | null;
+  /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none is. */
+  readonly dates_off_at: number | null;
+  readonly withdrawn_at: number | null;
+  readonly first_seen_at: number;
+  readonly timezone: string | null;
+  /** The venue's today; where its zone is unknown, the earliest that it can be. */
+  readonly today: string;
+  /** The first category that matches; null: none does. */
+  readonly category: string | null;
+  /** How much a stale copy of it costs, where 1 is usual: its category's weight times its sales. */
+  readonly weight: number;
+  readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
+  readonly records: readonly ExplainedRecord[];
+  /** A working, trusted subscription announces its changes: what it announces is read less often. */
+  readonly covered: boolean;
+  /** The newest notification of each kind about it, the newest first. */
+  readonly notices: readonly {
+    readonly subscription_id: string;
+    readonly change_type: string;
+    readonly received_at: number;
+  }[];
+  /** What notifications said of its sale, the newest first, and what reads made of it. */
+  readonly closures: readonly ExplainedClosure[];
+  readonly calls_per_day: number;
+}
+
+export interface ExplainedClosure {
+  readonly notified_at: number;
+  readonly state: 'waits for its read' | 'off sale until read' | 'confirmed' | 'undone' | 'over';
+  readonly reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly alternative_product_id: number | null;
+  readonly confirmed_at: number | null;
+  readonly ended_at: number | null;
+}
+
+export interface ExplainedRecord {
+  readonly resource: Resource;
+  readonly edition: string;
+  /** The dates of a window of availability. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly fetched_at: number | null;
+  /** Why it was read then. */
+  readonly fetched_reason: DueReason | null;
+  readonly changed_at: number | null;
+  readonly due_at: number;
+  readonly due_reason: DueReason;
+  readonly lane: string;
+  readonly cadence_ms: number;
+  /** Changes a day, as its history tells; null before two visits. */
+  readonly changes_per_day: number | null;
+  /** As planned now: one read in the time from the last to the next; where that one is an exception, by the cadence. */
+  readonly calls_per_day: number;
+  readonly failures: number;
+  readonly failure: string | null;
+  /** Since when its dates are answered as not on sale; null: the last answer spoke of days. */
+  readonly off_sale_at: number | null;
+  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  readonly unanswered_at: number | null;
+}
+
+const dayMs = 86_400_000;
+
+/** Explains one product; null where it is not mirrored. */
+export function explainProduct(
+  {
+    mirror,
+    clock,
+    policy,
+  }: Pick<Ports, 'clock' | 'policy'> & {
+    readonly mirror: Pick<MirrorFacts, 'products' | 'records' | 'closures' | 'trust'>;
+  },
+  product_id: number,
+): Explanation | null {
+  const known = mirror.products.find(product_id);
+  const shown = mirror.products.shown(product_id);
+  if (known === null || shown === null) return null;
+  const now = clock.now();
+  const own = policy.of(known.category);
+  const { earliest: today } = venueToday(known.timezone, now);
+  const records = mirror.records.ofProduct(product_id).map((record) => {
+    const window =
+      record.resource === 'availability' ? own.extent.windows.find(({ part }) => part === record.part) : undefined;
+    return {
+      ...explainRecord(record, cadenceOf(own, record, known)),
+      from: window === undefined ? null : addDays(today, window.first_day),
+      to: window === undefined ? null : addDays(today, window.last_day),
+    };
+  });
+  const { images, images_verified_at, ...rest } = shown;
+  return {
+    product_id,
+    ...rest,
+    dates_off_at: known.dates_off_at,
+    timezone: known.timezone,
+    today,
+    category: known.category,
+    weight: weightOf(own.weight, soldBy(now, known.sold, known.sold_at)),
+    images: {
+      shown: images_verified_at !== null && mayShow(images_verified_at, now) ? images : 0,
+      verified_at: images_verified_at,
+      hidden_from: images_verified_at === null ? null : images_verified_at + imageLimitMs,
+    },
+    records,
+    covered: known.covered,
+    notices: mirror.trust
+      .noticesOf(product_id)
+      .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
+    closures: mirror.closures.ofProduct(product_id).map(explainClosure),
+    calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
+  };
+}
+
+function explainClosure(closure: Tables['closure']): ExplainedClosure {
+  const { notified_at, applied_at, confirmed_at, ended_at, reason, expected_reopening, alternative_product_id } =
+    closure;
+  const open = confirmed_at !== null ? 'confirmed' : applied_at === null ? 'waits for its read' : 'off sale until read';
+  const state = ended_at === null ? open : confirmed_at === null ? 'undone' : 'over';
+  return { notified_at, state, reason, expected_reopening, alternative_product_id, confirmed_at, ended_at };
+}
+
+/** Reads that come again and again; a retry, a notification or a request is one call. */
+const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
+
+function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {
+  const { resource, edition, fetched_at, fetched_reason, changed_at, due_at, due_reason, lane, failures, failure } =
+    record;
+  const planned = fetched_at !== null && recurring.has(due_reason);
+  const span = planned ? Math.max(due_at - fetched_at, 60_000) : cadence_ms;
+  return {
+    resource,
+    edition,
+    fetched_at,
+    fetched_reason,
+    changed_at,
+    due_at,
+    due_reason,
+    lane,
+    cadence_ms,
+    changes_per_day: record.shape === null ? null : changesPerDay(believed(record)),
+    calls_per_day: dayMs / span,
+    failures,
+    failure,
+    off_sale_at: record.off_sale_at,
+    unanswered_at: record.unanswered_at,
+  };
+}

@@ -1,0 +1,122 @@
+import { windows } from '../../domain/catalogue/availability.ts';
+import type { LaneShares } from '../../domain/schedule/lanes.ts';
+import { type Catalogue, callsPerDay, type LaneSupply, type PlanLine, planOf, shareOut } from '../../domain/schedule/plan.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
+import type { Ports } from '../records/context.ts';
+import { listCadence } from '../records/reschedule.ts';
+
+const dayMs = 86_400_000;
+const longHorizon = 365;
+
+/** What the call budget buys for the catalogue that is mirrored now. Calls a day, rates in calls a second. */
+export interface Plan {
+  readonly products: number;
+  readonly lines: readonly PlanLine[];
+  readonly calls_per_day: number;
+  /** The rate that is learned now (null: no daemon has run), and the ceiling. */
+  readonly rate: number | null;
+  readonly ceiling: number;
+  /** Calls a day as a share of what the ceiling allows. */
+  readonly share_of_ceiling: number;
+  /** How long it takes to read everything of a kind once at the ceiling, in minutes. */
+  readonly sweeps: readonly { readonly what: string; readonly calls: number; readonly minutes: number }[];
+  readonly lanes: readonly LaneSupply[];
+  /** Lanes that get less than their cadences need: their promises cannot be kept. `factor`: how many times later than promised. */
+  readonly broken: readonly { readonly lane: string; readonly factor: number }[];
+  /** What a change would cost: calls a day more. */
+  readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
+}
+
+type Facts = Pick<Ports, 'policy'> & { readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'> };
+
+/** Plans for the catalogue and the configuration as they are. */
+export function makePlan(facts: Facts, shares: LaneShares): Plan {
+  const { policy, mirror } = facts;
+  const catalogue = catalogueOf(facts);
+  const lines = planOf(catalogue);
+  const calls_per_day = callsPerDay(lines);
+  const learned = mirror.budget.learned();
+  const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
+  const lanes = shareOut(lines, shares, policy.ceiling);
+  return {
+    products: productsOf(catalogue),
+    lines,
+    calls_per_day,
+    rate,
+    ceiling: policy.ceiling,
+    share_of_ceiling: calls_per_day / (policy.ceiling * 86_400),
+    sweeps: sweepsOf(catalogue, policy.ceiling),
+    lanes,
+    broken: lanes
+      .filter(({ wanted, got }) => wanted > got * 1.0001)
+      .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
+    what_if: whatIf(facts, catalogue).map(([change, other]) => ({
+      change,
+      calls_per_day: callsPerDay(planOf(other)) - calls_per_day,
+    })),
+  };
+}
+
+/** The catalogue that is mirrored now, as a plan counts it. */
+export function catalogueOf({ mirror, policy }: Facts): Catalogue {
+  const { extent, cadence } = policy;
+  return {
+    groups: mirror.categories.counts().map(({ category, ...counts }) => {
+      const own = policy.of(category);
+      return { ...counts, windows: own.extent.windows, cadence: own.cadence };
+    }),
+    experiences: mirror.experiences.count(),
+    languages: extent.languages.length,
+    currencies: extent.currencies.length,
+    page_size: policy.pageSize,
+    resources: extent.resources,
+    walks: { products: listCadence(cadence), experiences: cadence.experiences },
+    extra: policy.adaptive?.extra ?? 0,
+    look: dayMs,
+  };
+}
+
+function whatIf({ policy }: Facts, catalogue: Catalogue): [string, Catalogue][] {
+  const { cadence, daysPerRequest } = policy;
+  const further = windows({ ...cadence.availability, horizon: longHorizon }, daysPerRequest);
+  const longer = catalogue.groups.map((group) =>
+    group.windows.length < further.length ? { ...group, windows: further } : group,
+  );
+  const doubled = catalogue.groups.map((group) => ({
+    ...group,
+    on_sale: 2 * group.on_sale,
+    off_sale: 2 * group.off_sale,
+    dynamic: 2 * group.dynamic,
+    covered: 2 * group.covered,
+    covered_dynamic: 2 * group.covered_dynamic,
+  }));
+  const announced = catalogue.groups.map((group) => ({
+    ...group,
+    covered: group.on_sale + group.off_sale,
+    covered_dynamic: group.dynamic,
+  }));
+  return [
+    [`a horizon of ${longHorizon} days`, { ...catalogue, groups: longer }],
+    ['another language', { ...catalogue, languages: catalogue.languages + 1 }],
+    ['another currency', { ...catalogue, currencies: catalogue.currencies + 1 }],
+    ['subscriptions for all products', { ...catalogue, groups: announced }],
+    ['twice the products', { ...catalogue, groups: doubled, experiences: 2 * catalogue.experiences }],
+  ];
+}
+
+function sweepsOf(catalogue: Catalogue, ceiling: number): Plan['sweeps'] {
+  const { groups, currencies, languages, page_size } = catalogue;
+  const onSale = groups.reduce((sum, group) => sum + group.on_sale, 0);
+  const far = groups.reduce((sum, group) => sum + group.on_sale * (group.windows.length - 1), 0);
+  const all = productsOf(catalogue);
+  return [
+    { what: 'the product list', calls: Math.ceil(all / page_size) * (languages + currencies - 1) },
+    { what: 'near and middle dates of all on sale', calls: onSale * currencies },
+    { what: 'all dates of all on sale', calls: (onSale + far) * currencies },
+    { what: 'checkout information of all', calls: all * languages },
+  ].map((sweep) => ({ ...sweep, minutes: Math.ceil(sweep.calls / ceiling / 6) / 10 }));
+}
+
+function productsOf({ groups }: Catalogue): number {
+  return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
+}

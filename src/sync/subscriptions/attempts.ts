@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto';
+import { retryAt } from '../../domain/schedule/backoff.ts';
+import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
+import { callbackUrl } from './callback.ts';
+import { type Failure, isBlameless, pauseMs, wordsOf } from './failure.ts';
+import { factsOf, noteDifferences } from './reads.ts';
+import { isTaken, type SubscriptionPorts } from './declared.ts';
+
+/** What came of an attempt to change something at the service. */
+export interface Attempt {
+  readonly subscription_id: string;
+  readonly done: boolean;
+  /** Why it was not; null where it was. Never an address. */
+  readonly message: string | null;
+}
+
+/**
+ * Sends what is wanted, with the newest callback address; the same again where an answer was lost, so there is one
+ * subscription whatever happens.
+ */
+export async function putSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  reason: string,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { mirror, clock, service, addresses, settings, log } = ports;
+  const { subscription_id } = wanted;
+  const before = mirror.subscriptions.find(subscription_id);
+  const epoch = addresses.current(subscription_id, clock.now());
+  const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
+  const wrests = before !== null && isTaken(ports, before);
+  const outcome = await service.put({ ...wanted, callback_url }, signal);
+  if (wrests && mayHaveTakenEffect(outcome))
+    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
+  if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
+  mirror.transaction(() => {
+    const at = clock.now();
+    mirror.subscriptions.learn(subscription_id, factsOf(ports, subscription_id, outcome.value, { wanted, epoch }));
+    mirror.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
+    noteDifferences(ports, wanted);
+    mirror.subscriptions.cover();
+  });
+  announce(ports, subscription_id, epoch);
+  log.info({ subscription_id, reason, epoch, entities: wanted.entity_ids?.length ?? null }, 'subscription put');
+  return { subscription_id, done: true, message: null };
+}
+
+/** Also where the answer was lost. */
+function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
+  return outcome.kind === 'read' || (outcome.kind === 'failed' && !outcome.code.startsWith('status-'));
+}
+
+/** The service calls this epoch's address: older ones are accepted for the grace. */
+export function announce(
+  { addresses, clock, settings }: SubscriptionPorts,
+  subscription_id: string,
+  epoch: number,
+): void {
+  const own = addresses.states().find((each) => each.subscription_id === subscription_id && each.epoch === epoch);
+  // Saying it again must not make the grace of the older ones longer.
+  if (own?.announced_at == null) addresses.announced(subscription_id, epoch, clock.now(), settings.grace);
+}
+
+/**
+ * An attempt that seems to have worked. Where it was to revive what did not send, it has to prove it: should that break
+ * again, the next attempt comes later.
+ */
+export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSubscription | null) {
+  const at = clock.now();
+  const fresh = { at, failures: 0, failure: null, not_before: null };
+  if (before === null || before.status === null || before.put_at === null) return fresh;
+  if (!isWorking(before.status)) {
+    const failures = before.failures + 1;
+    return { at, failures, failure: null, not_before: retryAt(failures, chance(), at) };
+  }
+  const proving = before.failures > 0 && before.failure === null;
+  const { failures, not_before } = before;
+  return proving ? { at: before.tried_at ?? at, failures, failure: null, not_before } : fresh;
+}
+
+/** Notes an attempt that did not work, and when the next one may be made. */
+export function noteFailure(
+  { mirror, clock, chance, log }: SubscriptionPorts,
+  subscription_id: string,
+  outcome: Failure,
+): Attempt {
+  const message = wordsOf(outcome);
+  const at = clock.now();
+  const blameless = isBlameless(outcome);
+  mirror.transaction(() => {
+    const before = mirror.subscriptions.find(subscription_id);
+    const failures = (before?.failures ?? 0) + (blameless ? 0 : 1);
+    const not_before = blameless ? at + pauseMs : retryAt(failures, chance(), at);
+    mirror.subscriptions.tried(subscription_id, { at, failures, failure: message, not_before });
+    if (outcome.kind === 'missing') mirror.subscriptions.missing(subscription_id, at);
+  });
+  log[blameless ? 'info' : 'warn']({ subscription_id, message }, 'subscription not changed');
+  return { subscription_id, done: false, message };
+}
+
+/** Of what was put: what is equal to it needs no second PUT. */
+export function putHash({ type, entity_ids, change_types }: WantedSubscription, epoch: number): string {
+  return hash('sha256', JSON.stringify([type, entity_ids, change_types, epoch]), 'base64url');
+}

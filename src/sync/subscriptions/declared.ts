@@ -1,0 +1,109 @@
+import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts';
+import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
+import { wantedParts } from '../../domain/push/subscription-parts.ts';
+import type { SelfTest } from '../../domain/push/subscription-step.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { Subscriptions } from '../../upstream/subscriptions.ts';
+import type { CallbackAddresses } from './callback.ts';
+import type { Ports } from '../records/context.ts';
+
+/** What the work about subscriptions reaches through. */
+export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'> {
+  readonly service: Subscriptions;
+  readonly addresses: CallbackAddresses;
+  readonly settings: SubscriptionSettings;
+  /** False while the machine's clock is in doubt: no callback address is replaced because of its age. */
+  mayRotate(): boolean;
+  /** Asks our own public address, as a stranger would. */
+  selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly words: string }>;
+}
+
+export interface SubscriptionSettings {
+  readonly declared: readonly DeclaredSubscription[];
+  readonly public_url: string;
+  /** Whether a subscription can be read, as far as is configured. */
+  readonly reads: boolean;
+  /** Entities of one subscription, at most. */
+  readonly most: number;
+  /** Milliseconds. */
+  readonly rotate_every: number;
+  readonly grace: number;
+}
+
+/** What the service should have now. A declaration of mirrored entities is left as it is until their lists were read once. */
+export function wantedSubscriptions({
+  mirror,
+  settings,
+}: {
+  readonly mirror: Pick<Mirror, 'subscriptions'>;
+  readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
+}): {
+  readonly wanted: WantedSubscription[];
+  /** Declarations that wait for the first walk over the lists. */
+  readonly waiting: string[];
+} {
+  const { declared, most } = settings;
+  const table = mirror.subscriptions;
+  const ids = new Set(declared.map(({ id }) => id));
+  const isWaiting = ({ type, entities }: DeclaredSubscription) =>
+    type !== 'products_i_sell' && entities === 'mirrored' && !table.isListed(type);
+  const wanted = declared.flatMap((each) => {
+    const before = table.parts(each.id);
+    if (isWaiting(each) && before.length === 0) return [];
+    const taken = new Set([...ids].filter((id) => id !== each.id));
+    const known = before.flatMap(({ entity_ids }) => entity_ids);
+    const entity_ids = isWaiting(each) ? known : entitiesOf(mirror, each);
+    return wantedParts(each, entity_ids, { before, taken, most });
+  });
+  return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
+}
+
+function entitiesOf(mirror: Pick<Mirror, 'subscriptions'>, declared: DeclaredSubscription): readonly number[] | null {
+  const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
+  if (type === 'products_i_sell') return null;
+  return entities === 'mirrored'
+    ? mirror.subscriptions.mirrored(type, { categories, city_ids, country_ids })
+    : entities;
+}
+
+/** Writes down what is wanted, and says which are wanted no more. */
+export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeof wantedSubscriptions> {
+  const { mirror, log } = ports;
+  return mirror.transaction(() => {
+    const plan = wantedSubscriptions(ports);
+    for (const subscription_id of mirror.subscriptions.declare(plan.wanted))
+      log.warn({ subscription_id }, 'subscription declared no more: the service offers no way to end it');
+    mirror.subscriptions.cover();
+    return plan;
+  });
+}
+
+/** What the service is known to have, as it stands now; null: it was never asked, or has none. */
+export function heldOf(
+  ports: Pick<SubscriptionPorts, 'addresses' | 'clock'>,
+  row: StoredSubscription,
+): HeldSubscription | null {
+  if (row.status === null) return null;
+  const address = standingOf(row, epochsOf(ports, row.subscription_id), ports.clock.now());
+  return {
+    type: row.held_type,
+    entity_ids: row.entity_ids,
+    change_types: row.change_types,
+    status: row.status,
+    address,
+  };
+}
+
+export function epochsOf({ addresses }: Pick<SubscriptionPorts, 'addresses'>, subscription_id: string): EpochState[] {
+  return addresses.states().filter((each) => each.subscription_id === subscription_id);
+}
+
+/**
+ * Whether the service calls an address that is not ours. Where none of ours was ever announced, it may be our own of
+ * another master secret, or of an installation before this one: that is nobody to fight with.
+ */
+export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
+  const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);
+  return row.address === 'foreign' && announced && !ports.addresses.masterChanged();
+}

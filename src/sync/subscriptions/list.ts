@@ -1,0 +1,76 @@
+import type { Mirror } from '../../mirror/mirror.ts';
+import type { StoredSubscription, UncoveredProduct } from '../../mirror/push/subscriptions.ts';
+import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
+
+/** A subscription for people: what is declared and what is known of it, without asking the service. */
+export interface ListedSubscription
+  extends Pick<
+    StoredSubscription,
+    | 'subscription_id'
+    | 'type'
+    | 'covered_products'
+    | 'last_delivery_at'
+    | 'trust'
+    | 'checked_at'
+    | 'put_at'
+    | 'failures'
+  > {
+  /** Null: nobody declares it any more. */
+  readonly declared_id: string | null;
+  /** How many products or experiences it is declared for; null: products_i_sell. */
+  readonly entities: number | null;
+  readonly status: string | null;
+  readonly failure: string | null;
+  readonly not_before: number | null;
+  readonly differences: readonly string[];
+}
+
+export interface SubscriptionList {
+  readonly subscriptions: readonly ListedSubscription[];
+  /** Declarations that wait until what is mirrored has been read once. */
+  readonly waiting: readonly string[];
+  /** Products on sale that no working subscription covers: how many, and the first of them, best sellers first. */
+  readonly uncovered: { readonly count: number; readonly products: readonly UncoveredProduct[] };
+}
+
+const uncoveredShown = 20;
+
+/** From the file alone, whether or not a daemon runs. */
+export function listSubscriptions(
+  mirror: Pick<Mirror, 'subscriptions'>,
+  settings: Pick<SubscriptionSettings, 'declared' | 'most'>,
+): SubscriptionList {
+  const { wanted, waiting } = wantedSubscriptions({ mirror, settings });
+  const rows = new Map(mirror.subscriptions.all().map((row) => [row.subscription_id, row]));
+  const listed = wanted.map(({ subscription_id, declared_id, type, entity_ids }): ListedSubscription => {
+    const row = rows.get(subscription_id);
+    rows.delete(subscription_id);
+    return { ...known(row), subscription_id, declared_id, type, entities: entity_ids?.length ?? null };
+  });
+  const undeclared = [...rows.values()]
+    .filter(({ status }) => status !== null)
+    .map((row): ListedSubscription => {
+      const { subscription_id, type, entity_ids } = row;
+      return { ...known(row), subscription_id, declared_id: null, type, entities: entity_ids?.length ?? null };
+    });
+  return {
+    subscriptions: [...listed, ...undeclared],
+    waiting,
+    uncovered: mirror.subscriptions.uncovered(uncoveredShown),
+  };
+}
+
+function known(row: StoredSubscription | undefined) {
+  return {
+    status: row?.status ?? null,
+    covered_products: row?.covered_products ?? null,
+    trust: row?.trust ?? null,
+    last_delivery_at: row?.last_delivery_at ?? null,
+    checked_at: row?.checked_at ?? null,
+    put_at: row?.put_at ?? null,
+    failures: row?.failures ?? 0,
+    failure: row?.failure ?? null,
+    not_before: row?.not_before ?? null,
+    differences: row === undefined || row.checked_at === null ? ['never asked'] : row.differences,
+  };
+}

@@ -1,0 +1,165 @@
+import { retryAt } from '../../domain/schedule/backoff.ts';
+import { standingOf } from '../../domain/push/callback-epoch.ts';
+import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
+import { differences, type HeldSubscription, isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
+import type { SubscriptionFacts } from '../../mirror/push/subscriptions.ts';
+import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';
+import { ownerOf } from './callback.ts';
+import { noteAnswered, noteNotOffered } from '../records/offers.ts';
+import { isBlameless, pauseMs, wordsOf } from './failure.ts';
+import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
+
+/** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
+const provenAfterMs = 30 * 60_000;
+
+/** Asks the service for one subscription and stores what it says. Returns why it could not, or null. */
+export async function readSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { mirror, clock, service } = ports;
+  if (!isRead(ports)) return notRead;
+  const outcome = await service.find(wanted.subscription_id, signal);
+  const meant = refusesPath(outcome) ? judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405) : null;
+  if (meant === 'not-offered') noteNotOffered(ports, 'subscription');
+  if (meant === 'not-offered' || meant === 'too-early') return notRead;
+  if (outcome.kind !== 'read' && outcome.kind !== 'missing') return noteUnread(ports, wanted, outcome);
+  mirror.transaction(() => {
+    if (outcome.kind === 'read') noteAnswered(ports, 'subscription', outcome.sent_at);
+    else if (meant === 'doubted') mirror.offers.refused('subscription', clock.now());
+    const at = clock.now();
+    const before = mirror.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
+    if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
+    else {
+      mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
+      // Its gap ends with this: by then it is known whom that concerns.
+      mirror.subscriptions.cover();
+    }
+    // At once, since the repair may follow within the second; it worked when it was looked at before, for all we know.
+    if (
+      meant !== 'doubted' &&
+      mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
+    )
+      mirror.trust.openGap(wanted.subscription_id, Math.min(before, at));
+    noteDifferences(ports, wanted);
+    settleAttempt(ports, wanted.subscription_id);
+  });
+  return null;
+}
+
+/** What a read says where subscriptions cannot be read: then the answer to the last PUT is believed. */
+const notRead = 'refused: subscriptions cannot be read here';
+
+/** Whether a read brought nothing because none is ever answered: nobody's failure. */
+export function isNotRead(unread: string | null): boolean {
+  return unread === notRead;
+}
+
+/** Whether the service is asked: where it has no such read, once a week. */
+function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
+  if (!settings.reads) return false;
+  return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
+}
+
+function judgeRefusal(
+  { mirror, clock }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  status: 404 | 405,
+): ReturnType<typeof judgeSubscriptionRead> {
+  if (!mirror.offers.isOffered('subscription')) return 'not-offered';
+  const put_at = mirror.subscriptions.find(subscription_id)?.put_at ?? null;
+  return judgeSubscriptionRead(status, mirror.offers.find('subscription'), { put_at, now: clock.now() });
+}
+
+function noteUnread(
+  { mirror, clock, chance }: SubscriptionPorts,
+  { subscription_id }: WantedSubscription,
+  outcome: Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }>,
+): string {
+  mirror.transaction(() => {
+    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (isBlameless(outcome) ? 0 : 1);
+    const now = clock.now();
+    const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
+    mirror.subscriptions.unread(subscription_id, failures, again);
+  });
+  return wordsOf(outcome);
+}
+
+/** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
+export function mayPutUnread(unread: string): boolean {
+  return unread.startsWith('refused: ');
+}
+
+/** What the service would be known to have after an answer that is not stored; null: it has none. Text: why it could not be asked. */
+export async function lookAtSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<HeldSubscription | null | string> {
+  const { subscription_id } = wanted;
+  const row = ports.mirror.subscriptions.find(subscription_id);
+  const held = row === null ? null : heldOf(ports, row);
+  if (!isRead(ports)) return held;
+  const outcome = await ports.service.find(subscription_id, signal);
+  if (refusesPath(outcome)) {
+    const meant = judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405);
+    if (meant === 'not-offered' || meant === 'too-early') return held;
+  }
+  if (outcome.kind === 'missing') return null;
+  if (outcome.kind !== 'read') return wordsOf(outcome);
+  const facts = factsOf(ports, subscription_id, outcome.value, null);
+  const owner = facts.address === null ? { address: row?.address ?? null, epoch: row?.epoch ?? null } : facts;
+  return {
+    status: facts.status,
+    type: facts.type ?? row?.held_type ?? null,
+    change_types: facts.change_types ?? row?.change_types ?? null,
+    entity_ids: facts.entity_ids ?? row?.entity_ids ?? null,
+    address: standingOf(owner, epochsOf(ports, subscription_id), ports.clock.now()),
+  };
+}
+
+/** What an answer says; what it does not say is what was sent, or stays as it is known. */
+export function factsOf(
+  { mirror, clock, addresses, settings }: SubscriptionPorts,
+  subscription_id: string,
+  answer: SubscriptionAnswer,
+  sent: { readonly wanted: WantedSubscription; readonly epoch: number } | null,
+): SubscriptionFacts {
+  const now = clock.now();
+  const before = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  const known = sent !== null || before === null || before === 'missing' ? 'accepted' : before;
+  const { public_url } = settings;
+  const owner =
+    sent === null
+      ? ownerOf(answer.callback_url, { addresses, public_url, subscription_id, now })
+      : { address: 'ours' as const, epoch: sent.epoch };
+  return {
+    status: answer.status ?? known,
+    type: answer.type ?? sent?.wanted.type ?? null,
+    change_types: answer.change_types ?? sent?.wanted.change_types ?? null,
+    entity_ids: answer.entity_ids ?? sent?.wanted.entity_ids ?? null,
+    ...owner,
+    at: now,
+  };
+}
+
+/** Compares anew and stores in words what differs. Inside a transaction. */
+export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
+  const { mirror } = ports;
+  const row = mirror.subscriptions.find(wanted.subscription_id);
+  if (row === null) return;
+  const found = differences(wanted, heldOf(ports, row));
+  if (found.join() !== row.differences.join()) mirror.subscriptions.compared(wanted.subscription_id, found);
+}
+
+/** An attempt is over once a read shows, long enough after it, that the subscription works. Inside a transaction. */
+function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: string): void {
+  const row = mirror.subscriptions.find(subscription_id);
+  if (row === null || row.failures === 0 || !isWorking(row.status)) return;
+  // What failed for another reason than its state is over when nothing differs.
+  if (row.failure !== null && row.differences.length > 0) return;
+  const tried_at = row.tried_at ?? 0;
+  if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;
+  mirror.subscriptions.tried(subscription_id, { at: tried_at, failures: 0, failure: null, not_before: null });
+}

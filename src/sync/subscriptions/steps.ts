@@ -1,0 +1,160 @@
+import { newestOf } from '../../domain/push/callback-epoch.ts';
+import { mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
+import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
+import { afterSelfTest, subscriptionStep } from '../../domain/push/subscription-step.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import { callbackUrl } from './callback.ts';
+import { noteAnswered, noteNotOffered } from '../records/offers.ts';
+import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './attempts.ts';
+import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
+import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './declared.ts';
+
+/**
+ * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.
+ * `unread`: why the service could not be asked just now; null: it was, or need not be.
+ */
+export async function stepSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  unread: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { mirror, clock, settings, service } = ports;
+  const { subscription_id } = wanted;
+  const row = mirror.subscriptions.find(subscription_id);
+  if (row === null || !service.can.put) return;
+  // A PUT without knowing what is there could take somebody else's.
+  if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
+  const now = clock.now();
+  const epochs = epochsOf(ports, subscription_id);
+  const epoch = newestOf(epochs)?.epoch ?? 1;
+  const step = subscriptionStep(
+    wanted,
+    heldOf(ports, row),
+    epochs,
+    {
+      ...row,
+      can: canOf(ports),
+      put: row.put_hash === putHash(wanted, epoch) ? 'same' : 'other',
+      foreign: isTaken(ports, row) ? 'theirs' : 'perhaps ours',
+    },
+    { rotate_every: ports.mayRotate() ? settings.rotate_every : Number.POSITIVE_INFINITY, now },
+  );
+  switch (step.step) {
+    case 'nothing':
+      return;
+    case 'announced':
+      announce(ports, subscription_id, epoch);
+      return;
+    case 'rotate':
+      await rotateSubscription(ports, wanted, signal);
+      return;
+    case 'put':
+      await lookBefore(ports, wanted, signal);
+      await putSubscription(ports, wanted, step.reason, signal);
+      return;
+    case 'repair':
+      await repairSubscription(ports, wanted, step.action, signal);
+  }
+}
+
+/**
+ * A new callback address: accepted first, then put, then announced, and the old one accepted for the grace. A rotation
+ * that was begun before is finished instead. Killed in between, the next step goes on.
+ */
+export async function rotateSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { addresses, clock, log } = ports;
+  const { subscription_id } = wanted;
+  if (newestOf(epochsOf(ports, subscription_id))?.announced_at !== null) {
+    const epoch = addresses.begin(subscription_id, clock.now());
+    log.info({ subscription_id, epoch }, 'callback address rotates: the new one is accepted');
+  }
+  await lookBefore(ports, wanted, signal);
+  return putSubscription(ports, wanted, 'rotation', signal);
+}
+
+/** Before this long after the last look, a PUT needs no other. */
+const justLookedMs = 60_000;
+
+/** Where the service has lost what we put, a PUT would hide it: the look before it opens the gap that has to be healed. */
+async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal): Promise<void> {
+  const row = ports.mirror.subscriptions.find(wanted.subscription_id);
+  const ago = ports.clock.now() - (row?.checked_at ?? 0);
+  if (row?.put_at == null || (ago >= 0 && ago < justLookedMs)) return;
+  await readSubscription(ports, wanted, signal);
+}
+
+/** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */
+async function repairSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  action: 'reactivate' | 'put',
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { mirror, log } = ports;
+  const { subscription_id } = wanted;
+  const failures = mirror.subscriptions.find(subscription_id)?.failures ?? 0;
+  const { result, words } = await ports.selfTest(signal);
+  if (afterSelfTest(result, { failures }) === 'wait')
+    return noteFailure(ports, subscription_id, { kind: 'self-test', words });
+  if (result === 'failed')
+    log.warn({ subscription_id, words }, 'self-test failed again: the repair goes on all the same');
+  return action === 'put'
+    ? putSubscription(ports, wanted, 'repair', signal)
+    : reactivateSubscription(ports, wanted, signal);
+}
+
+/** What can be done about subscriptions: a path that the service lacks is tried again after a week, when it is needed. */
+export function canOf({ mirror, clock, service }: SubscriptionPorts): SubscriptionPorts['service']['can'] {
+  const tried = mirror.offers.isOffered('reactivate') || mayAskAgain(mirror.offers.find('reactivate'), clock.now());
+  return { ...service.can, reactivate: service.can.reactivate && tried };
+}
+
+function isThere(row: StoredSubscription | null): boolean {
+  return row !== null && row.status !== null && row.status !== 'missing' && row.status !== 'cancelled';
+}
+
+/** Asks the service to send again; where it cannot be asked so, puts the subscription anew. It counts as working once a later read shows it. */
+export async function reactivateSubscription(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const { mirror, clock, service, addresses, settings, log } = ports;
+  const { subscription_id } = wanted;
+  const before = mirror.subscriptions.find(subscription_id);
+  const epoch = addresses.current(subscription_id, clock.now());
+  const kept = before !== null && heldOf(ports, before)?.address === 'current';
+  const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
+  const outcome = await service.reactivate(subscription_id, callback_url, signal);
+  if (refusesPath(outcome)) {
+    // What is known to be there is not what it lacks.
+    if (outcome.kind === 'refused' || isThere(before)) noteNotOffered(ports, 'reactivate');
+    return putSubscription(ports, wanted, 'repair', signal);
+  }
+  if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
+  mirror.transaction(() => {
+    noteAnswered(ports, 'reactivate', outcome.sent_at);
+    mirror.subscriptions.learn(subscription_id, {
+      status: outcome.value.status ?? 'accepted',
+      type: outcome.value.type,
+      change_types: outcome.value.change_types,
+      entity_ids: outcome.value.entity_ids,
+      address: 'ours',
+      epoch,
+      at: clock.now(),
+    });
+    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
+    noteDifferences(ports, wanted);
+  });
+  announce(ports, subscription_id, epoch);
+  const status = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  log.warn({ subscription_id, status }, 'subscription reactivated');
+  return isWorking(status)
+    ? { subscription_id, done: true, message: null }
+    : { subscription_id, done: false, message: `the service answers that it is ${status}` };
+}
