@@ -24,18 +24,18 @@ const allowed: Record<string, readonly string[]> = {
 
 /** One door a library. */
 const doors: Record<string, RegExp> = {
-  'better-sqlite3': /^sqlite\/|^mirror\/sql\.ts$/,
-  kysely: /^mirror\/sql\.ts$/,
+  'better-sqlite3': /^sqlite\/|^mirror\/sql\/sql\.ts$/,
+  kysely: /^mirror\/sql\/sql\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host)\.ts$/,
   'image-size': /^upstream\/image-header\.ts$/,
-  croner: /^schedule\.ts$/,
+  croner: /^daemon\/schedule\.ts$/,
   pino: /^log\.ts$/,
   fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
-  commander: /^(main|commands\/.*)\.ts$/,
-  zod: /^config(\.ts|\/.*)$/,
-  yaml: /^config(\.ts|\/.*)$/,
+  commander: /^commands\/.*\.ts$/,
+  zod: /^config\/.*\.ts$/,
+  yaml: /^config\/.*\.ts$/,
 };
 
 function broken(of: readonly Import[]): string[] {

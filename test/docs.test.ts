@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { exitCodes } from '../src/errors.ts';
-import { main } from '../src/commands/main.ts';
 import { contract } from './contract/columns.ts';
 
 const root = new URL('../', import.meta.url);

@@ -2,9 +2,9 @@ import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'no
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { watchFiles } from '../src/files/watch.ts';
-import { repairFiles } from '../src/files/repair.ts';
 import { wire } from '../src/daemon/wiring.ts';
+import { repairFiles } from '../src/files/repair.ts';
+import { watchFiles } from '../src/files/watch.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CataloguedError } from '../src/errors.ts';
 import { report } from '../src/commands/main.ts';
+import { CataloguedError } from '../src/errors.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 
 function reported(error: unknown): { code: number; err: string } {

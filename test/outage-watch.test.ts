@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { outageLines } from '../src/domain/schedule/outage.ts';
 import { keyPause } from '../src/daemon/key-pause.ts';
 import { outageWatch } from '../src/daemon/outage-watch.ts';
+import { outageLines } from '../src/domain/schedule/outage.ts';
 import { testLog } from './fakes/test-log.ts';
 
 const minute = 60_000;

@@ -154,14 +154,14 @@ function isWhole(path: string, size: number): boolean {
 
 describe('a process that is killed while it makes a copy, or whose daemon is', () => {
   it('leaves the last copy under the final name, whole', async () => {
-    expect(await killed(new URL('../src/snapshot-child.ts', import.meta.url), 3)).toBe(0);
+    expect(await killed(new URL('../src/snapshot/child.ts', import.meta.url), 3)).toBe(0);
   });
 
   it('and goes on alone publishes nothing once its file was removed as a leftover', async () => {
     using test = large(24);
     using place = temporaryDirectory();
     const copy = join(place.path, 'mirror.db');
-    const program = fileURLToPath(new URL('../src/snapshot-child.ts', import.meta.url));
+    const program = fileURLToPath(new URL('../src/snapshot/child.ts', import.meta.url));
     const child = spawn(process.execPath, [program, test.mirror.path, copy], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.on('close', resolve));
     const temporary = temporaryName(copy, child.pid ?? 0);

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { createStorage, type Storage } from '../src/files/storage.ts';
 import { storageWords } from '../src/files/storage-messages.ts';
+import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { testLog } from './fakes/test-log.ts';
 
 const start = Date.parse('2026-11-21T12:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { type Anchor, trustedClock } from '../src/daemon/trusted-clock.ts';
+import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { machineClock } from './fakes/machine-clock.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);

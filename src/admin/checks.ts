@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type CheckQuestion, readQuestion } from '../domain/checks/check-question.ts';
 import { CataloguedError } from '../errors.ts';
+import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
 import type { CheckAnswer } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, readOrder } from '../sync/checks/orders.ts';
-import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 
 /** What storefronts ask before an order and tell after it. */
 export interface CheckOptions {

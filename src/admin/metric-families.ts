@@ -1,5 +1,5 @@
-import { alarmKinds } from '../status/alarm-messages.ts';
 import type { Freshness } from '../mirror/status/status.ts';
+import { alarmKinds } from '../status/alarm-messages.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { verdictOf } from '../status/verdict.ts';
 import type { Family, Labels, Sample } from './exposition.ts';

@@ -1,9 +1,9 @@
 import { imageLimitMs } from '../domain/catalogue/image.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
+import { ago, duration, inWords, megabytes, number } from '../format.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import type { Verdict } from '../status/verdict.ts';
-import { ago, duration, inWords, megabytes, number } from '../format.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
 

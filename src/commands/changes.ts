@@ -3,10 +3,10 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config/load.ts';
 import type { Cursor } from '../domain/changes/change-cursor.ts';
+import { printable } from '../format.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
-import { printable } from '../format.ts';
 import type { Io } from './terminal/io.ts';
 
 /** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */

@@ -1,21 +1,21 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { parseDuration } from '../config/units.ts';
 import { configPath, loadConfig } from '../config/load.ts';
+import { parseDuration } from '../config/units.ts';
+import { wire } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller, isSlotTime } from '../domain/checks/check-question.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { ago, printable } from '../format.ts';
 import { createLog } from '../log.ts';
-import { AnswerIsNo } from './main.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
-import { wire } from '../daemon/wiring.ts';
-import { ago, printable } from '../format.ts';
 import { productId } from './explain.ts';
+import { AnswerIsNo } from './main.ts';
+import { calendarDate } from './resync.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
-import { calendarDate } from './resync.ts';
 import { table } from './terminal/table.ts';
 
 interface Options {

@@ -1,8 +1,15 @@
 import { Command } from 'commander';
 import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
+import {
+  type Config,
+  configPath,
+  type LoadedConfig,
+  loadConfig,
+  type ParsedConfig,
+  parseConfig,
+} from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
-import { type Config, configPath, type LoadedConfig, loadConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

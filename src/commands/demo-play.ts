@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { Mirror } from '../mirror/mirror.ts';
 import type { ShownProduct } from '../mirror/catalogue/products.ts';
+import type { Mirror } from '../mirror/mirror.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 /** What the play reaches through: the service that it changes, and the mirror that it watches. */

@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
+import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
+import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { AnswerIsNo } from './main.ts';
-import { type Overrides, wire } from '../daemon/wiring.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

@@ -1,15 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config/load.ts';
-import { openMirrorFacts } from '../mirror/reading.ts';
 import { policyOf } from '../daemon/policy.ts';
+import { duration, printable, short } from '../format.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/reports/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
-import { duration, printable, short } from '../format.ts';
-import type { Io } from './terminal/io.ts';
 import { calendarDate } from './resync.ts';
+import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {

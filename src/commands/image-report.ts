@@ -1,6 +1,6 @@
 import { duration, number } from '../format.ts';
-import { csv } from './terminal/csv.ts';
 import type { ImageAudit } from './images.ts';
+import { csv } from './terminal/csv.ts';
 import { table } from './terminal/table.ts';
 
 /** The audit as a report that can be sent to a rights holder: the summary first, then every image. Times are UTC. */

@@ -14,10 +14,10 @@ import {
   type Takedown,
   takedownsForMs,
 } from '../domain/catalogue/image-audit.ts';
-import { AnswerIsNo } from './main.ts';
-import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type ImageFacts, readImageFacts } from '../mirror/catalogue/image-audit.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { imageReport, reportCsv } from './image-report.ts';
+import { AnswerIsNo } from './main.ts';
 import type { Io } from './terminal/io.ts';
 
 /** A dated statement of what is published and by which rule: the fields are a contract. Instants are epoch milliseconds. */

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import type { Io } from './terminal/io.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { version } from '../version.ts';
-import { printableOutput } from '../format.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
+import { printableOutput } from '../format.ts';
+import { version } from '../version.ts';
+import type { Io } from './terminal/io.ts';
 
 /** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
 const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {

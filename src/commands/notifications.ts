@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { parseDuration } from '../config/units.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { parseDuration } from '../config/units.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { duration, number, printable } from '../format.ts';
 import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import { acquireLock } from '../sqlite/lock.ts';
-import { duration, number, printable } from '../format.ts';
 import { renderBody, textOf } from './delivery-body.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';

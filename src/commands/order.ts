@@ -1,15 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { configPath, loadConfig } from '../config/load.ts';
+import { wire } from '../daemon/wiring.ts';
 import { createLog } from '../log.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
-import { wire } from '../daemon/wiring.ts';
 import { slotTime } from './check.ts';
 import { productId } from './explain.ts';
+import { calendarDate } from './resync.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
-import { calendarDate } from './resync.ts';
 
 export function orderCommand(io: Io): Command {
   const command = new Command('order').description(

@@ -4,12 +4,12 @@ import { Command } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { documentText } from '../config/document.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { createLog } from '../log.ts';
 import { probeAlone } from '../daemon/probing.ts';
-import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
 import type { Overrides } from '../daemon/wiring.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
+import { createLog } from '../log.ts';
+import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 

@@ -1,19 +1,19 @@
 import type { LoadedConfig } from '../config/load.ts';
+import { type Overrides, type Wiring, wire } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { storageWords } from '../files/storage-messages.ts';
+import { writeRefusalOf } from '../files/write-refusal.ts';
+import { megabytes, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/schedule/jobs.ts';
 import type { LiveStatus } from '../status/daemon-status.ts';
 import { keyRefused, liveStatus, throttledTooLong } from '../status/daemon-status.ts';
-import { storageWords } from '../files/storage-messages.ts';
 import { pass } from '../sync/engine.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../sync/records/resync.ts';
-import { type Overrides, type Wiring, wire } from '../daemon/wiring.ts';
-import { megabytes, number } from '../format.ts';
-import { writeRefusalOf } from '../files/write-refusal.ts';
+import { conclude } from './resync.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
-import { conclude } from './resync.ts';
 
 /** Not reachable for this long: a one-shot command gives up. */
 const giveUpAfterMs = 2 * 60 * 1000;

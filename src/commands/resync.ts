@@ -2,18 +2,18 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type AdminClient, adminClient } from '../admin/client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { wire } from '../daemon/wiring.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/schedule/jobs.ts';
 import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
 import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
-import { wire } from '../daemon/wiring.ts';
-import { duration, number } from '../format.ts';
+import { resyncAlone } from './resync-alone.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
 import { asRefusal } from './terminal/refusal.ts';
-import { resyncAlone } from './resync-alone.ts';
 import { table } from './terminal/table.ts';
 
 interface Options {

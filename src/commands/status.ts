@@ -1,21 +1,21 @@
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
-import { alarmWords } from '../status/alarm-messages.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config/load.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { AnswerIsNo } from './main.ts';
+import type { StorageStatus } from '../files/storage.ts';
+import { storageWords } from '../files/storage-messages.ts';
+import { ago, duration, megabytes, number, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
+import { alarmWords } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
-import type { StorageStatus } from '../files/storage.ts';
-import { storageWords } from '../files/storage-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
-import { ago, duration, megabytes, number, printable } from '../format.ts';
+import { AnswerIsNo } from './main.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { type ConfigDocument, documentOf, type Problem, readDocument } from './document.ts';
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
 import { type Config, configSchema } from './schema.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 import { warningsOf } from './warnings.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
 
 export type { Config } from './schema.ts';
 export type { Secret, Secrets } from './secrets.ts';

@@ -1,28 +1,24 @@
 import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from '../clock.ts';
-import { type ClockWatch, watchClock } from './clock-watch.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
-import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { publishable } from '../domain/push/public-address.ts';
+import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
+import { createStorage, type Storage } from '../files/storage.ts';
 import { type FileWatch, watchFiles } from '../files/watch.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
-import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
-import { policyOf } from './policy.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
-import { createStorage, type Storage } from '../files/storage.ts';
-import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
-import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
+import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
-import { trustedClock } from './trusted-clock.ts';
 import { createUpstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
@@ -31,6 +27,10 @@ import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
 import { version } from '../version.ts';
+import { type ClockWatch, watchClock } from './clock-watch.ts';
+import { policyOf } from './policy.ts';
+import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
+import { trustedClock } from './trusted-clock.ts';
 
 /** What a test replaces: time, chance, and what it has no receiver for. */
 export interface Overrides {

@@ -1,16 +1,16 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import type { Config } from '../config/load.ts';
-import { type Check, ok, skipped, wrong } from './check.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
+import { inboxSays } from '../files/pair.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { inboxSays } from '../files/pair.ts';
 import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
 import { nearestDirectory, reasonOf } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { checkedAtOnce, isChecked, lookBeside } from '../sqlite/look.ts';
 import { repairHint } from '../sqlite/refusals.ts';
+import { type Check, ok, skipped, wrong } from './check.ts';
 
 const megabyte = 1024 * 1024;
 const repair = `stop the daemon, and: ${repairHint}`;

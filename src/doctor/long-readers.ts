@@ -1,5 +1,5 @@
-import { type Check, ok, skipped, wrong } from './check.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
+import { type Check, ok, skipped, wrong } from './check.ts';
 import { type OpenIn, openIn } from './open-files.ts';
 
 const megabyte = 1024 * 1024;

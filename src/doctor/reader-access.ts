@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Check, ok, skipped, wrong } from './check.ts';
 import { networkFileSystem } from '../sqlite/directory.ts';
+import { type Check, ok, skipped, wrong } from './check.ts';
 
 /** A file of WAL, which readers share with the daemon, or one that nobody writes. */
 export type Kind = 'live' | 'snapshot';

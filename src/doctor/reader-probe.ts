@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import { CataloguedError } from '../errors.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForReading } from '../sqlite/database-file.ts';
+import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import { fileSystem, type Kind, sharing, sideFiles, wayTo } from './reader-access.ts';
 import { olderThan } from './versions.ts';
 

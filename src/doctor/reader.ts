@@ -1,8 +1,8 @@
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { type Check, ok, skipped } from './check.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { type Check, ok, skipped } from './check.ts';
 import { longReaders } from './long-readers.ts';
 
 export interface ReaderQuestion {
@@ -14,7 +14,7 @@ export interface ReaderQuestion {
 }
 
 /** From source or compiled, as this file is. */
-const probe = new URL(`./reader-doctor/probe${import.meta.url.slice(-3)}`, import.meta.url);
+const probe = new URL(`./reader-probe${import.meta.url.slice(-3)}`, import.meta.url);
 
 /**
  * Opens the mirror as a storefront would, in a process of its own that becomes the named user with all of its groups.

@@ -16,7 +16,6 @@ import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/fil
 import { inboxFile } from '../inbox/inbox.ts';
 import { newestSeq } from '../mirror/changes/changes.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { backupsIn, type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 import { openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
@@ -24,6 +23,7 @@ import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { lookAt } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
+import { backupsIn, type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 
 /** What `repair` did, or with `dry` would do. */
 export interface Repair {

@@ -2,13 +2,13 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type Check, ok, wrong } from '../doctor/check.ts';
 import type { CataloguedError } from '../errors.ts';
-import { checkFile } from './integrity.ts';
 import type { Logger } from '../log.ts';
-import { lastStopPath } from './pair.ts';
 import { damaged } from '../sqlite/database-file.ts';
 import type { Standing } from '../sqlite/identity.ts';
 import { writeLastStop } from '../sqlite/last-stop.ts';
 import { lostFile, repairHint } from '../sqlite/refusals.ts';
+import { checkFile } from './integrity.ts';
+import { lastStopPath } from './pair.ts';
 
 export type FileAlarmKind = 'mirror-lost' | 'mirror-damaged' | 'inbox-lost' | 'inbox-damaged';
 

@@ -1,17 +1,17 @@
 import type { Database } from '../sqlite/database-file.ts';
-import { budgetTable } from './schedule/budget.ts';
 import { categoryTable } from './catalogue/categories.ts';
-import { changeTable } from './changes/changes.ts';
-import { closureTable } from './push/closures.ts';
 import { experienceTables } from './catalogue/experiences.ts';
-import { openMirrorForReading } from './sql/files.ts';
-import type { Mirror } from './mirror.ts';
-import { offerTable } from './schedule/offers.ts';
 import { productTables } from './catalogue/products.ts';
-import { recordTable } from './schedule/records.ts';
 import { removalTable } from './catalogue/removals.ts';
+import { changeTable } from './changes/changes.ts';
+import type { Mirror } from './mirror.ts';
+import { closureTable } from './push/closures.ts';
 import { subscriptionTable } from './push/subscriptions.ts';
 import { trustTable } from './push/trust.ts';
+import { budgetTable } from './schedule/budget.ts';
+import { offerTable } from './schedule/offers.ts';
+import { recordTable } from './schedule/records.ts';
+import { openMirrorForReading } from './sql/files.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts

@@ -3,23 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '../clock.ts';
 import { type CallLog, callLog } from './call-log.ts';
-import { type CatalogueEntry, catalogueFrom, generateCatalogue, leaner, type SandboxProduct } from './world/catalogue.ts';
-import { type ChangeRates, calendarChanges } from './world/changes.ts';
-import type { Outcome } from './push/delivery.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
-import type { Habits } from './rough/habits.ts';
-import { readPublicKey } from './push/jwt.ts';
 import { listen } from './listen.ts';
+import { ownAnswer } from './own-endpoints.ts';
+import type { Outcome } from './push/delivery.ts';
+import { readPublicKey } from './push/jwt.ts';
 import type { LegacyChangeType } from './push/notification-body.ts';
 import { type NotifierOptions, notifier, type Troubles } from './push/notifier.ts';
-import { ownAnswer } from './own-endpoints.ts';
-import { roll, sequence } from './random.ts';
-import { readBody } from './read-body.ts';
-import { createRecording, type RecordedAnswer } from './reads/recording.ts';
-import { isOffered } from './rough/reads.ts';
-import { roughness } from './rough/roughness.ts';
-import { error, type RouteOptions, route } from './reads/routes.ts';
-import { type ProductState, productState, type StateQuestion } from './world/state.ts';
 import {
   type Decision,
   type EndpointOptions,
@@ -28,7 +18,23 @@ import {
 } from './push/subscription-endpoints.ts';
 import { type SubscriptionSnapshot, snapshots } from './push/subscription-snapshot.ts';
 import { subscriptions as keepSubscriptions, type LifeOptions } from './push/subscriptions.ts';
+import { roll, sequence } from './random.ts';
+import { readBody } from './read-body.ts';
+import { createRecording, type RecordedAnswer } from './reads/recording.ts';
+import { error, type RouteOptions, route } from './reads/routes.ts';
+import type { Habits } from './rough/habits.ts';
+import { isOffered } from './rough/reads.ts';
+import { roughness } from './rough/roughness.ts';
 import { type Throttle, type ThrottleOptions, throttle } from './throttle.ts';
+import {
+  type CatalogueEntry,
+  catalogueFrom,
+  generateCatalogue,
+  leaner,
+  type SandboxProduct,
+} from './world/catalogue.ts';
+import { type ChangeRates, calendarChanges } from './world/changes.ts';
+import { type ProductState, productState, type StateQuestion } from './world/state.ts';
 import { createWorld, type World } from './world/world.ts';
 
 export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOptions {

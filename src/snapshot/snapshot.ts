@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
+import type { LiveAlarm } from '../files/storage.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
-import type { LiveAlarm } from '../files/storage.ts';
 
 /** How it stands with the copy for readers elsewhere. */
 export interface SnapshotStatus {
@@ -110,7 +110,7 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
 
 /** Killed when the daemon ends: what it leaves has a temporary name. */
 async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
-  const program = fileURLToPath(new URL(`./snapshot-child${extname(import.meta.url)}`, import.meta.url));
+  const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
   const child = spawn(process.execPath, [program, source, target], {
     stdio: ['ignore', 'pipe', 'pipe'],
     signal,

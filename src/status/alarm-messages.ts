@@ -1,8 +1,8 @@
+import type { LiveAlarm } from '../files/storage.ts';
 import type { FileAlarmKind } from '../files/watch.ts';
+import { ago, number } from '../format.ts';
 import type { Alarm } from '../mirror/status/alarms.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
-import type { LiveAlarm } from '../files/storage.ts';
-import { ago, number } from '../format.ts';
 
 /** A heading of one word, and what stands behind it. */
 export interface AlarmWords {

@@ -1,8 +1,8 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import type { StorageStatus } from '../files/storage.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { StorageStatus } from '../files/storage.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 
 /** What only a running daemon knows: how it stands with the service. */

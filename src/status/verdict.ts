@@ -1,10 +1,10 @@
-import { alarmWords } from './alarm-messages.ts';
-import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
-import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { LiveStatus } from './daemon-status.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageWords } from '../files/storage-messages.ts';
 import { ago, duration, inWords, number } from '../format.ts';
+import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
+import type { SnapshotStatus } from '../snapshot/snapshot.ts';
+import { alarmWords } from './alarm-messages.ts';
+import type { LiveStatus } from './daemon-status.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
 export interface Verdict {

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { mindClosures } from './notifications/apply.ts';
-import { allProducts, assignCategories, replan } from './records/categories.ts';
 import { pressImages, watchImages } from './images/confirm.ts';
+import { mindClosures } from './notifications/apply.ts';
 import { healGaps, mindCoverage } from './notifications/coverage.ts';
-import { watchContradictions, watchOtherDates } from './records/doubted-answers.ts';
-import type { Ports } from './records/context.ts';
-import { findPrice } from './records/pricing.ts';
 import { judgeNotices } from './notifications/trust.ts';
+import { allProducts, assignCategories, replan } from './records/categories.ts';
+import type { Ports } from './records/context.ts';
+import { watchContradictions, watchOtherDates } from './records/doubted-answers.ts';
+import { findPrice } from './records/pricing.ts';
 
 /** So many products are looked at between two turns of the event loop. */
 const slice = 200;

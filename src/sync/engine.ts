@@ -1,15 +1,15 @@
+import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { type Queue, queues } from '../domain/schedule/lanes.ts';
 import type { RecordFacts, Resource } from '../domain/schedule/record.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
-import type { Ports, SyncPorts } from './records/context.ts';
 import { refreshAvailability } from './reads/availability.ts';
 import { refreshCheckoutInformation } from './reads/checkout-information.ts';
 import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
-import { type Refreshed, recordFailure } from './records/settle.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { walkProducts } from './reads/walk-products.ts';
+import type { Ports, SyncPorts } from './records/context.ts';
+import { type Refreshed, recordFailure } from './records/settle.ts';
 
 type Refresh = (ports: SyncPorts, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
 

@@ -1,11 +1,11 @@
 import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
-import { parseExact } from '../domain/values/exact-json.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
-import { type Queue, queues } from '../domain/schedule/lanes.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
-import type { MayPublish } from '../domain/push/public-address.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
+import type { MayPublish } from '../domain/push/public-address.ts';
+import { type Queue, queues } from '../domain/schedule/lanes.ts';
+import { parseExact } from '../domain/values/exact-json.ts';
 import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';

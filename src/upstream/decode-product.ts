@@ -1,8 +1,8 @@
-import { identifier } from '../domain/values/identifier.ts';
 import { type Image, imageKey } from '../domain/catalogue/image.ts';
 import { type ProductEntry, saleStatus } from '../domain/catalogue/product.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { knownZone } from '../domain/time/venue.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import {
   answered,
   elements,

@@ -1,5 +1,5 @@
-import { identifier } from '../domain/values/identifier.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import { answered, elements, members, WrongShape } from './shape.ts';
 
 /** All active variants of a product (specification §2). */

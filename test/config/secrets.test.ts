@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createSecret } from '../../src/config/secrets.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { createSecret } from '../../src/config/secrets.ts';
 import { ecPem, publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { refusalOf } from './check.ts';
 
@@ -89,7 +89,7 @@ test('a secret file that this user cannot read is a matter of permission', () =>
   if (!root) chmodSync(at.path, 0);
   // Root reads everything: a child gives up its rights first.
   const script = `
-    const { loadConfig } = await import(${JSON.stringify(new URL('../../src/config.ts', import.meta.url).href)});
+    const { loadConfig } = await import(${JSON.stringify(new URL('../../src/config/load.ts', import.meta.url).href)});
     if (${root}) process.seteuid(65534);
     try { loadConfig({ file: ${JSON.stringify(at.file)}, env: {} }); }
     catch (error) { process.stdout.write(JSON.stringify([error.exitCode, error.message])); }`;

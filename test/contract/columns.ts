@@ -184,7 +184,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn',
     language: 'text, of a product_changed; null: it is of no language',
     date: 'text, YYYY-MM-DD at the venue; null: it is of no date',
-    detail: 'text, JSON: what was and what is (src/domain/change.ts)',
+    detail: 'text, JSON: what was and what is (src/domain/changes/change.ts)',
   },
   freshness: {
     resource: 'text: products, product_detail, checkout_information, variants, experiences, images, availability',

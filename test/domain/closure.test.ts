@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type ClosureFacts, confirmAt, isMisuse, judge, mayApply, type Verdict } from '../../src/domain/catalogue/closure.ts';
+import {
+  type ClosureFacts,
+  confirmAt,
+  isMisuse,
+  judge,
+  mayApply,
+  type Verdict,
+} from '../../src/domain/catalogue/closure.ts';
 import type { SaleStatus } from '../../src/domain/catalogue/product.ts';
 
 const at = Date.parse('2026-11-21T12:00:00Z');

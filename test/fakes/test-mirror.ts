@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
+import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 
 /** A directory that is gone when the test is over. */

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/load.ts';
+import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { runChores, sortIntoCategories } from '../../src/sync/chores.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
-import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { startSandbox } from './start-sandbox.ts';

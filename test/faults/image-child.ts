@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../src/clock.ts';
 import { keepImageFiles } from '../../src/daemon/images.ts';
-import { createLog } from '../../src/log.ts';
 import { wire } from '../../src/daemon/wiring.ts';
+import { createLog } from '../../src/log.ts';
 import { listsOnly, nearby } from '../fakes/image-house.ts';
 import { testConfig } from '../fakes/test-config.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalogue/availability.ts';
-import { addDays } from '../../src/domain/time/dates.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import { addDays } from '../../src/domain/time/dates.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const hour = 3_600_000;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { imageLimitMs, mayShow } from '../../src/domain/catalogue/image.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 

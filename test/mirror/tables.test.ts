@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { testMirror } from '../fakes/test-mirror.ts';
 
-/** The columns of each table as src/mirror/tables.ts writes them down: `name` or, where it may be null, `name?`. */
+/** The columns of each table as src/mirror/sql/tables.ts writes them down: `name` or, where it may be null, `name?`. */
 function typed(text: string): Record<string, string[]> {
   const body = text.slice(text.indexOf('export interface Tables {'));
   const tables = body.matchAll(/^ {2}(\w+): \{(.*?)\}?;$(?=\n {2}\w+:|\n\})/gms);
@@ -32,7 +32,7 @@ function stored(): Record<string, string[]> {
   );
 }
 
-const source = readFileSync(new URL('../../src/mirror/tables.ts', import.meta.url), 'utf8');
+const source = readFileSync(new URL('../../src/mirror/sql/tables.ts', import.meta.url), 'utf8');
 
 it('the tables that the program is compiled against are those of the file, column by column, nulls included', () => {
   expect(typed(source)).toEqual(stored());

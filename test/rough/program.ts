@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { testConfigText } from '../fakes/test-config.ts';
 import type { Subject } from './rough-case.ts';
 
@@ -93,4 +93,16 @@ export async function run(
   } finally {
     clearTimeout(late);
   }
+}
+
+/** Where a module stands in a checkout: files keep their names when they move to another room. */
+export function moduleOf(root: string, path: string): string {
+  const named = join(root, path);
+  if (existsSync(named)) return named;
+  const name = basename(path);
+  const found = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => basename(file) === name && file.startsWith(`${path.split('/')[1]}/`),
+  );
+  if (found.length !== 1) throw new Error(`${path} is ${found.length === 0 ? 'not' : 'more than once'} in ${root}`);
+  return join(root, 'src', found[0] ?? '');
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
-import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
+import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

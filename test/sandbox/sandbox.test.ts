@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 
 const start = (options: Partial<SandboxOptions> = {}) =>
   startSandbox({ clock: systemClock, seed: 7, products: 250, ...options });

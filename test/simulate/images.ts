@@ -1,6 +1,6 @@
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
-import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { hex } from '../../src/sandbox/random.ts';
+import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { sortIntoCategories } from '../../src/sync/chores.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
+import { sortIntoCategories } from '../../src/sync/chores.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 
 const hour = 3_600_000;

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
+import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
 

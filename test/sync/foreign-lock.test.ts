@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { pass } from '../../src/sync/engine.ts';
+import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pass } from '../../src/sync/engine.ts';
-import { makePlan } from '../../src/sync/reports/plan.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

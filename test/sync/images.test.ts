@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { pass } from '../../src/sync/engine.ts';
+import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { notifiedHouse } from '../fakes/notified-house.ts';

@@ -3,8 +3,8 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/doma
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

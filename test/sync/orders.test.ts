@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { checkPorts } from '../../src/sync/checks/check.ts';
-import { type OrderReport, orderAndRecheck, readOrder, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
+import {
+  type OrderReport,
+  orderAndRecheck,
+  readOrder,
+  recheckOrder,
+  reportOrder,
+} from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/settle.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { summarise } from '../../src/domain/catalogue/availability.ts';
-import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { publishable } from '../../src/domain/push/public-address.ts';
+import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';

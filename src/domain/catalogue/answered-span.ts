@@ -1,5 +1,5 @@
-import type { AvailabilityAnswer } from './availability.ts';
 import { addDays, earlier, later, weekdayOf } from '../time/dates.ts';
+import type { AvailabilityAnswer } from './availability.ts';
 
 /*
  * Which dates an answer of availability speaks of. A sold-out date is simply absent from an answer, so an answer for other

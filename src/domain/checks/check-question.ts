@@ -1,5 +1,5 @@
-import type { Wanted } from './check.ts';
 import { isDate } from '../time/dates.ts';
+import type { Wanted } from './check.ts';
 
 /** What is asked before an order: the body of `POST /v1/check`, read and bounded. */
 export interface CheckQuestion {

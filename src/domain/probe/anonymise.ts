@@ -1,5 +1,5 @@
-import type { Exchange } from './assumption.ts';
 import { decimalText } from '../values/exact-json.ts';
+import type { Exchange } from './assumption.ts';
 
 /** An answer of the service without what it was about: a sandbox can serve it. */
 export interface Recorded {

@@ -1,3 +1,4 @@
+import { isPublicAddress } from '../push/public-address.ts';
 import {
   type Assumption,
   answerTo,
@@ -15,7 +16,6 @@ import {
   rowsOf,
   share,
 } from './assumption.ts';
-import { isPublicAddress } from '../push/public-address.ts';
 
 /** What is believed of the product list and of its rows (service-facts.md sections 2 and 5). */
 export const listAssumptions: readonly Assumption[] = [

@@ -1,3 +1,4 @@
+import { daysBetween } from '../time/dates.ts';
 import {
   type Assumption,
   answerTo,
@@ -15,7 +16,6 @@ import {
   type ProfilePart,
   rowsOf,
 } from './assumption.ts';
-import { daysBetween } from '../time/dates.ts';
 
 /** What is believed of the reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
 export const readAssumptions: readonly Assumption[] = [

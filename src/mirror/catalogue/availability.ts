@@ -9,8 +9,8 @@ import {
   tierStarts,
 } from '../../domain/catalogue/availability.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
-import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
+import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import { param, prepare, query, upsert } from '../sql/sql.ts';

@@ -3,9 +3,9 @@ import { listsApartMs } from '../../domain/catalogue/absence.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
 import { futureToleranceMs, mayReplace } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
-import { searchTable } from './search.ts';
 import { prepare, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import { searchTable } from './search.ts';
 
 type Row = Tables['experience'];
 

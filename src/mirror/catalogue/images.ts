@@ -1,10 +1,10 @@
-import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { Image } from '../../domain/catalogue/image.ts';
+import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { imageLedger } from './image-ledger.ts';
 import { prepare, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import { imageLedger } from './image-ledger.ts';
 
 type Row = Omit<Tables['image'], 'doubted_at'>;
 

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto';
-import { changedFields } from '../../domain/changes/change.ts';
 import { judge, type Verdict } from '../../domain/catalogue/closure.ts';
-import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
+import { changedFields } from '../../domain/changes/change.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
+import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
+import { prepare, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 import { imageLedger } from './image-ledger.ts';
 import { imageTable } from './images.ts';
 import { searchTable } from './search.ts';
-import { prepare, upsert } from '../sql/sql.ts';
-import type { Tables } from '../sql/tables.ts';
 
 /** Without what is computed, and what is no part of a read. */
 type Product = Omit<Tables['product'], 'sellable' | 'category' | 'sold' | 'sold_at' | 'covered' | 'dates_off_at'>;

@@ -8,9 +8,9 @@ import {
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import type { Tables } from '../sql/tables.ts';
 import { imageLedger } from './image-ledger.ts';
 import { searchTable } from './search.ts';
-import type { Tables } from '../sql/tables.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
 export type Hold = Tables['hold'];

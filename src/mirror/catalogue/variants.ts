@@ -1,6 +1,6 @@
-import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
-import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Variant } from '../../domain/catalogue/variant.ts';
+import { mayReplace } from '../../domain/schedule/record.ts';
+import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { param, prepare, query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';

@@ -1,9 +1,9 @@
-import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
+import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
-import { workingSql } from './subscriptions.ts';
 import type { Tables } from '../sql/tables.ts';
+import { workingSql } from './subscriptions.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation {

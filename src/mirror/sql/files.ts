@@ -5,7 +5,7 @@ import { type Database, type FileKind, openForReading, schemaVersion } from '../
 export const mirrorFile: FileKind = {
   name: 'mirror',
   application_id: 0x43544c47,
-  migrations: new URL('../../schema/mirror/', import.meta.url),
+  migrations: new URL('../../../schema/mirror/', import.meta.url),
   mode: 0o660,
   wal_autocheckpoint: 0,
 };

@@ -12,7 +12,7 @@ export interface StatusReader extends AsyncDisposable {
 }
 
 /** From source or compiled, as this file is. */
-const script = new URL(`./status-worker${import.meta.url.slice(-3)}`, import.meta.url);
+const script = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url);
 
 /** A status is small: what its thread leaves behind is collected early. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../clock.ts';
-import { jpeg } from './jpeg.ts';
 import { listen } from '../listen.ts';
+import { jpeg } from './jpeg.ts';
 
 export interface ImageHostOptions {
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
+import type { ProductChange } from '../world/mutations.ts';
 import { delivery, type Outcome } from './delivery.ts';
 import { type Held, holding } from './holding.ts';
-import type { ProductChange } from '../world/mutations.ts';
 import {
   type Announced,
   type LegacyChangeType,

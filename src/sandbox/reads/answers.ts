@@ -1,8 +1,8 @@
+import { roll } from '../random.ts';
 import type { CalendarDay, CalendarOffer } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { editedMembers } from '../world/edits.ts';
 import { convert, printAmount } from '../world/money.ts';
-import { roll } from '../random.ts';
 import { translate } from '../world/translate.ts';
 
 /*

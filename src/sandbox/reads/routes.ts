@@ -1,3 +1,10 @@
+import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from '../rough/reads.ts';
+import type { Roughness } from '../rough/roughness.ts';
+import { dayMs } from '../world/calendar.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { isCurrency } from '../world/money.ts';
+import { translate } from '../world/translate.ts';
+import type { World } from '../world/world.ts';
 import {
   availability,
   checkoutInformation,
@@ -6,14 +13,7 @@ import {
   productEntry,
   productVariants,
 } from './answers.ts';
-import { dayMs } from '../world/calendar.ts';
-import type { SandboxProduct } from '../world/catalogue.ts';
-import { isCurrency } from '../world/money.ts';
 import type { Recording } from './recording.ts';
-import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from '../rough/reads.ts';
-import type { Roughness } from '../rough/roughness.ts';
-import { translate } from '../world/translate.ts';
-import type { World } from '../world/world.ts';
 
 /** An answer of the service before anything goes wrong with it. */
 export interface Answer {

@@ -1,6 +1,6 @@
+import { hex, roll } from '../random.ts';
 import type { SandboxImage, SandboxProduct } from '../world/catalogue.ts';
 import type { Habits } from './habits.ts';
-import { hex, roll } from '../random.ts';
 
 /** The read that shows a product. */
 export type ProductRead = 'list' | 'detail' | 'other';

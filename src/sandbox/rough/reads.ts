@@ -1,7 +1,7 @@
+import { roll } from '../random.ts';
 import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { Habits } from './habits.ts';
-import { roll } from '../random.ts';
 
 /** The dates that an availability read is answered for. */
 export interface AskedDates {

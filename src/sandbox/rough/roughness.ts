@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts';
+import { sequence } from '../random.ts';
+import { type Throttle, throttle } from '../throttle.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { type Habits, kind } from './habits.ts';
 import { createPast, type Past } from './past.ts';
-import { sequence } from '../random.ts';
 import { type HostileValues, hostileValuesOf, longestTitle, type ProductRead, roughProduct } from './product.ts';
-import { type Throttle, throttle } from '../throttle.ts';
 
 /** The habits that a sandbox has now, and what they have to remember. */
 export interface Roughness {

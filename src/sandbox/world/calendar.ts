@@ -1,6 +1,6 @@
+import { roll } from '../random.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';
-import { roll } from '../random.ts';
 
 /** What one variant costs in one slot: smallest units of the currency. */
 export interface CalendarOffer {

@@ -1,5 +1,5 @@
-import { type Place, placeIn, places } from './places.ts';
 import { hex, pick, roll } from '../random.ts';
+import { type Place, placeIn, places } from './places.ts';
 
 export interface SandboxImage {
   name: string;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import { dayMs } from './calendar.ts';
 import { roll } from '../random.ts';
+import { dayMs } from './calendar.ts';
 
 /** How often the calendars change: each product at the instants of a Poisson process, its rate lognormal. */
 export interface ChangeRates {

@@ -11,18 +11,18 @@ import {
 } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
 import { rateCheck } from '../../domain/checks/error-rate.ts';
+import { writeTroubleOf } from '../../domain/files/write-trouble.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
-import { writeTroubleOf } from '../../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
-import { type Callers, countCallers } from './callers.ts';
+import type { SaidNow } from '../reads/availability.ts';
+import type { Ports } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
+import { type Callers, countCallers } from './callers.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
 import { createFlights, type Flight, type Flights, type Landing } from './flights.ts';
-import type { Ports } from '../records/context.ts';
-import type { SaidNow } from '../reads/availability.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {

@@ -1,14 +1,14 @@
 import type { Deadline } from '../../clock.ts';
 import { isGoneBy } from '../../domain/catalogue/absence.ts';
-import { checkRetryMs } from '../../domain/schedule/backoff.ts';
 import type { CheckReason, SaleState, Unanswered } from '../../domain/checks/check.ts';
+import { checkRetryMs } from '../../domain/schedule/backoff.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
+import { type AvailabilityRead, readAvailability, type SaidNow } from '../reads/availability.ts';
 import { commitTogether } from '../reads/commit.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import type { Ports, SyncPorts } from '../records/context.ts';
-import { type AvailabilityRead, readAvailability, type SaidNow } from '../reads/availability.ts';
 
 /** Whether dates were spoken of: see `AvailabilityRead`. */
 type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;

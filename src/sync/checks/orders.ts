@@ -3,17 +3,17 @@ import { tierOfDay } from '../../domain/catalogue/availability.ts';
 import { soldBy } from '../../domain/catalogue/category.ts';
 import { standingOf } from '../../domain/checks/check.ts';
 import { isObject, isSlotTime, isWhole, wrong } from '../../domain/checks/check-question.ts';
-import { isDate } from '../../domain/time/dates.ts';
 import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import { isDate } from '../../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { Ports } from '../records/context.ts';
+import { refuseDates } from '../records/date-reach.ts';
+import { noteTold } from '../records/settle.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
 import { countOrder } from './counts.ts';
-import { refuseDates } from '../records/date-reach.ts';
-import type { Ports } from '../records/context.ts';
-import { noteTold } from '../records/settle.ts';
 
 /** What a storefront tells of an order: no personal data. */
 export interface OrderReport {

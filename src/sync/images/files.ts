@@ -1,12 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
+import {
+  endsWell,
+  filePath,
+  type ImageSize,
+  recheckAt,
+  refusedAgainAt,
+  typeOf,
+} from '../../domain/catalogue/image-file.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
-import { endsWell, filePath, type ImageSize, recheckAt, refusedAgainAt, typeOf } from '../../domain/catalogue/image-file.ts';
 import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
-import { DirectoryFailed, type ImageDirectory } from './directory.ts';
 import type { Ports } from '../records/context.ts';
+import { DirectoryFailed, type ImageDirectory } from './directory.ts';
 import { areVanished } from './vanished.ts';
 
 /** What copies of image files are kept, as configured; null: none are fetched. */

@@ -13,17 +13,17 @@ import {
 } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
-import { addDays, earlier } from '../../domain/time/dates.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { addDays, earlier } from '../../domain/time/dates.ts';
 import { startOfDate, venueToday } from '../../domain/time/venue.ts';
 import type { WindowRead } from '../../mirror/catalogue/availability.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Reading } from '../../upstream/client.ts';
-import type { Commit } from './commit.ts';
-import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import type { ProductPolicy, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
+import type { Commit } from './commit.ts';
+import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 

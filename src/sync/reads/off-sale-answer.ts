@@ -1,13 +1,13 @@
-import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/catalogue/off-sale.ts';
+import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import { lookAround } from '../notifications/apply.ts';
-import type { Commit } from './commit.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { settleStored } from '../records/settle.ts';
+import type { Commit } from './commit.ts';
 
 /** What such an answer comes to: `contradicted` where the product's own read says that it is on sale. */
 export interface OffSaleSaid {

@@ -1,19 +1,19 @@
-import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import { confirmApartMs, confirmAt } from '../../domain/catalogue/closure.ts';
-import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { reopeningLook } from '../../domain/schedule/cadence.ts';
+import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { KnownProduct, StoredProduct } from '../../mirror/catalogue/products.ts';
 import type { Reading } from '../../upstream/client.ts';
+import { holdOwnImages } from '../images/vanished.ts';
+import { expectNotices } from '../notifications/trust.ts';
 import { assignCategory } from '../records/categories.ts';
-import { judgeProductPath, noteAnswered } from '../records/offers.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { judgeProductPath, noteAnswered } from '../records/offers.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
-import { expectNotices } from '../notifications/trust.ts';
-import { holdOwnImages } from '../images/vanished.ts';
 
 /** The single-product read, which brings what the list leaves out (its `description` is null). */
 export async function refreshProductDetail(

@@ -3,8 +3,8 @@ import type { Experience } from '../../domain/catalogue/experience.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
-import { noteNotOffered } from '../records/offers.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { noteNotOffered } from '../records/offers.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { walk } from './walk.ts';
 

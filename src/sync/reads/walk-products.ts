@@ -2,14 +2,14 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/products.ts';
-import { judgeAbsence } from '../records/absence.ts';
+import { holdVanishedImages } from '../images/vanished.ts';
 import { walkForNotices } from '../notifications/apply.ts';
+import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { afterStore, productCadence } from './product.ts';
 import { calmRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import type { Refreshed } from '../records/settle.ts';
-import { holdVanishedImages } from '../images/vanished.ts';
+import { afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**

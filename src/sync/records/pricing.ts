@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import {
   addDemand,
@@ -10,6 +9,7 @@ import {
   type Priced,
   pricesAround,
 } from '../../domain/catalogue/price.ts';
+import { readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/records.ts';
 import type { Ports } from './context.ts';
 import { cadenceOf } from './reschedule.ts';

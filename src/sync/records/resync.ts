@@ -1,12 +1,12 @@
 import { dueRequested } from '../../domain/schedule/cadence.ts';
-import { daysBetween } from '../../domain/time/dates.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/records.ts';
-import { refuseDates } from './date-reach.ts';
 import type { SyncPorts } from './context.ts';
+import { refuseDates } from './date-reach.ts';
 
 /** What a person can ask to be read again. */
 export const resyncResources = ['products', 'checkout', 'variants', 'images', 'availability'] as const;

@@ -1,9 +1,9 @@
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { addDays } from '../../domain/time/dates.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason, Resource } from '../../domain/schedule/record.ts';
-import { venueToday } from '../../domain/time/venue.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
+import { addDays } from '../../domain/time/dates.ts';
+import { venueToday } from '../../domain/time/venue.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/records.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';

@@ -1,6 +1,13 @@
 import { windows } from '../../domain/catalogue/availability.ts';
 import type { LaneShares } from '../../domain/schedule/lanes.ts';
-import { type Catalogue, callsPerDay, type LaneSupply, type PlanLine, planOf, shareOut } from '../../domain/schedule/plan.ts';
+import {
+  type Catalogue,
+  callsPerDay,
+  type LaneSupply,
+  type PlanLine,
+  planOf,
+  shareOut,
+} from '../../domain/schedule/plan.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { Ports } from '../records/context.ts';
 import { listCadence } from '../records/reschedule.ts';

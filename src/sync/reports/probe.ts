@@ -13,11 +13,11 @@ import {
   rowsOf,
 } from '../../domain/probe/assumption.ts';
 import { behaviourAssumptions } from '../../domain/probe/behaviour-assumptions.ts';
-import { addDays } from '../../domain/time/dates.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
 import { listAssumptions } from '../../domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
+import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
 import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 
 /** Everything that a probe asks, at most: also what it has to ask again. */

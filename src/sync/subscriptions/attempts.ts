@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { retryAt } from '../../domain/schedule/backoff.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
+import { retryAt } from '../../domain/schedule/backoff.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
+import { isTaken, type SubscriptionPorts } from './declared.ts';
 import { type Failure, isBlameless, pauseMs, wordsOf } from './failure.ts';
 import { factsOf, noteDifferences } from './reads.ts';
-import { isTaken, type SubscriptionPorts } from './declared.ts';
 
 /** What came of an attempt to change something at the service. */
 export interface Attempt {

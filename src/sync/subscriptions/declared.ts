@@ -5,8 +5,8 @@ import type { SelfTest } from '../../domain/push/subscription-step.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
-import type { CallbackAddresses } from './callback.ts';
 import type { Ports } from '../records/context.ts';
+import type { CallbackAddresses } from './callback.ts';
 
 /** What the work about subscriptions reaches through. */
 export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'> {

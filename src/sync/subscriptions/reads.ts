@@ -1,13 +1,18 @@
-import { retryAt } from '../../domain/schedule/backoff.ts';
 import { standingOf } from '../../domain/push/callback-epoch.ts';
+import {
+  differences,
+  type HeldSubscription,
+  isWorking,
+  type WantedSubscription,
+} from '../../domain/push/subscription.ts';
+import { retryAt } from '../../domain/schedule/backoff.ts';
 import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
-import { differences, type HeldSubscription, isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
 import type { SubscriptionFacts } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';
-import { ownerOf } from './callback.ts';
 import { noteAnswered, noteNotOffered } from '../records/offers.ts';
-import { isBlameless, pauseMs, wordsOf } from './failure.ts';
+import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
+import { isBlameless, pauseMs, wordsOf } from './failure.ts';
 
 /** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
 const provenAfterMs = 30 * 60_000;

@@ -1,13 +1,13 @@
 import { newestOf } from '../../domain/push/callback-epoch.ts';
-import { mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
 import { afterSelfTest, subscriptionStep } from '../../domain/push/subscription-step.ts';
+import { mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
-import { callbackUrl } from './callback.ts';
 import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './attempts.ts';
-import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
+import { callbackUrl } from './callback.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './declared.ts';
+import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 
 /**
  * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.

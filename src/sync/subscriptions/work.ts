@@ -9,9 +9,9 @@ import {
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import { type Attempt, putSubscription } from './attempts.ts';
+import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './declared.ts';
 import { isNotRead, lookAtSubscription, mayPutUnread, readSubscription } from './reads.ts';
 import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } from './steps.ts';
-import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './declared.ts';
 
 /** Everything that is done about subscriptions, one thing after the other: for the daemon and for people. */
 export interface SubscriptionWork {

@@ -5,7 +5,7 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { createLimiter } from '../../../src/upstream/limiter.ts';
 import { runCell } from '../../simulate/rates/run.ts';
 import { cellOf } from '../../simulate/rates/table.ts';
-import { configure, start } from '../program.ts';
+import { configure, moduleOf, start } from '../program.ts';
 import type { RoughCase } from '../rough-case.ts';
 
 const date = new Date(Date.now() + 8 * 86_400_000).toISOString().slice(0, 10);
@@ -34,7 +34,9 @@ export const cases: readonly RoughCase[] = [
     point: '4',
     claim: 'a stray 503 in a hundred leaves nine tenths of the allowed rate',
     run: async ({ root }) => {
-      const limiter = (await import(join(root, 'src/upstream/limiter.ts'))) as { createLimiter: typeof createLimiter };
+      const limiter = (await import(moduleOf(root, 'src/upstream/limiter.ts'))) as {
+        createLimiter: typeof createLimiter;
+      };
       const strays = { kind: '503', share: 0.01 } as const;
       const cell = { ceiling: 10, per_second: Number.POSITIVE_INFINITY, strays, shape: 'fixed window' } as const;
       const { used } = await runCell(
@@ -49,7 +51,9 @@ export const cases: readonly RoughCase[] = [
     point: '4',
     claim: 'a real limit of 10 under a ceiling of 30 is used to nine tenths',
     run: async ({ root }) => {
-      const limiter = (await import(join(root, 'src/upstream/limiter.ts'))) as { createLimiter: typeof createLimiter };
+      const limiter = (await import(moduleOf(root, 'src/upstream/limiter.ts'))) as {
+        createLimiter: typeof createLimiter;
+      };
       const strays = { kind: 'none', share: 0 } as const;
       const cell = { ceiling: 30, per_second: 10, strays, shape: 'sliding window', told: 'nothing' } as const;
       const { used, throttled } = await runCell(

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { configure, run } from '../program.ts';
+import { configure, moduleOf, run } from '../program.ts';
 import type { RoughCase } from '../rough-case.ts';
 
 type Lanes = { laneOf(key: { resource: string; part: number }, reason: string): string };
@@ -23,7 +23,7 @@ export const cases: readonly RoughCase[] = [
       const sandbox = subject.stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 3 }));
       const config = configure(subject, sandbox.url);
       await run(subject, ['--config', config, 'resync', '--products', '--wait'], { ms: 30_000 });
-      const { closureTable } = (await import(join(subject.root, 'src/mirror/closures.ts'))) as Closures;
+      const { closureTable } = (await import(moduleOf(subject.root, 'src/mirror/closures.ts'))) as Closures;
       const db = new Database(join(subject.directory, 'mirror', 'mirror.db'));
       subject.stack.defer(() => void db.close());
       const product_id = sandbox.products()[0]?.id ?? 0;
@@ -41,7 +41,7 @@ export const cases: readonly RoughCase[] = [
     point: '13 missed-closures',
     claim: 'after a gap the list, which shows missed closures, is read before every sweep',
     run: async ({ root }) => {
-      const { laneOf } = (await import(join(root, 'src/domain/lanes.ts'))) as Lanes;
+      const { laneOf } = (await import(moduleOf(root, 'src/domain/lanes.ts'))) as Lanes;
       const lane = laneOf({ resource: 'products', part: 0 }, 'gap-healing');
       return { green: lane === 'notification', said: `it is read in the lane ${lane}` };
     },
@@ -50,7 +50,7 @@ export const cases: readonly RoughCase[] = [
     point: '13 gap-dates',
     claim: 'a gap is healed with availability too',
     run: async ({ root }) => {
-      const { healGaps } = (await import(join(root, 'src/sync/coverage.ts'))) as Coverage;
+      const { healGaps } = (await import(moduleOf(root, 'src/sync/coverage.ts'))) as Coverage;
       const brought = new Set<string>();
       const records = {
         bringForward: ({ kinds }: { kinds: readonly { resource: string }[] }) => {
