@@ -1,4 +1,4 @@
-/** The exit codes of every command: a contract (README, "Exit codes"). */
+/** The exit codes of every command: a contract (docs/troubleshooting.md, "Exit codes"). */
 export const exitCodes = {
   done: 0,
   no: 1,
