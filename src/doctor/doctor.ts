@@ -43,7 +43,7 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
   const { path, state_dir } = config.mirror;
   return [
     ok('configuration', `${file ?? 'the environment'} is valid`),
-    ...warnings.map((warning) => ok('worth a look', warning)),
+    ...warnings.map((warning) => ok('configuration warning', warning)),
     ok('credentials', fingerprintsOf(secrets)),
     signingKey(config, secrets.signing_key),
     directoryCheck('mirror directory', dirname(path), 'shared'),
