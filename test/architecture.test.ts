@@ -34,7 +34,8 @@ const doors: Record<string, RegExp> = {
   fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
-  zod: /^config\/.*\.ts$/,
+  // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
+  zod: /^(config\/.*|admin\/api(\/[a-z-]+)?)\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };
 
