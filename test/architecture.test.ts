@@ -85,7 +85,7 @@ const doors: Record<string, RegExp> = {
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
   // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
-  zod: /^(config\/.*|admin\/api(\/[a-z-]+)?)\.ts$/,
+  zod: /^(config\/.*|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };
 

@@ -10,12 +10,12 @@ import type { JobState } from '../mirror/schedule/jobs.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
-import { openApi } from './api/openapi.ts';
 import { operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
 import { type ProbeRouteOptions, probeRoute } from './probe.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { version } from '../../version.ts';
-import type { Operation } from '../api.ts';
+import { version } from '../version.ts';
+import type { Operation } from './api.ts';
 
 type Json = Record<string, unknown>;
 
