@@ -38,6 +38,7 @@ const allowed: Record<string, readonly string[]> = {
     'format.ts',
     'listen-address.ts',
     'log.ts',
+    'version.ts',
   ],
   // Puts the parts together. No part knows the daemon, and the daemon knows no command.
   daemon: [
