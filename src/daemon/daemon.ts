@@ -3,6 +3,7 @@ import { processFigures } from '../admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from '../admin/server.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
+import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -206,7 +207,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
         notOffered: wiring.notOffered,
         peers: receiving?.peers ?? null,
       };
-      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
+      return [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
     },
     probe: (signal) =>
       probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),

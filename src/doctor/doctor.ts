@@ -1,13 +1,13 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from '../config/load.ts';
-import type { ManagedSubscriptions } from '../daemon/subscriptions.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
 import type { CataloguedError } from '../errors.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
+import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { isWrong } from '../upstream/service-clock.ts';
 import { type Check, check, ok, skipped, wrong } from './check.ts';

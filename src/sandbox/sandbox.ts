@@ -22,6 +22,7 @@ import { roll, sequence } from './random.ts';
 import { readBody } from './read-body.ts';
 import { createRecording, type RecordedAnswer } from './reads/recording.ts';
 import { error, type RouteOptions, route } from './reads/routes.ts';
+import { type ProductState, productState, type StateQuestion } from './reads/state.ts';
 import type { Habits } from './rough/habits.ts';
 import { isOffered } from './rough/reads.ts';
 import { roughness } from './rough/roughness.ts';
@@ -34,7 +35,6 @@ import {
   type SandboxProduct,
 } from './world/catalogue.ts';
 import { type ChangeRates, calendarChanges } from './world/changes.ts';
-import { type ProductState, productState, type StateQuestion } from './world/state.ts';
 import { createWorld, type World } from './world/world.ts';
 
 export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOptions {

@@ -1,7 +1,7 @@
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { noExtraCalls } from '../../domain/catalogue/price.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/schedule/backoff.ts';
 import { dueByCadence, dueByWorth } from '../../domain/schedule/cadence.ts';
+import { noExtraCalls } from '../../domain/schedule/price.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
