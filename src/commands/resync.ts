@@ -3,12 +3,19 @@ import { type AdminClient, adminClient } from '../admin/client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
+import type { ResyncResource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/schedule/jobs.ts';
 import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import {
+  priceResync,
+  type ResyncPrice,
+  type ResyncRequest,
+  resyncHelp,
+  resyncResources,
+} from '../sync/records/resync.ts';
 import { concludeJob } from './conclude-job.ts';
 import { calendarDate, productIds } from './options.ts';
 import { resyncAlone } from './resync-alone.ts';
@@ -17,12 +24,7 @@ import { progressPrinter } from './terminal/progress.ts';
 import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
-interface Options {
-  readonly products?: boolean;
-  readonly checkout?: boolean;
-  readonly variants?: boolean;
-  readonly images?: boolean;
-  readonly availability?: boolean;
+interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
   readonly product: number[];
   readonly from?: string;
@@ -33,16 +35,12 @@ interface Options {
 }
 
 export function resyncCommand(io: Io): Command {
-  return new Command('resync')
-    .description(
-      'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
-        'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
-    )
-    .option('--products', 'the product list and what each product says of itself')
-    .option('--checkout', 'checkout information')
-    .option('--variants', 'variants')
-    .option('--images', 'images and their credits')
-    .option('--availability', 'dates, timeslots and prices')
+  const command = new Command('resync').description(
+    'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+      'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
+  );
+  for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
+  return command
     .option('--all', 'all of these')
     .option('--product <id...>', 'only these products', productIds, [])
     .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
