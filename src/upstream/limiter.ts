@@ -74,6 +74,9 @@ export interface Limiter extends Disposable {
   learned(): Budget;
 }
 
+/** Whether a call had to wait for its turn. */
+type Demand = Parameters<typeof afterAnswer>[1];
+
 interface Waiter {
   start(): void;
   reject(reason: unknown): void;
@@ -186,10 +189,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
     for (const each of own) each?.abort();
   }
 
-  function turn(signal: AbortSignal, name: Queue): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+  /** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
+  function turn(signal: AbortSignal, name: Queue): Promise<Demand> {
+    const { promise, resolve, reject } = Promise.withResolvers<Demand>();
     const queue = waiters[name];
     let stays = true;
+    let demand: Demand = 'none';
     const abort = () => {
       queue.splice(queue.indexOf(waiter), 1);
       if (waiting() === 0) stopTimers();
@@ -202,7 +207,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const waiter: Waiter = {
       start: () => {
         leave();
-        resolve();
+        resolve(demand);
       },
       reject: (reason) => {
         leave();
@@ -212,11 +217,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
     queue.push(waiter);
     pump();
     // Most calls start at once when the rate is high: no listener for them.
-    if (stays) signal.addEventListener('abort', abort, { once: true });
+    if (stays) {
+      demand = 'waiting';
+      signal.addEventListener('abort', abort, { once: true });
+    }
     return promise;
   }
 
-  function learn(came: Outcome, demand: 'waiting' | 'none'): Outcome {
+  function learn(came: Outcome, demand: Demand): Outcome {
     const now = steady();
     const outcome = judgeUnsaid(came);
     const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
@@ -297,9 +305,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     run: async (call, signal, queue) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
-      const asked_at = clock.monotonic();
-      await turn(signal, queue);
-      const demand = clock.monotonic() > asked_at ? 'waiting' : 'none';
+      const demand = await turn(signal, queue);
       calls += 1;
       try {
         return learn(await call(signal), demand);

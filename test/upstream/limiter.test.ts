@@ -66,6 +66,28 @@ async function once({ clock, limiter }: SetUp, outcome: Outcome): Promise<Outcom
   return run;
 }
 
+describe('a rest', () => {
+  test('says nothing of what the service delivers, also by a clock that is finer than a millisecond', async () => {
+    const clock = manualClock();
+    let read = 0;
+    // As performance.now(): it never tells the same instant twice.
+    const fine = { ...clock, monotonic: () => clock.monotonic() + (read += 1) / 1000 };
+    const { limiter } = setUp({ requests_per_second: 60 }, { clock: fine });
+    using _ = limiter;
+    const t = { clock, limiter };
+    for (let check = 0; check < 10; check += 1) {
+      await clock.advance(20_000);
+      await once(t, answer);
+    }
+    const { rate } = limiter.state();
+    for (let check = 0; check < 3; check += 1) {
+      await clock.advance(6_000);
+      await once(t, throttled);
+    }
+    expect(limiter.state().rate).toBeGreaterThan(rate / 10);
+  });
+});
+
 describe('turns', () => {
   test('come at the rate, first come first served', async () => {
     const t = setUp();
