@@ -89,6 +89,7 @@ function missing(
     return refusal(
       'no subscription is declared',
       'declare one: subscriptions: [{ id: all, type: product_ids, entities: mirrored }]',
+      'no-subscription',
     );
   if (service.profile.paths.subscription === null)
     return refusal(
@@ -100,8 +101,8 @@ function missing(
   return addresses === null ? missingAddress : null;
 }
 
-function refusal(message: string, hint: string): CataloguedError {
-  return new CataloguedError('subscriptions', message, { exitCode: exitCodes.configuration, hint });
+function refusal(message: string, hint: string, code = 'subscriptions'): CataloguedError {
+  return new CataloguedError(code, message, { exitCode: exitCodes.configuration, hint });
 }
 
 /** Answers what people ask about subscriptions; throws where they cannot be managed. */

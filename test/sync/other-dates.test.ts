@@ -55,7 +55,8 @@ describe('a service that', () => {
       await house.liveUntil(house.clock.now() + 3 * hour);
       house.sandbox.setHabits({ dates });
       const job = await readAll(house);
-      expect(job?.left).toBeGreaterThan(0);
+      // Given up at once: nobody is kept waiting for answers that will be the same.
+      expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(house)).toEqual([]);
       expect(alarms(house)).toEqual(['other-dates']);
       expect(rows(house, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([

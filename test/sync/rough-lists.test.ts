@@ -97,6 +97,8 @@ describe('after a page', () => {
     ['the list goes on while rows are announced', page, 'more'],
     ['a short page is no end while rows are announced', { ...page, rows: 10, short: true, served: 10 }, 'more'],
     ['the list ends when as many came as announced', { ...page, rows: 50, short: true, served: 250 }, 'end'],
+    ['a full page beyond what was announced proves it wrong', { ...page, total: 250, served: 300 }, 'more'],
+    ['a short page beyond it is the end', { ...page, rows: 50, short: true, total: 250, served: 350 }, 'end'],
     ['an empty page is the end', { ...page, rows: 0, served: 100 }, 'end'],
     ['a short page is the end where nothing is announced', { ...page, rows: 99, short: true, total: null }, 'end'],
     ['a full page is none where nothing is announced', { ...page, total: null }, 'more'],

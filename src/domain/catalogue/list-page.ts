@@ -23,6 +23,8 @@ const mostRows = 1_000_000;
  */
 export function afterPage({ rows, short, total, served, barren }: PageFacts): 'more' | 'end' | 'endless' {
   if (rows === 0) return 'end';
-  if (total === null ? short : served >= total) return 'end';
+  // More rows than the total says, and a full page: the total is wrong, and only a short page is the end.
+  const known = total !== null && (served <= total || short);
+  if (known ? served >= total : short) return 'end';
   return barren >= mostBarren || served > mostRows ? 'endless' : 'more';
 }

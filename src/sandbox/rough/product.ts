@@ -48,7 +48,8 @@ export function hostileValuesOf(product: SandboxProduct, seed: number, habits: H
   if (!isHostile(product.id, seed, habits)) return null;
   return {
     from_price: true,
-    variant_ids: product.variants.slice(1, 2).map(({ id }) => id),
+    // Half of nothing, taken away, is still nothing.
+    variant_ids: product.price === 0 ? [] : product.variants.slice(1, 2).map(({ id }) => id),
     images: hostileImages(product, seed).map(({ name }) => name),
   };
 }

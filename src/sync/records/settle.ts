@@ -121,7 +121,8 @@ export function settleFailure(
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
   const { code, message } = reading;
-  recordFailure(ports, record, { code, message, final: reading.kind === 'refused' });
+  // A service that answers for other dates does so again: nobody who waits for a resync is kept waiting for that.
+  recordFailure(ports, record, { code, message, final: reading.kind === 'refused' || code === 'other-dates' });
   const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
   if (gone && decides(ports, record)) {
     const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
