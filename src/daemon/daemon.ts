@@ -185,7 +185,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     },
     price: (request) => priceResync(ports, request, config.budget.requests_per_second),
     resync: async (request) => {
-      await findProducts(ports, request.product_ids, stopping.signal);
+      await findProducts(ports, request.product_ids, { promptly: storage.promptly, signal: stopping.signal });
       key.tryNow();
       return storage.promptly(() => requestResync(ports, request));
     },
