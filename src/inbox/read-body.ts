@@ -58,7 +58,7 @@ export function readBody(
 }
 
 /** Returns the first `length` bytes, with room for as many as `room`. */
-function longer(buffer: Buffer, length: number, room: number): Buffer {
+function longer(buffer: Buffer, length: number, room: number): Buffer<ArrayBuffer> {
   const copy = Buffer.allocUnsafeSlow(room);
   buffer.copy(copy, 0, 0, length);
   return copy;
