@@ -10,10 +10,12 @@ import type { JobState } from '../mirror/schedule/jobs.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import { operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { type CheckOptions, checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
 import { type ProbeRouteOptions, probeRoute } from './probe.ts';
 
@@ -46,6 +48,8 @@ export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions,
 
 export interface Admin extends AsyncDisposable {
   readonly address: string;
+  /** What it answers: a method and a path each, as the router writes it. */
+  readonly routes: readonly string[];
 }
 
 const date = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', nullable: true, default: null } as const;
@@ -121,6 +125,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       return server;
     },
   });
+  const answered: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
   const address = listenAddress(options.listen);
   const local = 'socket' in address;
   if (!local && options.token === null) {
@@ -142,7 +148,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       });
       await app.close();
     };
-    return { address: local ? options.listen : url, [Symbol.asyncDispose]: close };
+    return { address: local ? options.listen : url, routes: answered, [Symbol.asyncDispose]: close };
   } catch (error) {
     await app.close();
     const code = (error as NodeJS.ErrnoException).code;
@@ -158,6 +164,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  app.get('/openapi.json', async () => openApi(operations));
   metricsRoute(app, options);
   pageRoute(app, options);
   app.get('/v1/status', async () => options.status());

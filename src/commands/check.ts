@@ -5,15 +5,13 @@ import { configPath, loadConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
 import { wire } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
-import { type CheckQuestion, deadline, isCaller, isSlotTime } from '../domain/checks/check-question.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
+import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
 import { createLog } from '../log.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
-import { productId } from './explain.ts';
-import { AnswerIsNo } from './main.ts';
-import { calendarDate } from './resync.ts';
+import { calendarDate, productId, slotTime } from './options.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
@@ -154,12 +152,6 @@ function printed(price: CheckedDate['price']): string {
 
 function words(reason: CheckReason | undefined): string {
   return (reason ?? '').replaceAll('-', ' ');
-}
-
-/** A time as an option. */
-export function slotTime(value: string): string {
-  if (!isSlotTime(value)) throw new InvalidArgumentError('a time is HH:MM or whole_day.');
-  return value;
 }
 
 function variant(value: string, previous: Options['variant']): Options['variant'] {

@@ -7,9 +7,8 @@ import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { AnswerIsNo } from './main.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { configPath, loadConfig } from '../config/load.ts';
 import { policyOf } from '../daemon/policy.ts';
@@ -8,7 +8,7 @@ import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/reports/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
-import { calendarDate } from './resync.ts';
+import { calendarDate, productId } from './options.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -43,11 +43,6 @@ export function explainCommand(io: Io): Command {
       }
       io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
     });
-}
-
-export function productId(value: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return Number(value);
 }
 
 function render(found: Explanation, now: number): string {

@@ -5,9 +5,7 @@ import { wire } from '../daemon/wiring.ts';
 import { createLog } from '../log.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
-import { slotTime } from './check.ts';
-import { productId } from './explain.ts';
-import { calendarDate } from './resync.ts';
+import { calendarDate, productId, slotTime } from './options.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { configPath, loadConfig } from '../config/load.ts';
 import { policyOf } from '../daemon/policy.ts';
+import { AnswerIsNo } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
-import { AnswerIsNo } from './main.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

@@ -1,14 +1,15 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
-import { isMissing } from '../domain/catalogue/absence.ts';
+import { isMissing } from '../domain/sale/absence.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { AbsentProduct, Hold } from '../mirror/catalogue/removals.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
+import { productIds } from './options.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
@@ -95,9 +96,4 @@ function removalOf(product: AbsentProduct, hold: Hold | null): string {
   if (product.release !== null) return product.release;
   if (!isMissing(product)) return 'rejected';
   return hold === null ? '-' : 'held';
-}
-
-function productIds(value: string, previous: number[]): number[] {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return [...previous, Number(value)];
 }

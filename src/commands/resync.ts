@@ -1,27 +1,30 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { type AdminClient, adminClient } from '../admin/client.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
-import { isDate } from '../domain/time/dates.ts';
+import type { ResyncResource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/schedule/jobs.ts';
 import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import {
+  priceResync,
+  type ResyncPrice,
+  type ResyncRequest,
+  resyncHelp,
+  resyncResources,
+} from '../sync/records/resync.ts';
+import { concludeJob } from './conclude-job.ts';
+import { calendarDate, productIds } from './options.ts';
 import { resyncAlone } from './resync-alone.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
 import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
-interface Options {
-  readonly products?: boolean;
-  readonly checkout?: boolean;
-  readonly variants?: boolean;
-  readonly images?: boolean;
-  readonly availability?: boolean;
+interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
   readonly product: number[];
   readonly from?: string;
@@ -32,18 +35,14 @@ interface Options {
 }
 
 export function resyncCommand(io: Io): Command {
-  return new Command('resync')
-    .description(
-      'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
-        'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
-    )
-    .option('--products', 'the product list and what each product says of itself')
-    .option('--checkout', 'checkout information')
-    .option('--variants', 'variants')
-    .option('--images', 'images and their credits')
-    .option('--availability', 'dates, timeslots and prices')
+  const command = new Command('resync').description(
+    'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+      'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
+  );
+  for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
+  return command
     .option('--all', 'all of these')
-    .option('--product <id...>', 'only these products', productId, [])
+    .option('--product <id...>', 'only these products', productIds, [])
     .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
     .option('--to <date>', 'availability up to this date', calendarDate)
     .option('--dry-run', 'say what it would cost, and do nothing')
@@ -139,34 +138,8 @@ async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock
     );
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
-      return conclude(io, job);
+      return concludeJob(io, job);
     }
     await clock.sleep(1000, io.signal);
   }
-}
-
-/** The last word of a job: 0 all refreshed, 69 some failed. */
-export function conclude({ stdout }: Io, job: JobState): void {
-  if (job.failed > 0) {
-    throw new CataloguedError(
-      'some-failed',
-      `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
-      {
-        exitCode: exitCodes.unavailable,
-        hint: 'catalogued status names the failures; each is tried again by itself',
-      },
-    );
-  }
-  stdout.write(`All ${number(job.records)} records refreshed.\n`);
-}
-
-function productId(value: string, previous: number[]): number[] {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return [...previous, Number(value)];
-}
-
-/** A date as an option. */
-export function calendarDate(value: string): string {
-  if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
-  return value;
 }

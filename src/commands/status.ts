@@ -6,6 +6,7 @@ import { configPath, loadConfig } from '../config/load.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
+import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageWords } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
@@ -15,7 +16,6 @@ import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmWords } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
 import { verdictOf } from '../status/verdict.ts';
-import { AnswerIsNo } from './main.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 

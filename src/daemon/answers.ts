@@ -1,6 +1,7 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
+import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
@@ -102,7 +103,7 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
         notOffered: wiring.notOffered,
         peers: receiving?.peers ?? null,
       };
-      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
+      return [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
     },
     probe: (signal) =>
       probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),

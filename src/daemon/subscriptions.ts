@@ -5,13 +5,10 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Ports } from '../sync/records/context.ts';
 import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
-import { type SubscriptionWork, subscriptionWork } from '../sync/subscriptions/work.ts';
+import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import { selfTest } from '../upstream/self-test.ts';
 import type { Signing } from '../upstream/signing.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subscriptions.ts';
-
-/** Subscriptions can be managed, or why not. */
-export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
 
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;

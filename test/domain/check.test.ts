@@ -118,7 +118,7 @@ describe('a question', () => {
   const fine = { product_id: 7, date: '2026-12-24' };
   it('has defaults: any one ticket, five seconds', () => {
     const read = readQuestion(fine);
-    expect(read).toEqual({ ...fine, time: null, variants: [], expect_price: null, deadline_ms: 5000 });
+    expect(read).toEqual({ ...fine, time: null, variants: [], expect_price: null, deadline_ms: 5000, caller: null });
     expect('problem' in read ? null : wantedOf(read)).toEqual(one);
   });
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/catalogue/closure.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
+import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import { productKinds, type RecordKind, splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from '../records/context.ts';

@@ -1,4 +1,4 @@
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/catalogue/off-sale.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';

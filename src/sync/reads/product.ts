@@ -1,5 +1,5 @@
-import { confirmApartMs, confirmAt } from '../../domain/catalogue/closure.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';

@@ -10,7 +10,7 @@ import {
   suspicionDueAt,
   walkAgainAfter,
   withdrawal,
-} from '../../domain/catalogue/absence.ts';
+} from '../../domain/sale/absence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';

@@ -1,8 +1,9 @@
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { noExtraCalls } from '../../domain/catalogue/price.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/schedule/backoff.ts';
 import { dueByCadence, dueByWorth } from '../../domain/schedule/cadence.ts';
+import { noExtraCalls } from '../../domain/schedule/price.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
+import { usualLane } from '../../domain/schedule/resources.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Reading } from '../../upstream/client.ts';
@@ -108,7 +109,7 @@ export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape'
 }
 
 function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
-  return priorVolatility(resource !== 'availability' ? 'weekly' : part === 0 ? 'near' : 'far');
+  return priorVolatility(usualLane(resource, part));
 }
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
