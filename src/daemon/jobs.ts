@@ -13,7 +13,8 @@ const hour = 60 * minute;
 
 /**
  * The daemon's schedule: all that it does without being asked. The tests' harnesses run this list, so that what a month of
- * virtual time shows is shown of the daemon. Where two jobs fall on one instant they begin in this order.
+ * virtual time shows is shown of the daemon. Where several fall on one instant they begin in this order: what chores make
+ * due is read by the pass of the same second.
  */
 export function jobsOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
@@ -25,17 +26,6 @@ export function jobsOf(parts: Parts): Job[] {
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
     {
-      name: 'pass',
-      every: second,
-      // The key's pause is not asked: that would be a second schedule.
-      workAt: () => mirror.records.nextDueAt(null),
-      run: (signal) => passOnce(parts, signal),
-    },
-    { name: 'outage', every: second, ...looks, run: async () => outage.look() },
-    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
-    { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
-    { name: 'image-files', every: second, ...looks, run: (signal) => whenKnown(() => images.fetch(signal)) },
-    {
       name: 'feed-witness',
       every: minute,
       ...looks,
@@ -45,11 +35,6 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.mind()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
-    { name: 'chores', every: minute, run: (signal) => whenKnown(() => runChores(ports, signal)) },
-    { name: 'integrity', every: minute, ...looks, run: files.checkDue },
-    // Apart from the chores: what must go does not wait for them.
-    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.mind(signal)) },
-    { name: 'offers', every: minute, ...looks, run: (signal) => whenKnown(() => askNotOffered(ports, signal)) },
     {
       name: 'subscriptions',
       every: minute,
@@ -61,6 +46,30 @@ export function jobsOf(parts: Parts): Job[] {
         await whenKnown(() => work.tend(signal));
       },
     },
+    { name: 'chores', every: minute, run: (signal) => whenKnown(() => runChores(ports, signal)) },
+    { name: 'offers', every: minute, ...looks, run: (signal) => whenKnown(() => askNotOffered(ports, signal)) },
+    {
+      name: 'categories',
+      every: hour,
+      run: (signal) =>
+        guarded(async () => {
+          if (watch.mayForget()) await sortIntoCategories(ports, signal);
+        }),
+    },
+    {
+      name: 'pass',
+      every: second,
+      // The key's pause is not asked: that would be a second schedule.
+      workAt: () => mirror.records.nextDueAt(null),
+      run: (signal) => passOnce(parts, signal),
+    },
+    { name: 'outage', every: second, ...looks, run: async () => outage.look() },
+    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
+    { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
+    // Apart from the chores: what must go does not wait for them.
+    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.mind(signal)) },
+    { name: 'image-files', every: second, ...looks, run: (signal) => whenKnown(() => images.fetch(signal)) },
+    { name: 'integrity', every: minute, ...looks, run: files.checkDue },
     {
       name: 'retention',
       every: hour,
@@ -69,14 +78,6 @@ export function jobsOf(parts: Parts): Job[] {
           if (forgetOld(wiring) === 'in doubt') return;
           // What a flood has left behind is given back to the disk.
           while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
-        }),
-    },
-    {
-      name: 'categories',
-      every: hour,
-      run: (signal) =>
-        guarded(async () => {
-          if (watch.mayForget()) await sortIntoCategories(ports, signal);
         }),
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
