@@ -243,7 +243,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'parameters.from',
     otherwise: 'it is called otherwise',
-    seen: '`probe`: the dates asked for are not minded; only the span that was answered counts',
+    seen: '`probe`: the dates asked for are ignored; only the span that was answered counts',
     shows: told(unknown('start_date'), 'dates asked for', /was answered with/),
   },
   {

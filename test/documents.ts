@@ -14,6 +14,7 @@ const homes = {
   'What we believe about the service': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
+  'Reading the mirror in three languages': 'README.md',
   'What is promised': 'README.md',
   'Read on': 'README.md',
 } as const;
