@@ -38,6 +38,8 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answer: z.ZodType;
+  /** Where there may be nothing to answer about: the 404, of the id as it was asked. */
+  readonly missing?: (id: string) => { readonly error: string; readonly message: string };
   /** Statuses besides 200, 400 and those of every route, and what they mean. */
   readonly refusals?: Readonly<Record<number, string>>;
 }
@@ -53,6 +55,7 @@ export const operations = {
     path: explainedProduct,
     query: explainedDate,
     answer: explanation.or(dateExplanation),
+    missing: (id) => ({ error: 'unknown-product', message: `product ${id} is not in the mirror` }),
     refusals: notMirrored,
   },
   'GET /v1/changes': {
@@ -83,6 +86,7 @@ export const operations = {
     summary: 'How far a resync has come',
     path: jobAsked,
     answer: job,
+    missing: (id) => ({ error: 'no-such-job', message: `there is no job ${id}` }),
     refusals: { 404: 'there is no such job' },
   },
   'GET /v1/removals': { summary: 'Products that the list no longer shows, and what is held', answer: removals },
@@ -156,5 +160,18 @@ export interface Asked<Name extends OperationName> {
   readonly query: Read<Part<Name, 'query'>>;
   readonly body: Read<Part<Name, 'body'>>;
 }
+
+/** Answers a request; the signal aborts when whoever asked leaves, where that ends the work. */
+export type Answering<Name extends OperationName> = (
+  asked: Asked<Name>,
+  signal: AbortSignal,
+) => Found<Name> | Promise<Found<Name>>;
+
+/** What a daemon does for each operation; the change feed is answered by a stream of its own. */
+export type Answers = { readonly [Name in Exclude<OperationName, 'GET /v1/changes'>]: Answering<Name> };
+
+type Found<Name extends OperationName> =
+  | Answer<Name>
+  | ((typeof operations)[Name] extends Record<'missing', unknown> ? null : never);
 
 export type Answer<Name extends OperationName> = ReadOnly<z.output<(typeof operations)[Name]['answer']>>;

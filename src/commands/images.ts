@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
-import { configPath, loadConfig } from '../config/load.ts';
 import { AnswerIsNo } from '../errors.ts';
 import { auditImages } from './image-audit.ts';
 import { imageReport, reportCsv } from './image-report.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
 export function imagesCommand(io: Io): Command {
@@ -26,8 +26,7 @@ export function imagesCommand(io: Io): Command {
       '\nExamples:\n  catalogued images audit > images-$(date +%F).txt\n  catalogued images audit --csv > images.csv\n  catalogued images audit --json | jq .summary',
     )
     .action((options: { json?: boolean; csv?: boolean }, own: Command) => {
-      const file = configPath(own.optsWithGlobals<{ config?: string }>().config, io.env);
-      const audit = auditImages(loadConfig({ file, env: io.env }).config);
+      const audit = auditImages(configurationFor(io, own).config);
       if (options.json) io.stdout.write(`${JSON.stringify(audit, null, 2)}\n`);
       else if (options.csv) {
         io.stdout.write(reportCsv(audit));

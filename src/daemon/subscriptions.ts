@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -101,4 +102,20 @@ function missing(
 
 function refusal(message: string, hint: string): CataloguedError {
   return new CataloguedError('subscriptions', message, { exitCode: exitCodes.configuration, hint });
+}
+
+/** Answers what people ask about subscriptions; throws where they cannot be managed. */
+export function subscriptionAnswers(
+  managed: ManagedSubscriptions,
+): Pick<Answers, `POST /v1/subscriptions/${'compare' | 'apply' | 'reactivate' | 'rotate'}`> {
+  const manage = () => {
+    if ('why' in managed) throw managed.why;
+    return managed.work;
+  };
+  return {
+    'POST /v1/subscriptions/compare': ({ body }, signal) => manage().compare(body.subscription_id, signal),
+    'POST /v1/subscriptions/apply': ({ body }, signal) => manage().apply(body.dry_run ? 'dry' : 'now', signal),
+    'POST /v1/subscriptions/reactivate': ({ body }, signal) => manage().reactivate(body.subscription_id, signal),
+    'POST /v1/subscriptions/rotate': ({ body }, signal) => manage().rotate(body.subscription_id, signal),
+  };
 }

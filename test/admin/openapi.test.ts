@@ -122,7 +122,13 @@ async function routes(): Promise<string[]> {
   using directory = temporaryDirectory();
   const clock = manualClock();
   const changes = { clock, onChanges: () => ({ [Symbol.dispose]: () => undefined }) };
-  const options = { listen: `unix:${join(directory.path, 'a.sock')}`, token: null, log: testLog().log, changes };
+  const options = {
+    listen: `unix:${join(directory.path, 'a.sock')}`,
+    token: null,
+    log: testLog().log,
+    answers: {},
+    changes,
+  };
   await using admin = await startAdmin(options as unknown as AdminOptions);
   return admin.routes
     .filter((route) => !route.startsWith('HEAD '))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkReasons } from '../../domain/checks/check.ts';
 import { deadline, isCaller, isSlotTime } from '../../domain/checks/check-question.ts';
-import { bit, calendarDate, date, id, instant, maybe, money, strict, text, whole } from './values.ts';
+import { bit, calendarDate, date, id, instant, maybe, money, notObject, strict, text, whole } from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
 
@@ -27,7 +27,12 @@ const wantedVariants = z
     const seen = new Set<number>();
     for (const [index, { variant_id }] of variants.entries()) {
       if (seen.has(variant_id))
-        context.addIssue({ code: 'custom', path: [index], message: `: variant ${variant_id} is named twice` });
+        context.addIssue({
+          code: 'custom',
+          path: [index],
+          params: { said: true },
+          message: `variant ${variant_id} is named twice`,
+        });
       seen.add(variant_id);
     }
   })
@@ -60,7 +65,7 @@ export const checkQuestion = strict(
       .default(null)
       .meta({ description: "whoever asks, in a word of the storefront's own" }),
   },
-  'the body must be a JSON object',
+  notObject,
 );
 
 const checkedDate = {
@@ -121,7 +126,7 @@ export const orderReport = strict(
       .nullable()
       .default(null),
   },
-  'the body must be a JSON object',
+  notObject,
 );
 
 export const orderNoted = z.object({

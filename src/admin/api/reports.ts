@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lanes } from '../../domain/schedule/lanes.ts';
 import { dateNow } from './checks.ts';
-import { bit, count, date, dateText, instant, maybe, never, numeral, text } from './values.ts';
+import { bit, count, date, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const lane = z.enum(lanes);
 
@@ -120,7 +120,7 @@ export const removals = z.object({
   ),
 });
 
-export const decidedRemovals = z.object({
+export const decidedRemovals = loose({
   product_ids: z.array(numeral(1, 'a product id'), 'a list of ids').default([]),
 });
 export const decision = z.object({ products: count.meta({ description: 'how many it was about' }) });

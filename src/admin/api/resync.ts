@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { resyncResources } from '../../sync/records/resync.ts';
-import { count, date, dateText, flag, instant, maybe, never, numeral, text } from './values.ts';
+import { count, date, dateText, flag, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const limit = dateText.nullable().default(null);
 
-export const resyncRequest = z.object({
+export const resyncRequest = loose({
   resources: z
     .array(z.enum(resyncResources, `one of ${resyncResources.join(', ')}`), 'a list of resources')
     .min(1, 'at least one resource'),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { changeTypes } from '../../domain/push/subscription.ts';
-import { count, flag, maybe, never, numeral, text } from './values.ts';
+import { count, flag, loose, maybe, never, numeral, text } from './values.ts';
 
 const named = z.string('the id of a declaration or of one part of it').max(120, 'an id of at most 120 characters');
-export const oneOrAll = z.object({ subscription_id: named.nullable().default(null) });
-export const one = z.object({ subscription_id: named });
-export const applied = z.object({ dry_run: flag });
+export const oneOrAll = loose({ subscription_id: named.nullable().default(null) });
+export const one = loose({ subscription_id: named });
+export const applied = loose({ dry_run: flag });
 
 const type = z.enum(['product_ids', 'experience_ids', 'products_i_sell']);
 const entity_ids = z.array(z.int()).nullable();
@@ -73,5 +73,5 @@ export const applications = z.array(
 
 export const attempts = z.array(z.object({ subscription_id: text, done: z.boolean(), message: maybe }));
 
-export const replayed = z.object({ since: numeral(0, 'epoch milliseconds') });
+export const replayed = loose({ since: numeral(0, 'epoch milliseconds') });
 export const replay = z.object({ deliveries: count });

@@ -15,6 +15,8 @@ export const id = whole(1, Number.MAX_SAFE_INTEGER, 'a product id');
 export const text = z.string();
 export const maybe = z.string().nullable();
 
+export const notObject = 'the body must be a JSON object';
+
 /** A whole number within bounds. */
 export function whole(least: number, most: number, expected: string) {
   return z.int(expected).min(least, expected).max(most, expected);
@@ -49,6 +51,11 @@ export function numeral(least: number, expected: string) {
 export const flag = z
   .preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean('true or false'))
   .default(false);
+
+/** An object of a request with these members; others are left alone. */
+export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object(shape, notObject);
+}
 
 /** An object of a request with these members and no other: a misspelt one would be taken as one that was left out. */
 export function strict<Shape extends z.ZodRawShape>(shape: Shape, expected: string) {

@@ -6,7 +6,8 @@ import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
-import type { DueReason, Resource } from '../../domain/schedule/record.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
