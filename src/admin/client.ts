@@ -33,7 +33,7 @@ function silent(listen: string, patience_ms: number): CataloguedError {
     `the daemon at ${listen} does not answer within ${patience_ms / 1000} s`,
     {
       exitCode: exitCodes.retryLater,
-      hint: 'look at its log, and restart it where it hangs; the file can be read meanwhile',
+      hint: 'check its log, and restart it if it hangs; the file can be read meanwhile',
     },
   );
 }

@@ -63,7 +63,7 @@ export function notificationsCommand(io: Io): Command {
   command
     .command('replay')
     .description(
-      'Applies again what was received since a time, in the same order: copies of it wait under new numbers. What it makes due is read from the service; a closure takes effect until then.',
+      'Applies again, in the same order, every delivery received since a time; each copy gets a new number. What it makes due is read from the service; a closure takes effect until then.',
     )
     .requiredOption('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
     .option('--dry-run', 'say how many it would be, and do nothing')

@@ -8,7 +8,7 @@ import type { Io } from './terminal/io.ts';
 
 export function orderCommand(io: Io): Command {
   const command = new Command('order').description(
-    'Tells of an order: its dates are read again at once, and sales decide what counts as a top seller.',
+    'Reports an order: its dates are read again at once, and sales decide which products count as top sellers.',
   );
   for (const outcome of ['confirmed', 'failed'] as const) {
     const own = command

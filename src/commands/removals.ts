@@ -39,7 +39,7 @@ export function removalsCommand(io: Io): Command {
   command
     .command('reject')
     .description(
-      'Does not believe the list: what is held stays, and counts as missing again only when three further lists lack it.',
+      'Keeps the held products; they count as missing again only after three more complete lists without them.',
     )
     .addHelpText('after', '\nExamples:\n  catalogued removals reject\n  catalogued --config my.yaml removals reject')
     .action(async (_: object, own: Command) => {

@@ -35,7 +35,7 @@ interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
 
 export function resyncCommand(io: Io): Command {
   const command = new Command('resync').description(
-    'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+    'Makes the named records due now and leaves all other schedules as they are. A running daemon does the work; without one the command does. ' +
       'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
   );
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);

@@ -98,7 +98,7 @@ function render(status: Status, now: number): string {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'it runs, and does not answer: what follows is from the file; look at its log, restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
+    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but it does not answer: what follows is from the file; check its log, then restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(
