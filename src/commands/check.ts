@@ -52,9 +52,9 @@ export function checkCommand(io: Io): Command {
       const loaded = configurationFor(io, command);
       const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
       const patience_ms = options.deadline + 5000;
-      const answer = await daemonOrHere<CheckAnswer>(
+      const answer = await daemonOrHere(
         { io, loaded },
-        { path: '/v1/check', body: question, patience_ms },
+        { operation: 'POST /v1/check', body: question, patience_ms },
         (wiring) => checkHere(wiring, question, io.signal),
       );
       io.stdout.write(

@@ -78,7 +78,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
   const { config, secrets } = loaded;
   try {
     const client = adminClient(config.admin.listen, secrets.admin_token);
-    const asked = await client.call<Check[]>('GET', '/v1/doctor', undefined, patienceMs);
+    const asked = await client.call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'none runs: nothing is refreshed, and nothing is received', start);

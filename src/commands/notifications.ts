@@ -90,8 +90,7 @@ export function notificationsCommand(io: Io): Command {
 /** By the daemon where one runs, else here, holding the lock. */
 async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
-  const call = { path: '/v1/notifications/replay', body: { since } };
-  const answer = await askDaemon<{ deliveries: number }>(loaded, call);
+  const answer = await askDaemon(loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;
   // Refuses where there is none, before one is made.

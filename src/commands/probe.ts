@@ -50,7 +50,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
 }
 
 async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
-  const report = await askDaemon<ProbeReport>(loaded, { path: '/v1/probe', body: {}, patience_ms: patienceMs });
+  const report = await askDaemon(loaded, { operation: 'POST /v1/probe', patience_ms: patienceMs });
   if (report !== null) io.stderr.write('Asked by the running daemon.\n');
   return report;
 }

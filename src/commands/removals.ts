@@ -55,9 +55,9 @@ async function decide(
   decision: 'approve' | 'reject',
   product_ids: readonly number[],
 ): Promise<number> {
-  const { products } = await daemonOrHere<{ products: number }>(
+  const { products } = await daemonOrHere(
     { io, loaded },
-    { path: `/v1/removals/${decision}`, body: { product_ids } },
+    { operation: `POST /v1/removals/${decision}`, body: { product_ids } },
     ({ ports }) => ({
       products: decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
     }),

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import type { Answer, Body } from '../admin/api.ts';
+import type { AdminCall } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
@@ -110,15 +112,16 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
   return command;
 }
 
-async function ask<Answer>(
+async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   io: Io,
   loaded: LoadedConfig,
   overrides: Overrides,
-  route: 'compare' | 'apply' | 'reactivate' | 'rotate',
-  body: object,
-  alone: (work: SubscriptionWork) => Promise<Answer>,
-): Promise<Answer> {
-  const call = { path: `/v1/subscriptions/${route}`, body, patience_ms: patienceMs };
+  route: Route,
+  body: Body<`POST /v1/subscriptions/${Route}`>,
+  alone: (work: SubscriptionWork) => Promise<Answer<`POST /v1/subscriptions/${Route}`>>,
+): Promise<Answer<`POST /v1/subscriptions/${Route}`>> {
+  const operation = `POST /v1/subscriptions/${route}` as const;
+  const call: AdminCall<`POST /v1/subscriptions/${Route}`> = { operation, body, patience_ms: patienceMs };
   return await daemonOrHere({ io, loaded, overrides }, call, ({ subscriptions }) => {
     if ('why' in subscriptions) throw subscriptions.why;
     if (route !== 'compare')
