@@ -14,6 +14,7 @@ import type { Mirror } from '../../mirror/mirror.ts';
 import type { Reads } from '../../upstream/client.ts';
 import { askMissing } from './absence.ts';
 import type { Ports } from './context.ts';
+import { walkAgain } from './deciding-reads.ts';
 import { prepareRecords } from './prepare.ts';
 
 type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
@@ -110,13 +111,12 @@ export function noteNotOffered(
 
 /** From now on the list decides about sale status, closures and absence. */
 function leaveToList(ports: OfferPorts): void {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock } = ports;
   mirror.removals.forgetGone();
   askMissing(ports);
   const { unconfirmed, held } = mirror.closures.counts();
   if (unconfirmed + held === 0) return;
-  const { primary } = walkKinds(policy.extent);
-  mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, clock.now(), 'closure-unconfirmed');
+  walkAgain(ports, clock.now(), 'closure-unconfirmed');
 }
 
 /** Run every minute: asks what is not offered again once a week; what answers is read again from then on. */

@@ -7,8 +7,9 @@ import { usualLane } from '../../domain/schedule/resources.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Reading } from '../../upstream/client.ts';
-import { decides, noteAnswer } from './absence.ts';
+import { noteAnswer } from './absence.ts';
 import type { SyncPorts } from './context.ts';
+import { decidesAbsence } from './deciding-reads.ts';
 
 /** What refreshing a record came to. */
 export type Refreshed =
@@ -64,7 +65,7 @@ export function settleStored(
     off_sale_at: read.off_sale_at ?? null,
     unanswered_at: read.unanswered_at ?? null,
   });
-  if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
 }
 
@@ -124,7 +125,7 @@ export function settleFailure(
   // A service that answers for other dates does so again: nobody who waits for a resync is kept waiting for that.
   recordFailure(ports, record, { code, message, final: reading.kind === 'refused' || code === 'other-dates' });
   const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
-  if (gone && decides(ports, record)) {
+  if (gone && decidesAbsence(ports.policy, record)) {
     const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
     ports.mirror.transaction(() => noteAnswer(ports, record.product_id, answer));
   }
