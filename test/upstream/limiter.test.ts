@@ -71,7 +71,11 @@ describe('a rest', () => {
     const clock = manualClock();
     let read = 0;
     // As performance.now(): it never tells the same instant twice.
-    const fine = { ...clock, monotonic: () => clock.monotonic() + (read += 1) / 1000 };
+    const monotonic = () => {
+      read += 1;
+      return clock.monotonic() + read / 1000;
+    };
+    const fine = { ...clock, monotonic };
     const { limiter } = setUp({ requests_per_second: 60 }, { clock: fine });
     using _ = limiter;
     const t = { clock, limiter };
