@@ -1,4 +1,4 @@
-/** The exit codes of every command: a contract (README, "Exit codes"). */
+/** The exit codes of every command: a contract (docs/troubleshooting.md, "Exit codes"). */
 export const exitCodes = {
   done: 0,
   no: 1,
@@ -39,4 +39,9 @@ export class CataloguedError extends Error {
     this.hint = options.hint;
     this.details = options.details ?? [];
   }
+}
+
+/** Thrown by a command that has printed its answer where that answer is "no": exit code 1, and nothing more is printed. */
+export class AnswerIsNo extends Error {
+  override readonly name = 'AnswerIsNo';
 }

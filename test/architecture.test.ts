@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
+import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
@@ -14,8 +14,59 @@ const allowed: Record<string, readonly string[]> = {
   sqlite: ['errors.ts'],
   upstream: ['domain', 'clock.ts', 'errors.ts'],
   mirror: ['domain', 'sqlite', 'errors.ts'],
+  // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
   inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'listen-address.ts', 'log.ts'],
   sync: ['domain', 'upstream', 'mirror', 'clock.ts', 'errors.ts', 'log.ts'],
+  // Knows the bounds of each part that it configures, and starts none.
+  config: ['domain', 'inbox', 'errors.ts'],
+  // The two files as they lie on the disk, also while no daemon runs.
+  files: ['config', 'domain', 'inbox', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'format.ts', 'log.ts'],
+  snapshot: ['config', 'domain', 'files', 'mirror', 'sqlite', 'clock.ts', 'log.ts'],
+  // What a daemon says of itself: made of what the parts say, by nobody who could change it.
+  status: ['files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
+  // Looks at everything, and runs where no daemon does: it knows none.
+  doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
+  // Shows and passes on; the daemon gives it what it shows.
+  admin: [
+    'domain',
+    'files',
+    'mirror',
+    'status',
+    'sync',
+    'clock.ts',
+    'errors.ts',
+    'format.ts',
+    'listen-address.ts',
+    'log.ts',
+    'version.ts',
+  ],
+  // Puts the parts together. No part knows the daemon, and the daemon knows no command.
+  daemon: [
+    'admin',
+    'config',
+    'doctor',
+    'domain',
+    'files',
+    'inbox',
+    'mirror',
+    'snapshot',
+    'sqlite',
+    'status',
+    'sync',
+    'upstream',
+    'clock.ts',
+    'errors.ts',
+    'format.ts',
+    'log.ts',
+    'version.ts',
+  ],
+  'cli.ts': ['commands'],
+  'clock.ts': [],
+  'errors.ts': [],
+  'format.ts': [],
+  'listen-address.ts': [],
+  'log.ts': ['format.ts'],
+  'version.ts': [],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them.
@@ -34,7 +85,8 @@ const doors: Record<string, RegExp> = {
   fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
-  zod: /^config\/.*\.ts$/,
+  // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
+  zod: /^(config\/.*|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };
 
@@ -52,7 +104,14 @@ function broken(of: readonly Import[]): string[] {
   });
 }
 
+/** The one room that every other may be used by: what a person types. */
+const top = 'commands';
+
 describe('the architecture', () => {
+  it('knows every room', () => {
+    expect([...new Set(files.map((file) => file.split('/')[0]))].sort()).toEqual([...Object.keys(allowed), top].sort());
+  });
+
   it('holds: parts import what they may, and each library has one door', () => {
     expect(imports.length).toBeGreaterThan(100);
     expect(broken(imports)).toEqual([]);
@@ -66,8 +125,30 @@ describe('the architecture', () => {
       ...importsIn(src, 'sync/engine.ts', "import Database from 'better-sqlite3';"),
       ...importsIn(src, 'storefront/reader.ts', "import { x } from '../mirror/mirror.ts';"),
       ...importsIn(src, 'storefront/reader.ts', "import { x } from '../sqlite/database-file.ts';"),
+      ...importsIn(src, 'doctor/doctor.ts', "import { x } from '../daemon/subscriptions.ts';"),
+      ...importsIn(src, 'files/watch.ts', "import { x } from '../doctor/check.ts';"),
+      ...importsIn(src, 'status/verdict.ts', "import { x } from '../daemon/daemon.ts';"),
+      ...importsIn(src, 'errors.ts', "import { x } from './log.ts';"),
     ];
-    expect(broken(planted)).toHaveLength(6);
+    expect(broken(planted)).toHaveLength(planted.length);
+  });
+
+  it('has no cycle: no two files or folders of one folder import each other, also by way of others', () => {
+    expect(allCycles(imports)).toEqual([]);
+  });
+
+  it('is watched by a test that sees a cycle of files, of folders, and one by way of others (control)', () => {
+    const planted = [
+      ...importsIn(src, 'storefront/reads.ts', "import type { x } from './reader.ts';"),
+      ...importsIn(src, 'domain/values/money.ts', "import { x } from '../catalogue/price.ts';"),
+      ...importsIn(src, 'domain/catalogue/variant.ts', "import { x } from '../values/money.ts';"),
+      ...importsIn(src, 'sqlite/lock.ts', "import { x } from '../doctor/check.ts';"),
+    ];
+    expect(allCycles([...imports, ...planted])).toEqual([
+      expect.stringMatching(/^: .*doctor.*sqlite/),
+      'domain: catalogue ⇄ values',
+      'storefront: reader.ts ⇄ reads.ts',
+    ]);
   });
 
   it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
@@ -13,6 +12,7 @@ import { readStatus } from '../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../src/sandbox/sandbox.ts';
 import { pass } from '../src/sync/engine.ts';
 import type { ProbeReport } from '../src/sync/reports/probe.ts';
+import { section } from './documents.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
@@ -24,7 +24,7 @@ import { temporaryDirectory } from './fakes/test-mirror.ts';
 
 /*
  * Who wrote the assumption? For every default of `service.profile`, and for what reliability.md marks as assumed: the
- * service does otherwise, and this is what the operator then sees. The same list stands in the README.
+ * service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
  */
 
 const minute = 60_000;
@@ -36,7 +36,7 @@ interface Belief {
   readonly belief: string;
   /** What the service does instead. */
   readonly otherwise: string;
-  /** What is then seen, as the README has it. */
+  /** What is then seen, as docs/service.md has it. */
   readonly seen: string;
   shows(): Promise<void>;
 }
@@ -243,7 +243,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'parameters.from',
     otherwise: 'it is called otherwise',
-    seen: '`probe`: the dates asked for are not minded; only the span that was answered counts',
+    seen: '`probe`: the dates asked for are ignored; only the span that was answered counts',
     shows: told(unknown('start_date'), 'dates asked for', /was answered with/),
   },
   {
@@ -512,9 +512,10 @@ describe('the list of what is believed', () => {
     expect(listed.length - profile.length).toBe(2);
   });
 
-  it('stands in the README, word by word', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-    const table = readme.split('| Believed |')[1]?.split('\n\n')[0]?.split('\n').slice(2) ?? [];
+  it('stands in docs/service.md, word by word', () => {
+    const table =
+      section('What we believe about the service').split('| Believed |')[1]?.split('\n\n')[0]?.split('\n').slice(2) ??
+      [];
     const named = (belief: string) => (/^[a-z_.]+$/.test(belief) ? `\`${belief}\`` : belief);
     expect(table).toEqual(
       beliefs.map(({ belief, otherwise, seen }) => `| ${named(belief)} | ${otherwise} | ${seen} |`),

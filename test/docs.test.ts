@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { exitCodes } from '../src/errors.ts';
+import { alarmKinds, alarmWords } from '../src/status/alarm-messages.ts';
 import { contract } from './contract/columns.ts';
+import { document, documents, firstColumn, section } from './documents.ts';
 
 const root = new URL('../', import.meta.url);
-const readme = readFileSync(new URL('README.md', root), 'utf8');
 
 async function help(...args: string[]): Promise<string> {
   const written: string[] = [];
@@ -15,56 +17,112 @@ async function help(...args: string[]): Promise<string> {
   return written.join('');
 }
 
-/** The first column of a table under a heading: what stands in backticks. */
-function documented(heading: string): string[] {
-  const section = readme.split(/^#{2,3} /m).find((each) => each.startsWith(heading)) ?? '';
-  const cells = [...section.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);
-  return cells.flatMap((cell) =>
-    [...cell.matchAll(/`([^`]+)`|^(\d+)$/g)].map(([, code, digits]) => code ?? digits ?? ''),
+/** What each document links to: files, and headings as a forge names them. */
+function links(path: string): { file: string; heading: string | undefined }[] {
+  return [...document(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(([, file = '', heading]) => ({
+    file: file === '' ? path : fileURLToPath(new URL(file, new URL(path, root))).slice(fileURLToPath(root).length),
+    heading,
+  }));
+}
+
+function headings(text: string): string[] {
+  return [...text.matchAll(/^#{1,3} (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
   );
 }
 
 describe('the README', () => {
-  it('documents every command that exists, and no other', async () => {
+  it('is a front door of at most 250 lines', () => {
+    expect(document('README.md').split('\n').length - 1).toBeLessThanOrEqual(250);
+  });
+
+  it('leads to every document', () => {
+    const reached = new Set(links('README.md').map(({ file }) => file));
+    expect(documents.filter((path) => path !== 'README.md' && !reached.has(path))).toEqual([]);
+  });
+
+  it('promises nothing that the whole list does not promise, word by word', () => {
+    const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));
+    const all = rows(section('Promises, and the tests that show them').replaceAll('](../', ']('));
+    const chosen = rows(section('What is promised'));
+    expect(chosen.length).toBeGreaterThan(10);
+    expect(chosen.filter((row) => !all.includes(row))).toEqual([]);
+  });
+});
+
+describe('the documents', () => {
+  it('name every command that exists, and no other', async () => {
     const listed = [...(await help()).matchAll(/^ {2}(\w+) {2,}\S/gm)]
       .map(([, name]) => name)
       .filter((name) => name !== 'help');
-    const words = new Set(documented('Commands').map((command) => command.split(' ')[0]));
+    const words = new Set(firstColumn('Commands').map((command) => command.split(' ')[0]));
     expect([...words].sort()).toEqual(listed.sort());
   });
 
-  it('documents every exit code, and no other', () => {
-    expect(documented('Exit codes').map(Number)).toEqual(Object.values(exitCodes));
+  it('name every exit code, and no other', () => {
+    expect(firstColumn('Exit codes').map(Number)).toEqual(Object.values(exitCodes));
   });
 
-  it('documents every view, and no other', () => {
+  it('have an entry for every alarm, and for no other', () => {
+    expect(firstColumn('Alarms').sort()).toEqual([...alarmKinds].sort());
+  });
+
+  it('say of every exit code and every alarm what it means and what to do', () => {
+    for (const heading of ['Exit codes', 'Alarms'] as const) {
+      const rows = section(heading)
+        .split('\n')
+        .filter((line) => /^\| (`|\d)/.test(line))
+        .map((line) => line.split(' | '));
+      expect(rows.length).toBe(firstColumn(heading).length);
+      for (const row of rows) expect(row.length, row.join(' | ')).toBe(3);
+    }
+  });
+
+  it('name each alarm by the heading under which status shows it', () => {
+    const named = [...section('Alarms').matchAll(/^\| `([a-z-]+)` \((\w+)\)/gm)];
+    expect(named.length).toBe(alarmKinds.length);
+    for (const [, kind = '', about] of named)
+      expect(about).toBe(alarmWords({ kind, raised_at: 0, products: 1 } as Parameters<typeof alarmWords>[0], 1).about);
+  });
+
+  it('name every view, and no other', () => {
     expect(
-      documented('Reading the mirror')
+      firstColumn('Reading the mirror')
         .filter((name) => /^[a-z_]+$/.test(name))
         .sort(),
     ).toEqual(Object.keys(contract.columns).sort());
   });
 
-  it('names only configuration keys and files that exist', () => {
+  it('name only configuration keys, files and headings that exist', () => {
     const keys = new Set(
       configKeys().flatMap(({ name }) =>
         name.split('.').map((_, length, parts) => parts.slice(0, length + 1).join('.')),
       ),
     );
-    const named = [...readme.matchAll(/`((?:cadence|service|budget|mirror)\.(?!db`)[a-z_.]+)`/g)].map(
-      ([, key = '']) => key,
+    const named = documents.flatMap((path) =>
+      [...document(path).matchAll(/`((?:cadence|service|budget|mirror)\.(?!db`)[a-z_.]+)`/g)].map(
+        ([, key = '']) => key,
+      ),
     );
+    expect(named.length).toBeGreaterThan(10);
     expect(named.filter((key) => !keys.has(key))).toEqual([]);
-    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, file = '']) => file);
-    expect(links.length).toBeGreaterThan(10);
-    for (const file of links) expect(() => readFileSync(new URL(file, root)), file).not.toThrow();
+    for (const path of documents)
+      for (const { file, heading } of links(path)) {
+        expect(() => readFileSync(new URL(file, root)), `${path}: ${file}`).not.toThrow();
+        if (heading !== undefined) expect(headings(document(file)), `${path}: ${file}`).toContain(heading);
+      }
+    expect(documents.flatMap(links).length).toBeGreaterThan(50);
   });
 
-  it('gives a reason for every dependency, and for no other', () => {
-    const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
-    const rows = readme.split('| Dependency |')[1]?.split('\n\n')[0]?.split('\n').slice(2) ?? [];
+  it('give a reason for every dependency, and for no other', () => {
+    const { dependencies } = JSON.parse(document('package.json')) as { dependencies: Record<string, string> };
+    const rows = section('Dependencies')
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(1);
     const named = rows.flatMap((row) => (row.split('|')[1] ?? '').split(',')).map((name) => name.trim());
     expect(named.sort()).toEqual(Object.keys(dependencies).sort());
   });
@@ -118,8 +176,10 @@ it('the top level holds what the card gives, and nothing else', () => {
     [
       'CHANGELOG.md',
       'Dockerfile',
+      'LICENSE',
       'README.md',
       'config',
+      'docs',
       'package-lock.json',
       'package.json',
       'schema',

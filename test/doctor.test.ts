@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { ManagedSubscriptions } from '../src/daemon/subscriptions.ts';
 import { type Check, isHealthy } from '../src/doctor/check.ts';
 import { localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
-import type { Comparison, SubscriptionWork } from '../src/sync/subscriptions/work.ts';
+import type { Comparison, ManagedSubscriptions, SubscriptionWork } from '../src/sync/subscriptions/work.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 

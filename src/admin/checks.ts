@@ -1,16 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type CheckQuestion, readQuestion } from '../domain/checks/check-question.ts';
 import { CataloguedError } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
-import type { CheckAnswer } from '../sync/checks/check.ts';
-import { type OrderNoted, type OrderReport, readOrder } from '../sync/checks/orders.ts';
-
-/** What storefronts ask before an order and tell after it. */
-export interface CheckOptions {
-  check(question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer>;
-  order(report: OrderReport): Promise<OrderNoted>;
-}
+import { type Answer, type Answers, operations } from './api.ts';
+import { readRequest } from './request.ts';
 
 interface Printed {
   readonly text: string;
@@ -23,11 +16,12 @@ const bodyLimit = 64 * 1024;
 /** `POST /v1/check` and `POST /v1/orders` (design 3.4): 404 for a product that is not mirrored, else 400 for what cannot be asked. */
 export function checkRoutes(
   app: FastifyInstance,
-  { check, order, log }: CheckOptions & { readonly log: Logger },
+  { 'POST /v1/check': check, 'POST /v1/orders': order }: Answers,
+  log: Logger,
 ): void {
   /** Thousands may get the same answer: it is printed once. */
-  const printed = new WeakMap<CheckAnswer, Printed>();
-  const print = (answer: CheckAnswer) => {
+  const printed = new WeakMap<Answer<'POST /v1/check'>, Printed>();
+  const print = (answer: Answer<'POST /v1/check'>) => {
     const known = printed.get(answer);
     if (known !== undefined) return known;
     const text = JSON.stringify(answer);
@@ -53,14 +47,13 @@ export function checkRoutes(
       return reply.code(500).send({ error: 'bug', message: 'internal error' });
     },
   };
-  app.post('/v1/check', options, async ({ body }, reply) => {
-    const question = readQuestion(body);
-    if ('problem' in question) return reply.code(400).send({ error: 'bad-request', message: question.problem });
+  app.post('/v1/check', options, async (request, reply) => {
+    const asked = readRequest<'POST /v1/check'>(operations['POST /v1/check'], request);
     const left = new AbortController();
     const gone = () => left.abort(new Error('the client has left'));
     reply.raw.once('close', gone);
     try {
-      const answer = await check(question, left.signal);
+      const answer = await check(asked, left.signal);
       // Past what fastify does for an answer: a thousand of them leave in the same turn of the event loop.
       // As text: it leaves in one write with its headers.
       const { text, headers } = print(answer);
@@ -75,9 +68,9 @@ export function checkRoutes(
       reply.raw.removeListener('close', gone);
     }
   });
-  app.post('/v1/orders', options, async ({ body }, reply) => {
-    const report = readOrder(body);
-    if ('problem' in report) return reply.code(400).send({ error: 'bad-request', message: report.problem });
-    return order(report);
-  });
+  app.post('/v1/orders', options, async (request) =>
+    order(readRequest<'POST /v1/orders'>(operations['POST /v1/orders'], request), never),
+  );
 }
+
+const never = new AbortController().signal;

@@ -1,102 +1,37 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
 import { FeedChanged } from '../mirror/changes/change-feed.ts';
-import type { JobState } from '../mirror/schedule/jobs.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
-import { type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
-import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import { type Answering, type Answers, type Operation, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
-import { type CheckOptions, checkRoutes } from './checks.ts';
+import { checkRoutes } from './checks.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
-import { type ProbeRouteOptions, probeRoute } from './probe.ts';
+import { probeRoute } from './probe.ts';
+import { readRequest } from './request.ts';
 
-export interface AdminOptions extends CheckOptions, MetricsOptions, PageOptions, ProbeRouteOptions {
+export interface AdminOptions extends MetricsOptions, PageOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
   readonly hosts: readonly string[];
   readonly log: Logger;
-  status(): Promise<DaemonStatus>;
   ready(): boolean;
-  price(request: ResyncRequest): ResyncPrice;
-  resync(request: ResyncRequest): Promise<JobState & { resumed: boolean }>;
-  job(job_id: number): JobState | null;
-  plan(): unknown;
-  removals(): unknown;
-  /** How many products a decision was about. */
-  decideRemovals(decision: 'approve' | 'reject', product_ids: readonly number[]): Promise<number>;
-  /** What only a daemon can look at: the service, and its own receiver. */
-  doctor(signal: AbortSignal): Promise<unknown>;
-  subscriptions(): unknown;
-  /** Throws where subscriptions cannot be managed. */
-  manage(): Pick<SubscriptionWork, 'compare' | 'apply' | 'reactivate' | 'rotate'>;
-  /** Applies what was received since then once more; how many deliveries. */
-  replay(since: number): Promise<number>;
-  /** Null: not mirrored. */
-  explain(product_id: number, date: string | null): unknown;
+  readonly answers: Answers;
   readonly changes: ChangeStreamOptions;
 }
 
 export interface Admin extends AsyncDisposable {
   readonly address: string;
+  /** What it answers: a method and a path each, as the router writes it. */
+  readonly routes: readonly string[];
 }
-
-const date = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', nullable: true, default: null } as const;
-const resyncBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['resources'],
-  properties: {
-    resources: { type: 'array', minItems: 1, items: { type: 'string', enum: resyncResources } },
-    product_ids: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [] },
-    from: date,
-    to: date,
-    dry_run: { type: 'boolean', default: false },
-  },
-} as const;
-
-const explained = {
-  params: { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } },
-  querystring: { type: 'object', properties: { date: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' } } },
-} as const;
-
-const removalsBody = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { product_ids: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [] } },
-} as const;
-
-const subscriptionId = { type: 'string', maxLength: 120 } as const;
-const oneOrAllBody = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { subscription_id: { ...subscriptionId, nullable: true, default: null } },
-} as const;
-const oneBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['subscription_id'],
-  properties: { subscription_id: subscriptionId },
-} as const;
-const applyBody = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { dry_run: { type: 'boolean', default: false } },
-} as const;
-
-const replayBody = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['since'],
-  properties: { since: { type: 'integer', minimum: 0 } },
-} as const;
 
 /** Whoever sends the head or the whole of a request slower than this is let go. Milliseconds. */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
@@ -121,6 +56,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       return server;
     },
   });
+  const answered: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
   const address = listenAddress(options.listen);
   const local = 'socket' in address;
   if (!local && options.token === null) {
@@ -142,7 +79,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       });
       await app.close();
     };
-    return { address: local ? options.listen : url, [Symbol.asyncDispose]: close };
+    return { address: local ? options.listen : url, routes: answered, [Symbol.asyncDispose]: close };
   } catch (error) {
     await app.close();
     const code = (error as NodeJS.ErrnoException).code;
@@ -158,57 +95,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_, reply) => reply.code(options.ready() ? 200 : 503).send({ ready: options.ready() }));
+  app.get('/openapi.json', async () => openApi(operations));
   metricsRoute(app, options);
   pageRoute(app, options);
-  app.get('/v1/status', async () => options.status());
-  checkRoutes(app, { ...options, log });
-  probeRoute(app, options);
-  app.get('/v1/removals', async () => options.removals());
-  for (const decision of ['approve', 'reject'] as const)
-    app.post<{ Body: { product_ids: number[] } }>(
-      `/v1/removals/${decision}`,
-      { schema: { body: removalsBody } },
-      async (request) => {
-        const products = await options.decideRemovals(decision, request.body.product_ids);
-        log.warn({ decision, products }, 'an operator decided about removals');
-        return { products };
-      },
-    );
-  subscriptionRoutes(app, options);
+  apiRoutes(app, options.answers, log);
   changeRoutes(app, options.changes);
-  app.post<{ Body: { since: number } }>(
-    '/v1/notifications/replay',
-    { schema: { body: replayBody } },
-    async ({ body }) => ({
-      deliveries: await options.replay(body.since),
-    }),
-  );
-  app.get('/v1/plan', async () => options.plan());
-  app.get<{ Params: { id: string }; Querystring: { date?: string } }>(
-    '/v1/explain/:id',
-    { schema: explained },
-    async (request, reply) => {
-      const found = options.explain(Number(request.params.id), request.query.date ?? null);
-      const message = `product ${request.params.id} is not in the mirror`;
-      return found ?? reply.code(404).send({ error: 'unknown-product', message });
-    },
-  );
-  app.get<{ Params: { id: string } }>('/v1/jobs/:id', async (request, reply) => {
-    const job = options.job(Number(request.params.id));
-    return job ?? reply.code(404).send({ error: 'no-such-job', message: `there is no job ${request.params.id}` });
-  });
-  app.post<{ Body: ResyncRequest & { dry_run: boolean } }>(
-    '/v1/resync',
-    { schema: { body: resyncBody } },
-    async (request) => {
-      const { dry_run, ...wanted } = request.body;
-      if (dry_run) return { job_id: null, resumed: false, ...options.price(wanted) };
-      const job = await options.resync(wanted);
-      const price = options.price(wanted);
-      log.info({ job_id: job.job_id, records: job.records, resumed: job.resumed }, 'resync requested');
-      return { job_id: job.job_id, resumed: job.resumed, ...price };
-    },
-  );
   app.setNotFoundHandler(async ({ method, url }, reply) =>
     reply.code(404).send({
       error: 'no-such-route',
@@ -251,28 +142,31 @@ function guard(app: FastifyInstance, rules: GuardRules): void {
 }
 
 /** What asks the service goes on when the caller leaves: half of it would be worse. */
-function subscriptionRoutes(app: FastifyInstance, { subscriptions, manage, doctor }: Omit<AdminOptions, 'log'>): void {
-  const never = new AbortController().signal;
-  type OneOrAll = { Body: { subscription_id: string | null } };
-  app.get('/v1/doctor', async () => doctor(never));
-  app.get('/v1/subscriptions', async () => subscriptions());
-  app.post<OneOrAll>('/v1/subscriptions/compare', { schema: { body: oneOrAllBody } }, async ({ body }) =>
-    manage().compare(body.subscription_id, never),
-  );
-  app.post<{ Body: { dry_run: boolean } }>(
-    '/v1/subscriptions/apply',
-    { schema: { body: applyBody } },
-    async ({ body }) => manage().apply(body.dry_run ? 'dry' : 'now', never),
-  );
-  app.post<{ Body: { subscription_id: string } }>(
-    '/v1/subscriptions/reactivate',
-    { schema: { body: oneBody } },
-    async ({ body }) => manage().reactivate(body.subscription_id, never),
-  );
-  app.post<OneOrAll>('/v1/subscriptions/rotate', { schema: { body: oneOrAllBody } }, async ({ body }) =>
-    manage().rotate(body.subscription_id, never),
-  );
+const never = new AbortController().signal;
+
+/** A route for each operation: what is asked is read by its schemas, and what is not there is its 404. */
+function apiRoutes(app: FastifyInstance, answers: Answers, log: Logger): void {
+  checkRoutes(app, answers, log);
+  probeRoute(app, answers['POST /v1/probe']);
+  for (const [name, operation] of Object.entries<Operation>(operations)) {
+    if (ownRoutes.has(name)) continue;
+    const [method = '', path = ''] = name.split(' ');
+    const answer = answers[name as keyof Answers] as Answering<OperationName>;
+    const handler = async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
+      const found = await answer(readRequest(operation, request), never);
+      return found ?? reply.code(404).send(operation.missing?.(request.params.id ?? ''));
+    };
+    app.route({ method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), handler });
+  }
 }
+
+/** Answered past the others: by a stream, in one write, one at a time. */
+const ownRoutes: ReadonlySet<string> = new Set<OperationName>([
+  'GET /v1/changes',
+  'POST /v1/check',
+  'POST /v1/orders',
+  'POST /v1/probe',
+]);
 
 /** As JSON, or to whom asks for it as events; what an event source has seen last counts more than its address. */
 function changeRoutes(app: FastifyInstance, options: ChangeStreamOptions): void {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config/load.ts';
 import type { Cursor } from '../domain/changes/change-cursor.ts';
 import { printable } from '../format.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
 /** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
@@ -44,10 +44,7 @@ export function changesCommand(io: Io): Command {
       '\nExamples:\n  catalogued changes --limit 20\n  catalogued changes --after 1204 --follow\n  catalogued changes --follow --json | jq -c "select(.kind == \\"date_sold_out\\")"',
     )
     .action(async (options: Options, command: Command) => {
-      const { config } = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
+      const { config } = configurationFor(io, command);
       const print = options.json ? printJson(io) : printRows(io);
       if (options.follow) await follow(config.mirror.path, options, print, io.signal);
       else await list(config.mirror.path, options, print, io.signal);

@@ -1,21 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
-import { wire } from '../daemon/wiring.ts';
+import type { Wiring } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
-import { type CheckQuestion, deadline, isCaller, isSlotTime } from '../domain/checks/check-question.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
+import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
-import { createLog } from '../log.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
-import { productId } from './explain.ts';
-import { AnswerIsNo } from './main.ts';
-import { calendarDate } from './resync.ts';
+import { daemonOrHere } from './daemon-or-here.ts';
+import { calendarDate, productId, slotTime } from './options.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
 interface Options {
@@ -53,16 +49,14 @@ export function checkCommand(io: Io): Command {
       '\nExamples:\n  catalogued check 973698 --date 2026-12-24\n  catalogued check 973698 --date 2026-12-24 --time 10:00 --variant 4821:2 --variant 4822:1 --expect-price 5550',
     )
     .action(async (product_id: number, options: Options, command: Command) => {
-      const loaded = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
+      const loaded = configurationFor(io, command);
       const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
-      const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
-      const answer =
-        (await client
-          .call<CheckAnswer>('POST', '/v1/check', question, options.deadline + 5000)
-          .catch((error: unknown) => Promise.reject(asRefusal(error)))) ?? (await checkAlone(io, loaded, question));
+      const patience_ms = options.deadline + 5000;
+      const answer = await daemonOrHere<CheckAnswer>(
+        { io, loaded },
+        { path: '/v1/check', body: question, patience_ms },
+        (wiring) => checkHere(wiring, question, io.signal),
+      );
       io.stdout.write(
         options.json ? `${JSON.stringify(answer, null, 2)}\n` : render(question, answer, systemClock.now()),
       );
@@ -70,12 +64,11 @@ export function checkCommand(io: Io): Command {
     });
 }
 
-/** Without a daemon: holds the lock, asks, and stores the answer. */
-async function checkAlone(io: Io, loaded: Parameters<typeof wire>[0], question: CheckQuestion): Promise<CheckAnswer> {
-  await using wiring = wire(loaded, createLog('silent', io.stderr));
+/** Without a daemon: asks the service, and stores the answer. */
+async function checkHere(wiring: Wiring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
   await using ports = checkPorts(wiring);
   refuseDates(ports, { date: question.date });
-  return await checkBeforeOrder(ports, question, io.signal);
+  return await checkBeforeOrder(ports, question, signal);
 }
 
 function questionOf(
@@ -154,12 +147,6 @@ function printed(price: CheckedDate['price']): string {
 
 function words(reason: CheckReason | undefined): string {
   return (reason ?? '').replaceAll('-', ' ');
-}
-
-/** A time as an option. */
-export function slotTime(value: string): string {
-  if (!isSlotTime(value)) throw new InvalidArgumentError('a time is HH:MM or whole_day.');
-  return value;
 }
 
 function variant(value: string, previous: Options['variant']): Options['variant'] {

@@ -1,15 +1,9 @@
 import { Command } from 'commander';
 import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
-import {
-  type Config,
-  configPath,
-  type LoadedConfig,
-  loadConfig,
-  type ParsedConfig,
-  parseConfig,
-} from '../config/load.ts';
+import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -18,9 +12,6 @@ export function configCommand(io: Io): Command {
   const command = new Command('config')
     .description('Checks, shows or describes the configuration.')
     .addHelpText('after', '\nExamples:\n  catalogued config check\n  catalogued config show --defaults');
-  const load = (given: Command) =>
-    loadConfig({ file: configPath(given.optsWithGlobals<{ config?: string }>().config, io.env), env: io.env });
-
   command
     .command('check')
     .description(
@@ -32,7 +23,7 @@ export function configCommand(io: Io): Command {
       '\nExamples:\n  catalogued --config catalogued.yaml config check\n  catalogued config check && systemctl reload catalogued',
     )
     .action((options: { json?: boolean }, given: Command) => {
-      const facts = factsOf(load(given));
+      const facts = factsOf(configurationFor(io, given));
       if (options.json) {
         io.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
         return;
@@ -55,7 +46,7 @@ export function configCommand(io: Io): Command {
       '\nExamples:\n  catalogued config show | grep -v default\n  catalogued config show --defaults --json',
     )
     .action((options: { defaults?: boolean; json?: boolean }, given: Command) => {
-      const rows = options.defaults ? defaults() : everything(load(given));
+      const rows = options.defaults ? defaults() : everything(configurationFor(io, given));
       const object = Object.fromEntries(rows.map(({ key, value, origin }) => [key, { value, origin }]));
       const lines = rows.map(({ key, value, origin }) => [
         key,

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { AnswerIsNo } from './main.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -29,10 +29,12 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
       '\nOutput: a line a check: ✓ right, ✗ wrong, - not looked at. With a daemon the service is asked by it, else by the command\nitself, once a start has made the files.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
     )
     .action(async (options: Options, command: Command) => {
-      const { config } = command.optsWithGlobals<{ config?: string }>();
-      const question = questionOf(options, io, config);
+      const configuration = () => configurationFor(io, command);
+      const question = questionOf(options, io, configuration);
       const checks =
-        question === null ? await examine(io, config, overrides) : await readerChecks(question, systemClock.sleep);
+        question === null
+          ? await examine(io, configuration, overrides)
+          : await readerChecks(question, systemClock.sleep);
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
       io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
@@ -48,9 +50,9 @@ interface Options {
 }
 
 /** Null: nobody asks about a reader. */
-function questionOf({ reader, user, path }: Options, io: Io, config: string | undefined): ReaderQuestion | null {
+function questionOf({ reader, user, path }: Options, io: Io, configuration: () => LoadedConfig): ReaderQuestion | null {
   if (reader) {
-    const file = path ?? loadConfig({ file: configPath(config, io.env), env: io.env }).config.mirror.path;
+    const file = path ?? configuration().config.mirror.path;
     return { path: file, user: user ?? null, search_path: io.env.PATH ?? '/usr/local/bin:/usr/bin:/bin' };
   }
   if (user === undefined && path === undefined) return null;
@@ -60,10 +62,10 @@ function questionOf({ reader, user, path }: Options, io: Io, config: string | un
   });
 }
 
-async function examine(io: Io, option: string | undefined, overrides: Overrides): Promise<Check[]> {
+async function examine(io: Io, configuration: () => LoadedConfig, overrides: Overrides): Promise<Check[]> {
   let loaded: LoadedConfig;
   try {
-    loaded = loadConfig({ file: configPath(option, io.env), env: io.env });
+    loaded = configuration();
   } catch (error) {
     if (error instanceof CataloguedError) return unusable(error);
     throw error;

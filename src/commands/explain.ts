@@ -1,6 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config/load.ts';
 import { policyOf } from '../daemon/policy.ts';
 import { duration, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
@@ -8,7 +7,8 @@ import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type ExplainedRecord, type Explanation, explainProduct } from '../sync/reports/explain.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
-import { calendarDate } from './resync.ts';
+import { calendarDate, productId } from './options.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -29,8 +29,7 @@ export function explainCommand(io: Io): Command {
       '\nExamples:\n  catalogued explain 973698\n  catalogued explain 973698 --date 2026-12-24\n  catalogued explain 973698 --json | jq .records',
     )
     .action((product_id: number, options: { json?: boolean; date?: string }, command: Command) => {
-      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-      const { config } = loadConfig({ file, env: io.env });
+      const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const policy = policyOf(config, mirror.offers.offers);
       const found = explainProduct({ mirror, clock: systemClock, policy }, product_id);
@@ -43,11 +42,6 @@ export function explainCommand(io: Io): Command {
       }
       io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
     });
-}
-
-export function productId(value: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return Number(value);
 }
 
 function render(found: Explanation, now: number): string {

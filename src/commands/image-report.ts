@@ -1,5 +1,5 @@
 import { duration, number } from '../format.ts';
-import type { ImageAudit } from './images.ts';
+import type { ImageAudit } from './image-audit.ts';
 import { csv } from './terminal/csv.ts';
 import { table } from './terminal/table.ts';
 

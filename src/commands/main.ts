@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { version } from '../version.ts';
@@ -111,11 +111,6 @@ export function commandNamed(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
 }
 
-/** Thrown by a command that ran, and whose answer is no. */
-export class AnswerIsNo extends Error {
-  override readonly name = 'AnswerIsNo';
-}
-
 async function programFor(args: readonly string[], io: Io): Promise<Command> {
   const program = new Command('catalogued')
     .description("Keeps a partner's local copy of a ticketing service's catalogue true.")
@@ -155,7 +150,7 @@ export function report(thrown: unknown, { stderr, signal }: Io, named: string | 
     if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }
-  if (isNamed(error, 'AnswerIsNo')) return exitCodes.no;
+  if (error instanceof AnswerIsNo) return exitCodes.no;
   if (signal.aborted && error === signal.reason) return exitCodes.done;
   if (error instanceof CataloguedError) {
     stderr.write(`Error: ${error.message}\n`);
@@ -200,8 +195,4 @@ function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 8; each = firstOf(each.cause)) chain.push(each);
   return chain;
-}
-
-function isNamed(error: unknown, name: string): boolean {
-  return error instanceof Error && error.name === name;
 }

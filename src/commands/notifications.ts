@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -10,8 +9,8 @@ import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '..
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { renderBody, textOf } from './delivery-body.ts';
+import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
 const states: readonly DeliveryState[] = ['waiting', 'applied', 'superseded', 'quarantined'];
@@ -39,7 +38,7 @@ export function notificationsCommand(io: Io): Command {
       '\nExamples:\n  catalogued notifications list --since 6h\n  catalogued notifications list --state quarantined --json | jq .deliveries',
     )
     .action(({ since, state, limit, json }: ListOptions, own: Command) => {
-      const { config } = load(io, own);
+      const { config } = configurationFor(io, own);
       using inbox = openInboxForReading(config.mirror.inbox_path);
       const deliveries = inbox.list({ since: since ?? null, state: state ?? null, limit });
       const found = { counts: inbox.counts(), deliveries };
@@ -55,7 +54,7 @@ export function notificationsCommand(io: Io): Command {
       '\nExamples:\n  catalogued notifications show 4711\n  catalogued notifications show 4711 --json | jq -r .text | jq .',
     )
     .action((delivery_id: number, { json }: { json?: boolean }, own: Command) => {
-      const { config } = load(io, own);
+      const { config } = configurationFor(io, own);
       using inbox = openInboxForReading(config.mirror.inbox_path);
       const found = inbox.find(delivery_id);
       if (found === null) throw unknownDelivery(delivery_id);
@@ -73,7 +72,7 @@ export function notificationsCommand(io: Io): Command {
       '\nExamples:\n  catalogued notifications replay --since 2h --dry-run\n  catalogued notifications replay --since 2026-11-21T08:00:00Z',
     )
     .action(async ({ since, dryRun }: { since: number; dryRun?: boolean }, own: Command) => {
-      const loaded = load(io, own);
+      const loaded = configurationFor(io, own);
       if (dryRun) {
         using inbox = openInboxForReading(loaded.config.mirror.inbox_path);
         const { deliveries, gone } = inbox.replayable(since);
@@ -89,16 +88,10 @@ export function notificationsCommand(io: Io): Command {
 }
 
 /** By the daemon where one runs, else here, holding the lock. */
-async function replay(
-  { config, secrets }: LoadedConfig,
-  since: number,
-): Promise<{ deliveries: number; running: boolean }> {
-  const client = adminClient(config.admin.listen, secrets.admin_token);
-  const answer = await client
-    .call<{ deliveries: number }>('POST', '/v1/notifications/replay', { since })
-    .catch((error: unknown) => {
-      throw asRefusal(error);
-    });
+async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
+  const { config, secrets } = loaded;
+  const call = { path: '/v1/notifications/replay', body: { since } };
+  const answer = await askDaemon<{ deliveries: number }>(loaded, call);
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;
   // Refuses where there is none, before one is made.
@@ -112,11 +105,6 @@ async function replay(
   });
   const deliveries = inbox.deliveries.replay(since, now);
   return { deliveries, running: false };
-}
-
-function load(io: Io, command: Command): LoadedConfig {
-  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-  return loadConfig({ file, env: io.env });
 }
 
 function unknownDelivery(delivery_id: number): CataloguedError {

@@ -1,15 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { adminClient } from '../admin/client.ts';
-import { configPath, loadConfig } from '../config/load.ts';
-import { wire } from '../daemon/wiring.ts';
-import { createLog } from '../log.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
-import { slotTime } from './check.ts';
-import { productId } from './explain.ts';
-import { calendarDate } from './resync.ts';
+import { daemonOrHere } from './daemon-or-here.ts';
+import { calendarDate, productId, slotTime } from './options.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 
 export function orderCommand(io: Io): Command {
   const command = new Command('order').description(
@@ -45,17 +40,16 @@ export function orderCommand(io: Io): Command {
 
 /** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
 async function tell(io: Io, command: Command, report: OrderReport): Promise<string> {
-  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-  const loaded = loadConfig({ file, env: io.env });
-  const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
-  const answer = await client
-    .call<OrderNoted>('POST', '/v1/orders', report)
-    .catch((error: unknown) => Promise.reject(asRefusal(error)));
-  if (answer !== null) return said(answer, answer.due === 0 ? 'are being read already' : 'are due now');
-  await using wiring = wire(loaded, createLog('silent', io.stderr));
-  await using checks = checkPorts(wiring);
-  const noted = reportOrder(checks, report);
-  const read = await recheckOrder(checks, report, io.signal);
+  const { read, ...noted } = await daemonOrHere<OrderNoted & { readonly read?: boolean }>(
+    { io, loaded: configurationFor(io, command) },
+    { path: '/v1/orders', body: report },
+    async (wiring) => {
+      await using checks = checkPorts(wiring);
+      const own = reportOrder(checks, report);
+      return { ...own, read: await recheckOrder(checks, report, io.signal) };
+    },
+  );
+  if (read === undefined) return said(noted, noted.due === 0 ? 'are being read already' : 'are due now');
   return said(noted, read ? 'were read again' : 'are due: the service did not answer');
 }
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { configPath, loadConfig } from '../config/load.ts';
 import { policyOf } from '../daemon/policy.ts';
+import { AnswerIsNo } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
-import { AnswerIsNo } from './main.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -20,8 +20,7 @@ export function planCommand(io: Io): Command {
       '\nExamples:\n  catalogued plan\n  CATALOGUED_CADENCE__AVAILABILITY__HORIZON=180 catalogued plan --json | jq .calls_per_day',
     )
     .action((options: { json?: boolean }, command: Command) => {
-      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-      const { config } = loadConfig({ file, env: io.env });
+      const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));

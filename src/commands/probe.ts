@@ -1,17 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { adminClient } from '../admin/client.ts';
 import { documentText } from '../config/document.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
 import type { Overrides } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
 import { createLog } from '../log.ts';
 import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
+import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 
 /** Forty calls, and pauses that the service may ask for. */
 const patienceMs = 10 * 60_000;
@@ -32,11 +31,10 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
       '\nOutput: what is believed, what was seen, what it means; then the service.profile that follows. A running daemon asks,\nelse the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
     )
     .action(async ({ record, json }: { record?: string; json?: boolean }, command: Command) => {
-      const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-      const loaded = loadConfig({ file, env: io.env });
+      const loaded = configurationFor(io, command);
       const progress = progressOf(io);
       const report =
-        (await askDaemon(io, loaded)) ??
+        (await askRunning(io, loaded)) ??
         (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, { ...overrides, told: progress.told }));
       progress.end();
       if (report.unusable !== null) throw unusable(report.unusable);
@@ -51,15 +49,10 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
     });
 }
 
-async function askDaemon(io: Io, { config, secrets }: LoadedConfig): Promise<ProbeReport | null> {
-  const client = adminClient(config.admin.listen, secrets.admin_token);
-  return client
-    .call<ProbeReport>('POST', '/v1/probe', {}, patienceMs)
-    .catch((error: unknown) => Promise.reject(asRefusal(error)))
-    .then((report) => {
-      if (report !== null) io.stderr.write('Asked by the running daemon.\n');
-      return report;
-    });
+async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
+  const report = await askDaemon<ProbeReport>(loaded, { path: '/v1/probe', body: {}, patience_ms: patienceMs });
+  if (report !== null) io.stderr.write('Asked by the running daemon.\n');
+  return report;
 }
 
 /** One line that is rewritten, on a terminal only: it is over in half a minute. */

@@ -1,16 +1,15 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { adminClient } from '../admin/client.ts';
+import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
-import { wire } from '../daemon/wiring.ts';
-import { isMissing } from '../domain/catalogue/absence.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { isMissing } from '../domain/sale/absence.ts';
 import { duration, number } from '../format.ts';
-import { createLog } from '../log.ts';
 import type { AbsentProduct, Hold } from '../mirror/catalogue/removals.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
+import { daemonOrHere } from './daemon-or-here.ts';
+import { productIds } from './options.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
 export function removalsCommand(io: Io): Command {
@@ -23,7 +22,7 @@ export function removalsCommand(io: Io): Command {
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued removals list\n  catalogued removals list --json | jq .products')
     .action((options: { json?: boolean }, own: Command) => {
-      const { config } = load(io, own);
+      const { config } = configurationFor(io, own);
       using mirror = openMirrorFacts(config.mirror.path);
       const found = { hold: mirror.removals.openHold(), products: mirror.removals.list() };
       io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
@@ -34,7 +33,7 @@ export function removalsCommand(io: Io): Command {
     .option('--product <id>', 'only this one; may be repeated', productIds, [])
     .addHelpText('after', '\nExamples:\n  catalogued removals approve\n  catalogued removals approve --product 973698')
     .action(async ({ product }: { product: number[] }, own: Command) => {
-      const count = await decide(io, load(io, own), 'approve', product);
+      const count = await decide(io, configurationFor(io, own), 'approve', product);
       io.stdout.write(`${number(count)} products withdrawn.\n`);
     });
   command
@@ -44,34 +43,26 @@ export function removalsCommand(io: Io): Command {
     )
     .addHelpText('after', '\nExamples:\n  catalogued removals reject\n  catalogued --config my.yaml removals reject')
     .action(async (_: object, own: Command) => {
-      const count = await decide(io, load(io, own), 'reject', []);
+      const count = await decide(io, configurationFor(io, own), 'reject', []);
       io.stdout.write(`${number(count)} products stay.\n`);
     });
   return command;
 }
 
-/** By the daemon where one runs, else here, holding the lock. */
 async function decide(
   io: Io,
   loaded: LoadedConfig,
   decision: 'approve' | 'reject',
   product_ids: readonly number[],
 ): Promise<number> {
-  const { config, secrets } = loaded;
-  const client = adminClient(config.admin.listen, secrets.admin_token);
-  const answer = await client
-    .call<{ products: number }>('POST', `/v1/removals/${decision}`, { product_ids })
-    .catch((error: unknown) => {
-      throw asRefusal(error);
-    });
-  if (answer !== null) return answer.products;
-  await using wiring = wire(loaded, createLog('error', io.stderr));
-  return decision === 'approve' ? approveRemovals(wiring.ports, product_ids) : rejectRemovals(wiring.ports);
-}
-
-function load(io: Io, command: Command): LoadedConfig {
-  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-  return loadConfig({ file, env: io.env });
+  const { products } = await daemonOrHere<{ products: number }>(
+    { io, loaded },
+    { path: `/v1/removals/${decision}`, body: { product_ids } },
+    ({ ports }) => ({
+      products: decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
+    }),
+  );
+  return products;
 }
 
 function render({ hold, products }: { hold: Hold | null; products: readonly AbsentProduct[] }, now: number): string {
@@ -95,9 +86,4 @@ function removalOf(product: AbsentProduct, hold: Hold | null): string {
   if (product.release !== null) return product.release;
   if (!isMissing(product)) return 'rejected';
   return hold === null ? '-' : 'held';
-}
-
-function productIds(value: string, previous: number[]): number[] {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return [...previous, Number(value)];
 }

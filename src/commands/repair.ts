@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config/load.ts';
 import { type Repair, repairFiles } from '../files/repair.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
 export function repairCommand(io: Io): Command {
@@ -16,10 +16,7 @@ export function repairCommand(io: Io): Command {
       '\nBoth files are gone through, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory takes the place\nof a broken mirror; without one the next start fills it anew. Readers of the change feed are told to start again.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
     )
     .action((options: { dryRun?: boolean; json?: boolean }, command: Command) => {
-      const { config } = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
+      const { config } = configurationFor(io, command);
       const dry = options.dryRun === true;
       const done = repairFiles(config, { now: systemClock.now(), dry });
       io.stdout.write(options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry));

@@ -11,7 +11,7 @@ import { keyRefused, liveStatus, throttledTooLong } from '../status/daemon-statu
 import { pass } from '../sync/engine.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../sync/records/resync.ts';
-import { conclude } from './resync.ts';
+import { concludeJob } from './conclude-job.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
 
@@ -71,7 +71,7 @@ export async function resyncAlone(
     io.stdout.write(
       `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
-  conclude(options.json ? { ...io, stdout: io.stderr } : io, job);
+  concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job);
 }
 
 async function untilDone(

@@ -1,27 +1,29 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { type AdminClient, adminClient } from '../admin/client.ts';
+import { Command } from 'commander';
 import { type Clock, systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
-import { isDate } from '../domain/time/dates.ts';
+import type { ResyncResource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import type { JobState } from '../mirror/schedule/jobs.ts';
 import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
-import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
+import {
+  priceResync,
+  type ResyncPrice,
+  type ResyncRequest,
+  resyncHelp,
+  resyncResources,
+} from '../sync/records/resync.ts';
+import { concludeJob } from './conclude-job.ts';
+import { calendarDate, productIds } from './options.ts';
 import { resyncAlone } from './resync-alone.ts';
+import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
-import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
-interface Options {
-  readonly products?: boolean;
-  readonly checkout?: boolean;
-  readonly variants?: boolean;
-  readonly images?: boolean;
-  readonly availability?: boolean;
+interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
   readonly product: number[];
   readonly from?: string;
@@ -32,18 +34,14 @@ interface Options {
 }
 
 export function resyncCommand(io: Io): Command {
-  return new Command('resync')
-    .description(
-      'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
-        'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
-    )
-    .option('--products', 'the product list and what each product says of itself')
-    .option('--checkout', 'checkout information')
-    .option('--variants', 'variants')
-    .option('--images', 'images and their credits')
-    .option('--availability', 'dates, timeslots and prices')
+  const command = new Command('resync').description(
+    'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+      'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
+  );
+  for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
+  return command
     .option('--all', 'all of these')
-    .option('--product <id...>', 'only these products', productId, [])
+    .option('--product <id...>', 'only these products', productIds, [])
     .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
     .option('--to <date>', 'availability up to this date', calendarDate)
     .option('--dry-run', 'say what it would cost, and do nothing')
@@ -55,12 +53,9 @@ export function resyncCommand(io: Io): Command {
     )
     .action(async (options: Options, command: Command) => {
       const request = requestOf(options, command);
-      const loaded = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
-      const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
-      const answer = await ask(client, { ...request, dry_run: options.dryRun === true });
+      const loaded = configurationFor(io, command);
+      const body = { ...request, dry_run: options.dryRun === true };
+      const answer = await askDaemon<Answer>(loaded, { path: '/v1/resync', body });
       if (answer === null) {
         if (options.dryRun) await priceAlone(io, loaded, request, options);
         else await resyncAlone(io, loaded, request, options);
@@ -68,7 +63,7 @@ export function resyncCommand(io: Io): Command {
       }
       if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
       printStart(io, answer, options);
-      if (options.wait) await waitFor(io, client, answer.job_id, systemClock);
+      if (options.wait) await waitFor(io, loaded, answer.job_id, systemClock);
     });
 }
 
@@ -82,14 +77,6 @@ function requestOf(options: Options, command: Command): ResyncRequest {
     command.error(`error: --from ${options.from} lies after --to ${options.to}`);
   }
   return { resources, product_ids: options.product, from: options.from ?? null, to: options.to ?? null };
-}
-
-async function ask(client: AdminClient, body: ResyncRequest & { dry_run: boolean }): Promise<Answer | null> {
-  try {
-    return await client.call<Answer>('POST', '/v1/resync', body);
-  } catch (error) {
-    throw asRefusal(error);
-  }
 }
 
 async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
@@ -119,11 +106,11 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Answer,
   stdout.write(`${begun}: ${number(calls)} calls, about ${duration(minutes * 60_000)}.${follow}\n`);
 }
 
-async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock): Promise<void> {
+async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
   const printer = progressPrinter(io);
   for (;;) {
-    const job = await client.call<JobState>('GET', `/v1/jobs/${job_id}`);
-    const status = await client.call<{ daemon: LiveStatus }>('GET', '/v1/status');
+    const job = await askDaemon<JobState>(loaded, { method: 'GET', path: `/v1/jobs/${job_id}` });
+    const status = await askDaemon<{ daemon: LiveStatus }>(loaded, { method: 'GET', path: '/v1/status' });
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {
         exitCode: exitCodes.retryLater,
@@ -139,34 +126,8 @@ async function waitFor(io: Io, client: AdminClient, job_id: number, clock: Clock
     );
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
-      return conclude(io, job);
+      return concludeJob(io, job);
     }
     await clock.sleep(1000, io.signal);
   }
-}
-
-/** The last word of a job: 0 all refreshed, 69 some failed. */
-export function conclude({ stdout }: Io, job: JobState): void {
-  if (job.failed > 0) {
-    throw new CataloguedError(
-      'some-failed',
-      `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
-      {
-        exitCode: exitCodes.unavailable,
-        hint: 'catalogued status names the failures; each is tried again by itself',
-      },
-    );
-  }
-  stdout.write(`All ${number(job.records)} records refreshed.\n`);
-}
-
-function productId(value: string, previous: number[]): number[] {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
-  return [...previous, Number(value)];
-}
-
-/** A date as an option. */
-export function calendarDate(value: string): string {
-  if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
-  return value;
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { configPath, loadConfig } from '../config/load.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { createLog } from '../log.ts';
+import { configurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -16,10 +16,7 @@ export function runCommand(io: Io): Command {
       '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
     )
     .action(async ({ force }: { force?: boolean }, command: Command) => {
-      const loaded = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
+      const loaded = configurationFor(io, command);
       const log = createLog(loaded.config.log.level, io.stdout);
       for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
       using _ = io.onHangup?.(() => {

@@ -2,10 +2,10 @@ import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, loadConfig } from '../config/load.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
+import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageWords } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
@@ -15,7 +15,7 @@ import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmWords } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
 import { verdictOf } from '../status/verdict.ts';
-import { AnswerIsNo } from './main.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -36,10 +36,7 @@ export function statusCommand(io: Io): Command {
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued status\n  catalogued status --json | jq .freshness')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { config, secrets } = loadConfig({
-        file: configPath(command.optsWithGlobals<{ config?: string }>().config, io.env),
-        env: io.env,
-      });
+      const { config, secrets } = configurationFor(io, command);
       const asked = await askDaemon(config.admin.listen, secrets.admin_token);
       const live = asked === 'silent' ? null : asked;
       const mirror = mirrorStatus(config.mirror.path, live);

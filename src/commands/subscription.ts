@@ -1,19 +1,17 @@
 import { Command } from 'commander';
-import { adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
-import { type Overrides, wire } from '../daemon/wiring.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Overrides } from '../daemon/wiring.ts';
+import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable, short } from '../format.ts';
-import { createLog } from '../log.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import type { Attempt } from '../sync/subscriptions/attempts.ts';
 import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscriptions/list.ts';
 import type { Application, Comparison, SubscriptionWork } from '../sync/subscriptions/work.ts';
-import { AnswerIsNo } from './main.ts';
+import { daemonOrHere } from './daemon-or-here.ts';
+import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
 import { table } from './terminal/table.ts';
 
 /** Every declaration waits for the first walk over the lists. */
@@ -34,7 +32,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       '\nExamples:\n  catalogued subscription list\n  catalogued subscription list --json | jq .uncovered',
     )
     .action((options: { json?: boolean }, own: Command) => {
-      const { config } = load(io, own);
+      const { config } = configurationFor(io, own);
       using mirror = openMirrorFacts(config.mirror.path);
       const list = listSubscriptions(mirror, settingsOf(config));
       const now = (overrides.clock ?? systemClock).now();
@@ -48,7 +46,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
     .action(async (id: string | undefined, options: { json?: boolean }, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const compared = await ask(io, load(io, own), overrides, 'compare', body, (work) =>
+      const compared = await ask(io, configurationFor(io, own), overrides, 'compare', body, (work) =>
         work.compare(id ?? null, io.signal),
       );
       print(io, options, compared, () =>
@@ -68,7 +66,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     .action(async (options: { dryRun?: boolean; json?: boolean }, own: Command) => {
       const run = options.dryRun ? 'dry' : 'now';
       const body = { dry_run: run === 'dry' };
-      const applied = await ask(io, load(io, own), overrides, 'apply', body, (work) => work.apply(run, io.signal));
+      const applied = await ask(io, configurationFor(io, own), overrides, 'apply', body, (work) =>
+        work.apply(run, io.signal),
+      );
       print(io, options, applied, () => renderApplied(applied, run));
       requireAnswers(applied);
     });
@@ -84,7 +84,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     )
     .action(async (id: string, _: object, own: Command) => {
       const body = { subscription_id: id };
-      const attempts = await ask(io, load(io, own), overrides, 'reactivate', body, (work) =>
+      const attempts = await ask(io, configurationFor(io, own), overrides, 'reactivate', body, (work) =>
         work.reactivate(id, io.signal),
       );
       io.stdout.write(renderAttempts(attempts, 'reactivated'));
@@ -99,7 +99,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
     .action(async (id: string | undefined, _: object, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const attempts = await ask(io, load(io, own), overrides, 'rotate', body, (work) =>
+      const attempts = await ask(io, configurationFor(io, own), overrides, 'rotate', body, (work) =>
         work.rotate(id ?? null, io.signal),
       );
       io.stdout.write(attempts.length === 0 ? nothingRead : renderAttempts(attempts, 'has a new callback address'));
@@ -108,7 +108,6 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
   return command;
 }
 
-/** By the daemon where one runs, else here, holding the lock. */
 async function ask<Answer>(
   io: Io,
   loaded: LoadedConfig,
@@ -117,23 +116,13 @@ async function ask<Answer>(
   body: object,
   alone: (work: SubscriptionWork) => Promise<Answer>,
 ): Promise<Answer> {
-  const client = adminClient(loaded.config.admin.listen, loaded.secrets.admin_token);
-  const answer = await client
-    .call<Answer>('POST', `/v1/subscriptions/${route}`, body, patienceMs)
-    .catch((error: unknown) => {
-      throw asRefusal(error);
-    });
-  if (answer !== null) return answer;
-  await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
-  if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
-  if (route !== 'compare')
-    io.stderr.write('Warning: no daemon runs: what the service sends is lost until one does (catalogued run)\n');
-  return await alone(wiring.subscriptions.work);
-}
-
-function load(io: Io, command: Command): LoadedConfig {
-  const file = configPath(command.optsWithGlobals<{ config?: string }>().config, io.env);
-  return loadConfig({ file, env: io.env });
+  const call = { path: `/v1/subscriptions/${route}`, body, patience_ms: patienceMs };
+  return await daemonOrHere({ io, loaded, overrides }, call, ({ subscriptions }) => {
+    if ('why' in subscriptions) throw subscriptions.why;
+    if (route !== 'compare')
+      io.stderr.write('Warning: no daemon runs: what the service sends is lost until one does (catalogued run)\n');
+    return alone(subscriptions.work);
+  });
 }
 
 function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () => string): void {

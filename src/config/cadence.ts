@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { imageLimitMs } from '../domain/catalogue/image.ts';
+import type { ProductResource } from '../domain/schedule/resources.ts';
 import { duration, durationIfSet, printDuration } from './units.ts';
 import { always, areDistinct, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
@@ -53,6 +54,18 @@ export const cadence = section({
 
 const everyIfSet = z.strictObject({ every: durationIfSet(tier) }, { error: 'expected keys and values' }).optional();
 
+/** What a category may say of cadences: of everything that is read product by product, and of the list. */
+const ownCadences = {
+  products: durationIfSet(monthly),
+  product_detail: durationIfSet({ min: '1h', max: '90d' }),
+  checkout_information: durationIfSet(monthly),
+  variants: durationIfSet(monthly),
+  images: durationIfSet(imageLimit),
+  availability: z
+    .strictObject({ near: everyIfSet, middle: everyIfSet, far: everyIfSet }, { error: 'expected keys and values' })
+    .optional(),
+} satisfies Readonly<Record<ProductResource | 'products' | 'images', z.ZodType>>;
+
 const category = z.strictObject(
   {
     name: plainText().describe('What it is called in figures and explanations.'),
@@ -79,22 +92,7 @@ const category = z.strictObject(
       .optional()
       .describe('How much a stale product of it costs, where 1 is usual.'),
     cadence: z
-      .strictObject(
-        {
-          products: durationIfSet(monthly),
-          product_detail: durationIfSet({ min: '1h', max: '90d' }),
-          checkout_information: durationIfSet(monthly),
-          variants: durationIfSet(monthly),
-          images: durationIfSet(imageLimit),
-          availability: z
-            .strictObject(
-              { near: everyIfSet, middle: everyIfSet, far: everyIfSet },
-              { error: 'expected keys and values' },
-            )
-            .optional(),
-        },
-        { error: 'expected keys and values' },
-      )
+      .strictObject(ownCadences, { error: 'expected keys and values' })
       .optional()
       .describe('What differs from the cadence of everything else.'),
     horizon: wholeIn(...daysAhead).optional(),

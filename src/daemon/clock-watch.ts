@@ -1,4 +1,4 @@
-import { agreeMs } from '../domain/time/clock-doubt.ts';
+import { agreeMs } from '../domain/schedule/clock-doubt.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';

@@ -3,6 +3,7 @@ import { processFigures } from '../admin/process-figures.ts';
 import { type Admin, type AdminOptions, startAdmin } from '../admin/server.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
+import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -22,7 +23,7 @@ import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
-import { priceResync, requestResync } from '../sync/records/resync.ts';
+import { priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
@@ -34,7 +35,7 @@ import { outageWatch } from './outage-watch.ts';
 import { probeThrough } from './probing.ts';
 import { startReceiving } from './receiving.ts';
 import { every } from './schedule.ts';
-import { settingsOf } from './subscriptions.ts';
+import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 import { type Overrides, type Wiring, wire, witnessFeed } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -171,61 +172,70 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     return date;
   };
   const floods = watchChecks(ports, limiter.state);
+  const price = (wanted: ResyncRequest) => priceResync(ports, wanted, config.budget.requests_per_second);
+  const resync = async (wanted: ResyncRequest) => {
+    await findProducts(ports, wanted.product_ids, stopping.signal);
+    key.tryNow();
+    const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
+    log.info({ job_id, records, resumed }, 'resync requested');
+    return { job_id, resumed, ...price(wanted) };
+  };
+  const decide = async (decision: 'approve' | 'reject', work: () => number) => {
+    const products = await storage.promptly(work);
+    log.warn({ decision, products }, 'an operator decided about removals');
+    return { products };
+  };
   const answers: Omit<AdminOptions, 'listen' | 'token'> = {
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,
-    status: () => statusWithin(0),
     recentStatus: () => statusWithin(recentMs),
     processFigures: figures.look,
     ready: () => {
       files.look();
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.signal.aborted;
     },
-    price: (request) => priceResync(ports, request, config.budget.requests_per_second),
-    resync: async (request) => {
-      await findProducts(ports, request.product_ids, stopping.signal);
-      key.tryNow();
-      return storage.promptly(() => requestResync(ports, request));
-    },
-    check: async (question, signal) => {
-      refuseDates(ports, { date: question.date });
-      return await checkBeforeOrder(checks, question, signal);
-    },
-    order: (report) => storage.promptly(() => orderAndRecheck(checks, report, stopping.signal)),
-    removals: () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
-    decideRemovals: (decision, product_ids) =>
-      storage.promptly(() => (decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports))),
-    doctor: async (signal) => {
-      files.look();
-      const probes = {
-        config,
-        probe: wiring.probe,
-        offset: wiring.serviceClock.offset,
-        subscriptions: wiring.subscriptions,
-        notOffered: wiring.notOffered,
-        peers: receiving?.peers ?? null,
-      };
-      return [...files.doctorChecks(), ...(await serviceChecks(probes, signal))];
-    },
-    probe: (signal) =>
-      probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
-    subscriptions: () => listSubscriptions(facts, settingsOf(config)),
-    manage: () => {
-      if ('why' in wiring.subscriptions) throw wiring.subscriptions.why;
-      return wiring.subscriptions.work;
-    },
-    plan: () => makePlan(ports, config.budget.lanes),
-    explain: (product_id, date) =>
-      date === null ? explainProduct(ports, product_id) : explainDate(facts, product_id, withinReach(date)),
-    job: (job_id) => mirror.jobs.find(job_id),
     changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
-    replay: async (since) => {
-      const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
-      // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
-      if (storage.status().trouble === null) await receiving?.apply();
-      else void receiving?.apply();
-      return deliveries;
+    answers: {
+      'GET /v1/status': () => statusWithin(0),
+      'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
+      'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
+        date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
+      'POST /v1/check': async ({ body }, signal) => {
+        refuseDates(ports, { date: body.date });
+        return await checkBeforeOrder(checks, body, signal);
+      },
+      'POST /v1/orders': ({ body }) => storage.promptly(() => orderAndRecheck(checks, body, stopping.signal)),
+      'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
+        dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
+      'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
+      'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
+      'POST /v1/removals/approve': ({ body: { product_ids } }) =>
+        decide('approve', () => approveRemovals(ports, product_ids)),
+      'POST /v1/removals/reject': () => decide('reject', () => rejectRemovals(ports)),
+      'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
+      ...subscriptionAnswers(wiring.subscriptions),
+      'POST /v1/notifications/replay': async ({ body: { since } }) => {
+        const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
+        // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
+        if (storage.status().trouble === null) await receiving?.apply();
+        else void receiving?.apply();
+        return { deliveries };
+      },
+      'GET /v1/doctor': async (_, signal) => {
+        files.look();
+        const probes = {
+          config,
+          probe: wiring.probe,
+          offset: wiring.serviceClock.offset,
+          subscriptions: wiring.subscriptions,
+          notOffered: wiring.notOffered,
+          peers: receiving?.peers ?? null,
+        };
+        return [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
+      },
+      'POST /v1/probe': (_, signal) =>
+        probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping.signal])),
     },
   };
   const listens = [{ listen: config.admin.listen, token: loaded.secrets.admin_token }, ...(overrides.admin ?? [])];

@@ -1,6 +1,6 @@
 import type { Config } from '../config/load.ts';
 import { windows } from '../domain/catalogue/availability.ts';
-import type { Resource } from '../domain/schedule/record.ts';
+import { type Resource, resourceNames, resources } from '../domain/schedule/resources.ts';
 import type { StaleAfter } from '../mirror/schedule/promises.ts';
 import type { Policy, ProductPolicy } from '../sync/records/context.ts';
 
@@ -41,13 +41,7 @@ function extentOf(
   offers: (resource: Resource) => boolean,
 ): ProductPolicy['extent'] {
   const { paths, days_per_request } = service.profile;
-  const resources = (['products', 'experiences', 'checkout_information', 'variants', 'availability'] as const).filter(
-    (resource) => paths[resource] !== null,
-  );
-  const configured = new Set<Resource>([
-    ...resources,
-    ...(paths.product === null ? [] : (['product_detail'] as const)),
-  ]);
+  const configured = new Set(resourceNames.filter((resource) => paths[resources[resource].path] !== null));
   return {
     languages: service.languages,
     currencies: service.currencies,

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Ports } from '../sync/records/context.ts';
 import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
-import { type SubscriptionWork, subscriptionWork } from '../sync/subscriptions/work.ts';
+import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import { selfTest } from '../upstream/self-test.ts';
 import type { Signing } from '../upstream/signing.ts';
 import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subscriptions.ts';
-
-/** Subscriptions can be managed, or why not. */
-export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
 
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
@@ -104,4 +102,20 @@ function missing(
 
 function refusal(message: string, hint: string): CataloguedError {
   return new CataloguedError('subscriptions', message, { exitCode: exitCodes.configuration, hint });
+}
+
+/** Answers what people ask about subscriptions; throws where they cannot be managed. */
+export function subscriptionAnswers(
+  managed: ManagedSubscriptions,
+): Pick<Answers, `POST /v1/subscriptions/${'compare' | 'apply' | 'reactivate' | 'rotate'}`> {
+  const manage = () => {
+    if ('why' in managed) throw managed.why;
+    return managed.work;
+  };
+  return {
+    'POST /v1/subscriptions/compare': ({ body }, signal) => manage().compare(body.subscription_id, signal),
+    'POST /v1/subscriptions/apply': ({ body }, signal) => manage().apply(body.dry_run ? 'dry' : 'now', signal),
+    'POST /v1/subscriptions/reactivate': ({ body }, signal) => manage().reactivate(body.subscription_id, signal),
+    'POST /v1/subscriptions/rotate': ({ body }, signal) => manage().rotate(body.subscription_id, signal),
+  };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../domain/time/clock-doubt.ts';
+import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../domain/schedule/clock-doubt.ts';
 
 /** What the time since boot counts from; a later process of the same boot goes by it. */
 export interface Anchor {

@@ -19,6 +19,7 @@ import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
+import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createUpstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
@@ -29,7 +30,7 @@ import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
 import { version } from '../version.ts';
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import { policyOf } from './policy.ts';
-import { type ManagedSubscriptions, manageSubscriptions } from './subscriptions.ts';
+import { manageSubscriptions } from './subscriptions.ts';
 import { trustedClock } from './trusted-clock.ts';
 
 /** What a test replaces: time, chance, and what it has no receiver for. */

@@ -1,13 +1,13 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from '../config/load.ts';
-import type { ManagedSubscriptions } from '../daemon/subscriptions.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
 import type { CataloguedError } from '../errors.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
+import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { isWrong } from '../upstream/service-clock.ts';
 import { type Check, check, ok, skipped, wrong } from './check.ts';
@@ -43,7 +43,7 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
   const { path, state_dir } = config.mirror;
   return [
     ok('configuration', `${file ?? 'the environment'} is valid`),
-    ...warnings.map((warning) => ok('worth a look', warning)),
+    ...warnings.map((warning) => ok('configuration warning', warning)),
     ok('credentials', fingerprintsOf(secrets)),
     signingKey(config, secrets.signing_key),
     directoryCheck('mirror directory', dirname(path), 'shared'),

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
-import { type Check, ok, wrong } from '../doctor/check.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
@@ -20,6 +19,16 @@ export interface FileAlarm {
 }
 
 type Name = 'mirror' | 'inbox';
+
+/** What the watch knows of one of the two files; both null: it stands at its path, and nothing was found wrong with it. */
+export interface FileFinding {
+  readonly name: Name;
+  readonly path: string;
+  readonly lost: 'gone' | 'replaced' | null;
+  /** What was found in the file. */
+  readonly damage: string | null;
+}
+
 type Watched = Readonly<Record<Name, { standing(): Standing }>>;
 
 /**
@@ -40,7 +49,8 @@ export interface FileWatch extends Disposable {
   checkDue(signal: AbortSignal): Promise<void>;
   /** What a daemon that ends has to say; null: nothing. */
   trouble(): CataloguedError | null;
-  doctorChecks(): Check[];
+  /** What has been found of each file so far. */
+  findings(): FileFinding[];
 }
 
 export interface FileWatchOptions {
@@ -134,20 +144,13 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
       }
       return null;
     },
-    doctorChecks: () =>
-      names.map((name) => {
-        const [gone, bad] = [lost.get(name), damage.get(name)];
-        const title = `open ${name}`;
-        if (gone !== undefined)
-          return wrong(
-            title,
-            `${paths[name]}, or a file beside it, is ${gone.standing} since the daemon opened it`,
-            `put it back, or stop the daemon, and: ${repairHint}`,
-          );
-        if (bad !== undefined)
-          return wrong(title, `${paths[name]} is damaged: ${bad.what}`, `stop the daemon, and: ${repairHint}`);
-        return ok(title, 'the daemon has the file at its path');
-      }),
+    findings: () =>
+      names.map((name) => ({
+        name,
+        path: paths[name],
+        lost: lost.get(name)?.standing ?? null,
+        damage: damage.get(name)?.what ?? null,
+      })),
     [Symbol.dispose]: () => {
       // Not as it is left by who has lost it, or never went through it: the next start does.
       const sound = names.filter((name) => !lost.has(name) && !damage.has(name) && !waiting.has(name));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
 import { writeTroubleOf } from '../domain/files/write-trouble.ts';
-import type { Resource } from '../domain/schedule/record.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';

@@ -1,10 +1,10 @@
 import type { SubscriptionSnapshot } from './push/subscription-snapshot.ts';
-import type { Answer } from './reads/routes.ts';
+import type { Answer } from './reads/answer.ts';
+import { productState } from './reads/state.ts';
 import type { Roughness } from './rough/roughness.ts';
 import type { Edit } from './world/edits.ts';
 import { refuseEdit } from './world/edits.ts';
 import type { Closure, Mutations } from './world/mutations.ts';
-import { productState } from './world/state.ts';
 import type { World } from './world/world.ts';
 
 /** What the endpoints under /sandbox/ show and do: for people and tests, no part of the service. */

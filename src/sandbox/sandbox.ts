@@ -22,6 +22,7 @@ import { roll, sequence } from './random.ts';
 import { readBody } from './read-body.ts';
 import { createRecording, type RecordedAnswer } from './reads/recording.ts';
 import { error, type RouteOptions, route } from './reads/routes.ts';
+import { type ProductState, productState, type StateQuestion } from './reads/state.ts';
 import type { Habits } from './rough/habits.ts';
 import { isOffered } from './rough/reads.ts';
 import { roughness } from './rough/roughness.ts';
@@ -34,7 +35,6 @@ import {
   type SandboxProduct,
 } from './world/catalogue.ts';
 import { type ChangeRates, calendarChanges } from './world/changes.ts';
-import { type ProductState, productState, type StateQuestion } from './world/state.ts';
 import { createWorld, type World } from './world/world.ts';
 
 export interface SandboxOptions extends LifeOptions, EndpointOptions, NotifierOptions {
@@ -136,17 +136,20 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     past,
     announce: (product, change) => notifications.changed(product, change),
   });
-  /** The world of those who change it: what they set in a product is seen by the caches. */
-  const outward: World = {
-    ...made,
+  const watched: Pick<World, 'find' | 'visible'> = {
     find: (id) => {
       const product = made.find(id);
       return product === null ? null : past.watched(product);
     },
     visible: () => made.visible().map(past.watched),
   };
-  /** The same, with what somebody puts in the place of a part of it, for those who only read. */
-  const world: World = Object.assign(Object.create(outward) as World, { find: made.find, visible: made.visible });
+  /** The world of those who change it: what they set in a product is seen by the caches. */
+  const outward: World = { ...made, ...watched };
+  /** The same for those who only read, and what somebody puts in the place of a part of it. */
+  const world = Object.create(outward, {
+    find: { get: () => (outward.find === watched.find ? made.find : outward.find) },
+    visible: { get: () => (outward.visible === watched.visible ? made.visible : outward.visible) },
+  }) as World;
   const sold = options.sold === undefined ? null : new Set(options.sold);
   const sells = ({ id }: SandboxProduct) => sold?.has(id) ?? roll(seed, id, 'sold') < 0.2;
   const subscriptions = keepSubscriptions(clock, sells, options);

@@ -1,96 +1,36 @@
 import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
-import type { Day, Span } from './calendar.ts';
 import { type Connection, connect } from './connection.ts';
 import { type Editions, editionsOf } from './editions.ts';
-import { type ChangesPage, type FeedOptions, feedOf } from './feed.ts';
+import { feedOf } from './feed.ts';
 import { badArgument, noMirror } from './problems.ts';
+import type { Freshness, MirrorInfo, Policy, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
-import { type SearchHit, type SearchQuestion, searcher } from './search.ts';
-import type { ViewRow } from './views.ts';
+import { searcher } from './search.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
+export type {
+  Change,
+  CheckoutInformation,
+  Edition,
+  Freshness,
+  Image,
+  MirrorInfo,
+  Policy,
+  Product,
+  ProductPrice,
+  ProductsQuestion,
+  Reader,
+  ReaderOptions,
+  Slot,
+  Variant,
+} from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
-
-/* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
-export type MirrorInfo = ViewRow<'mirror_info'>;
-export type Product = ViewRow<'products'>;
-export type ProductPrice = ViewRow<'product_prices'>;
-export type Image = ViewRow<'images'>;
-export type CheckoutInformation = ViewRow<'checkout_information'>;
-export type Variant = ViewRow<'variants'>;
-export type Slot = ViewRow<'availability_slots'>;
-export type Change = ViewRow<'changes'>;
-export type Freshness = ViewRow<'freshness'>;
-export type Policy = ViewRow<'policies'>;
-
-/** What a read is in; each takes of it what concerns it. */
-export interface Edition {
-  readonly language?: string | undefined;
-  readonly currency?: string | undefined;
-}
-
-export interface ReaderOptions extends Edition {
-  /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
-  readonly now?: () => number;
-}
-
-export interface ProductsQuestion extends Edition {
-  readonly city_id?: number | undefined;
-  readonly experience_id?: number | undefined;
-  readonly tag_id?: number | undefined;
-  /** The last product_id of the page before. */
-  readonly after?: number | undefined;
-  /** Absent: 100. */
-  readonly limit?: number | undefined;
-}
-
-/**
- * The mirror, read-only. Every function may throw a `CataloguedError`: `bad-argument`, `damaged`, `unreadable`, `busy`,
- * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
- */
-export interface Reader extends Disposable {
-  info(): MirrorInfo;
-  /** Null: no such product is visible. */
-  product(product_id: number, options?: Edition): Product | null;
-  /** In the order of product_id, page by page. */
-  products(question?: ProductsQuestion): Product[];
-  /** What the list says it costs from, one row a mirrored currency; `Product.from_price` is that of the primary one. */
-  prices(product_id: number): ProductPrice[];
-  /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
-  images(product_id: number): Image[];
-  /** Null: not read yet. */
-  checkoutInformation(product_id: number, options?: Edition): CheckoutInformation | null;
-  variants(product_id: number, options?: Edition): Variant[];
-  /** Every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out. */
-  calendar(product_id: number, options?: Span & Edition): Day[];
-  /** The variants of each timeslot of a date, by time. */
-  slots(product_id: number, date: string, options?: Edition): Slot[];
-  /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
-  cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
-  search(question: SearchQuestion): SearchHit[];
-  /** What the service recommends instead of a closed product, as long as it is itself on sale. */
-  alternatives(product_id: number, options?: Edition): Product[];
-  /**
-   * What changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
-   * `CursorTooOld`, `CursorFromTheFuture`.
-   */
-  changes(after: number, options?: FeedOptions): ChangesPage;
-  freshness(): Freshness[];
-  /** What a storefront does with what is fresh, stale, expired or unknown. */
-  policies(): Policy[];
-  /** Whether a product is visible and on sale; says nothing about dates. */
-  sellable(product_id: number): boolean;
-  /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */
-  transaction<Result>(work: () => Result): Result;
-  /** The same as disposing of it. */
-  close(): void;
-}
 
 /**
  * Opens a mirror that a daemon of the same host keeps, or a snapshot of one; no daemon needs to run. Language and

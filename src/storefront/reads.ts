@@ -2,7 +2,7 @@ import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
-import type { Edition, Image, Product, Reader, Slot } from './reader.ts';
+import type { Edition, Image, Product, Reader, Slot } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
 const edition = ['language', 'currency'] as const;

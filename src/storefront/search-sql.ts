@@ -10,7 +10,7 @@ export interface SearchForm {
 }
 
 /**
- * One statement over the views, of which the README shows the forms people need most. What narrows most is asked first
+ * One statement over the views, of which docs/search.md shows the forms people need most. What narrows most is asked first
  * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key.
  */
 export function searchSql(form: SearchForm): string {

@@ -1,7 +1,8 @@
 import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { type Queue, queues } from '../domain/schedule/lanes.ts';
-import type { RecordFacts, Resource } from '../domain/schedule/record.ts';
+import type { RecordFacts } from '../domain/schedule/record.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
 import { refreshAvailability } from './reads/availability.ts';
 import { refreshCheckoutInformation } from './reads/checkout-information.ts';
 import { refreshProductDetail } from './reads/product.ts';

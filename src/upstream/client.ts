@@ -5,6 +5,7 @@ import type { ProductEntry } from '../domain/catalogue/product.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { type Queue, queues } from '../domain/schedule/lanes.ts';
+import type { ResourcePath } from '../domain/schedule/resources.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
 import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
@@ -69,9 +70,7 @@ export interface ProductRead {
 
 /** The part of the service profile that says how to ask (service-facts.md; every value is configuration). */
 export interface Profile {
-  readonly paths: Readonly<
-    Record<'products' | 'product' | 'checkout_information' | 'availability' | 'variants' | 'experiences', string | null>
-  >;
+  readonly paths: Readonly<Record<ResourcePath, string | null>>;
   readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
   readonly page_size: number;
   readonly timeouts: { readonly total: number; readonly list: number };

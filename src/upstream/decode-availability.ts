@@ -110,10 +110,10 @@ function decodeOffer(offer: Members, { currency, commission, refused }: Asked): 
   const prices = isMembers(offer.price_mediation) ? offer.price_mediation : {};
   const ours = offer.currency === undefined || offer.currency === currency;
   const sent = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
-  // Nobody sells below zero: such a price is no price, and what it is of cannot be bought.
+  // Nobody sells below zero: such a price is no price with any of its parts, and what it is of cannot be bought.
   const belowZero = (sent[0] ?? 0) < 0;
   if (belowZero) refused.prices += 1;
-  const amounts = belowZero ? sent.with(0, null) : sent;
+  const amounts = belowZero ? sent.map(() => null) : sent;
   const kept = amounts.map((amount, index) => (index === 3 && !commission ? null : amount));
 
   let extra = withOddities(extraOf(offer, knownOffer), offer, { max_tickets: integer, pricing_restriction: integer });

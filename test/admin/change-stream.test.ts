@@ -20,7 +20,7 @@ async function house(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
   const clock = manualClock();
   const socket = join(path, 'admin.sock');
   const changes = { feed: wrap(changeFeed(test.reader)), clock, onChanges: test.mirror.onChanges };
-  const options = { listen: `unix:${socket}`, token: null, log: testLog().log, changes };
+  const options = { listen: `unix:${socket}`, token: null, log: testLog().log, answers: {}, changes };
   const admin = await startAdmin(options as unknown as AdminOptions);
   stack.use(admin);
   return {

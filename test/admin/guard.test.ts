@@ -37,7 +37,7 @@ async function statusOf(...request: Parameters<typeof ask>): Promise<number> {
 }
 
 describe('outside a unix socket the admin interface', () => {
-  test.each(['/v1/status', '/v1/plan', '/', '/metrics', '/v1/doctor', '/no/such/path'])(
+  test.each(['/v1/status', '/v1/plan', '/', '/metrics', '/openapi.json', '/v1/doctor', '/no/such/path'])(
     'answers %s to nobody without the token',
     async (path) => {
       expect(await statusOf(path)).toBe(401);

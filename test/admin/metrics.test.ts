@@ -7,6 +7,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
+import { section } from '../documents.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -156,10 +157,8 @@ describe('/metrics', () => {
     expect(new Set(metricFamilies.map(({ name }) => name)).size).toBe(metricFamilies.length);
   });
 
-  it('are those that the README lists, and no other', () => {
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const section = readme.split('\n### Metrics\n')[1]?.split(/\n##/)[0] ?? '';
-    const listed = [...section.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
+  it('are those that the documents list, and no other', () => {
+    const listed = [...section('Metrics').matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`([a-z0-9_]+)`/g)].map(([, name]) => name),
     );
     expect(listed.sort()).toEqual(metricFamilies.map(({ name }) => name).sort());

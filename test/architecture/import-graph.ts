@@ -32,6 +32,19 @@ export function sourceFiles(src: string): string[] {
     .sort();
 }
 
+/** Every folder that one of these files lies in, directly or deeper. */
+export function foldersOf(files: readonly string[]): string[] {
+  const parts = files.map((file) => file.split('/').slice(0, -1));
+  return [...new Set(parts.flatMap((path) => path.map((_, at) => path.slice(0, at + 1).join('/'))))];
+}
+
+/** Every cycle below a folder, by the folder whose files and folders it lies in. */
+export function allCycles(imports: readonly Import[]): string[] {
+  return ['', ...foldersOf(imports.map(({ file }) => file))].flatMap((folder) =>
+    importGraph(imports, folder).cycles.map((boxes) => `${folder}: ${boxes.join(' ⇄ ')}`),
+  );
+}
+
 /** All imports below a folder. */
 export function allImports(src: string): Import[] {
   return sourceFiles(src).flatMap((file) => importsIn(src, file, readFileSync(join(src, file), 'utf8')));

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import { table } from '../../src/commands/terminal/table.ts';
-import { addDemand, noDemand, pricesAround } from '../../src/domain/catalogue/price.ts';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
+import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { checkLines } from './checks.ts';
 import { duringResync } from './during-resync.ts';

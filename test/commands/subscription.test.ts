@@ -1,11 +1,13 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Answers } from '../../src/admin/api.ts';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
 import { doctorCommand } from '../../src/commands/doctor.ts';
 import { subscriptionCommand } from '../../src/commands/subscription.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { subscriptionAnswers } from '../../src/daemon/subscriptions.ts';
 import { wire } from '../../src/daemon/wiring.ts';
 import { serviceChecks } from '../../src/doctor/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
@@ -84,18 +86,18 @@ async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> 
         notOffered: () => [],
         peers: null,
       };
-      const options: Pick<AdminOptions, 'listen' | 'token' | 'log' | 'doctor' | 'manage' | 'changes'> = {
+      const answers: Partial<Answers> = {
+        ...subscriptionAnswers(subscriptions),
+        'GET /v1/doctor': (_, signal) => serviceChecks(probes, signal),
+      };
+      const options = {
         changes: { feed, clock: systemClock, onChanges: mirror.onChanges },
         listen: loaded.config.admin.listen,
         token: null,
         log,
-        doctor: (signal) => serviceChecks(probes, signal),
-        manage: () => {
-          if ('why' in subscriptions) throw subscriptions.why;
-          return subscriptions.work;
-        },
+        answers,
       };
-      stack.use(await startAdmin(options as AdminOptions));
+      stack.use(await startAdmin(options as unknown as AdminOptions));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -189,6 +191,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     const verdicts = Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
     expect(verdicts).toEqual({
       configuration: 'ok',
+      'configuration warning': 'ok',
       credentials: 'ok',
       'signing key': 'ok',
       'mirror directory': 'ok',

@@ -14,7 +14,7 @@ import {
   walkAgainAfter,
   walksUntilDropped,
   withdrawal,
-} from '../../src/domain/catalogue/absence.ts';
+} from '../../src/domain/sale/absence.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answeredSpan, type Dates, leftOf, wholeWeeksAround } from '../../src/domain/catalogue/answered-span.ts';
+import { answeredSpan, leftOf, wholeWeeksAround } from '../../src/domain/catalogue/answered-span.ts';
+import type { Dates } from '../../src/domain/time/dates.ts';
 import { addDays, datesBetween, daysBetween, weekdayOf } from '../../src/domain/time/dates.ts';
 
 const origin = '2026-11-21';

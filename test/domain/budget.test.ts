@@ -30,7 +30,7 @@ function answered(budget: Budget, seconds: number, from: number): Budget {
 }
 
 describe('the rate', () => {
-  test('starts at half the ceiling or fifteen calls, at a tenth of a high ceiling, and reaches it within twenty seconds while no limit was met', () => {
+  test('starts at half the ceiling or thirty calls, at a tenth of a high ceiling, and reaches it within twenty seconds while no limit was met', () => {
     expect(startBudget(10, now).rate).toBe(5);
     expect(startBudget(300, now).rate).toBe(30);
     for (const ceiling of [10, 30, 300]) expect(answered(startBudget(ceiling, now), 20, now).rate).toBe(ceiling);

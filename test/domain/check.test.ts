@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayForm } from '../../src/domain/catalogue/availability.ts';
 import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/domain/checks/check.ts';
-import { readQuestion, wantedOf } from '../../src/domain/checks/check-question.ts';
 import { errorRate, rateCheck, rateOrder } from '../../src/domain/checks/error-rate.ts';
 
 /** Two times with two variants: 10 and 2 tickets in the morning, the afternoon dearer, the evening empty. */
@@ -111,66 +110,6 @@ describe('the verdict', () => {
     expect(rateOrder(at(900), { outcome: 'failed', code: 'payment_declined' })).toBeNull();
     expect(errorRate({ checks: 0, wrong: 0, orders: 0, orders_wrong: 0 })).toBeNull();
     expect(errorRate({ checks: 8, wrong: 1, orders: 2, orders_wrong: 1 })).toBe(0.2);
-  });
-});
-
-describe('a question', () => {
-  const fine = { product_id: 7, date: '2026-12-24' };
-  it('has defaults: any one ticket, five seconds', () => {
-    const read = readQuestion(fine);
-    expect(read).toEqual({ ...fine, time: null, variants: [], expect_price: null, deadline_ms: 5000 });
-    expect('problem' in read ? null : wantedOf(read)).toEqual(one);
-  });
-
-  it.each<[unknown, RegExp]>([
-    [[], /^the body must be a JSON object$/],
-    [{ date: '2026-12-24' }, /^product_id: found nothing; expected a product id$/],
-    [{ ...fine, product_id: '7' }, /^product_id: found "7"/],
-    [{ ...fine, product_id: Number.POSITIVE_INFINITY }, /^product_id: found null/],
-    [{ ...fine, product_id: -1 }, /^product_id: found -1/],
-    [{ ...fine, date: '2026-02-30' }, /^date: found "2026-02-30"; expected a date of the calendar/],
-    [{ ...fine, date: '24.12.2026' }, /^date: /],
-    [{ ...fine, time: '9:30' }, /^time: found "9:30"; expected HH:MM or whole_day$/],
-    [{ ...fine, time: '24:00' }, /^time: /],
-    [{ ...fine, time: 930 }, /^time: /],
-    [{ ...fine, variants: {} }, /^variants: found \{\}; expected a list/],
-    [
-      { ...fine, variants: [{ variant_id: 1, count: 0 }] },
-      /^variants\[0\]\.count: found 0; expected a number of tickets/,
-    ],
-    [{ ...fine, variants: [{ variant_id: 1, count: -2 }] }, /^variants\[0\]\.count: found -2/],
-    [{ ...fine, variants: [{ variant_id: 1, count: Number.NaN }] }, /^variants\[0\]\.count: /],
-    [{ ...fine, variants: [{ variant_id: 1, count: 1.5 }] }, /^variants\[0\]\.count: found 1.5/],
-    [{ ...fine, variants: [{ variant_id: 1, count: 1000 }] }, /^variants\[0\]\.count: found 1000/],
-    [{ ...fine, variants: [1] }, /^variants\[0\]: found 1/],
-    [{ ...fine, variants: [{ variant_id: 1, count: 1, name: 'x' }] }, /^variants\[0\]\.name: is not known/],
-    [
-      {
-        ...fine,
-        variants: [
-          { variant_id: 1, count: 1 },
-          { variant_id: 1, count: 1 },
-        ],
-      },
-      /named twice/,
-    ],
-    [{ ...fine, variants: Array(51).fill({ variant_id: 1, count: 1 }) }, /^variants: .*at most 50/],
-    [{ ...fine, expect_price: 1850 }, /^expect_price: found 1850/],
-    [
-      { ...fine, expect_price: { amount: 18.5, currency: 'EUR' } },
-      /^expect_price\.amount: found 18.5; expected an integer/,
-    ],
-    [{ ...fine, expect_price: { amount: 1850 } }, /^expect_price\.currency: found nothing/],
-    [{ ...fine, deadline_ms: 0 }, /^deadline_ms: found 0; expected 50 to 30000 milliseconds$/],
-    [{ ...fine, deadline_ms: 3_600_000 }, /^deadline_ms: /],
-    [{ ...fine, email: 'jane@example.com' }, /^email: is not known; known are product_id, date/],
-    [JSON.parse('{"__proto__": {"date": "2026-12-24"}, "product_id": 7}'), /^__proto__: is not known/],
-  ])('%j is refused in one line', (body, says) => {
-    const read = readQuestion(body);
-    const line = 'problem' in read ? read.problem : 'taken';
-    expect(line).toMatch(says);
-    expect(line.length).toBeLessThan(200);
-    expect(line).not.toContain('\n');
   });
 });
 

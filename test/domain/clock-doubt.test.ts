@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isImplausible, judgeJump, judgeStart } from '../../src/domain/time/clock-doubt.ts';
+import { isImplausible, judgeJump, judgeStart } from '../../src/domain/schedule/clock-doubt.ts';
 
 const true_now = Date.UTC(2026, 10, 21, 12);
 const minute = 60_000;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { SaleStatus } from '../../src/domain/catalogue/product.ts';
 import {
   type ClosureFacts,
   confirmAt,
@@ -6,8 +7,7 @@ import {
   judge,
   mayApply,
   type Verdict,
-} from '../../src/domain/catalogue/closure.ts';
-import type { SaleStatus } from '../../src/domain/catalogue/product.ts';
+} from '../../src/domain/sale/closure.ts';
 
 const at = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;

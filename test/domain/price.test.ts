@@ -7,7 +7,7 @@ import {
   noExtraCalls,
   type Priced,
   pricesAround,
-} from '../../src/domain/catalogue/price.ts';
+} from '../../src/domain/schedule/price.ts';
 import { roll } from '../../src/sandbox/random.ts';
 
 const hour = 3_600_000;

@@ -37,8 +37,10 @@ export interface ImageHouse extends AsyncDisposable {
   readonly log: ReturnType<typeof testLog>;
   /** What `keepImageFiles` does of one second and one minute; until nothing is due. */
   settle(): Promise<void>;
-  /** Lets the wall clock be so much later. */
+  /** Lets so much time pass, as on a machine that was suspended. */
   later(ms: number): void;
+  /** Sets the wall clock alone, and the service's with it; then what the daemon does every second about clocks. */
+  setClock(ms: number): Promise<void>;
   /** Reads the service again, whatever is due or made due. */
   read(): Promise<void>;
   /** Another process, so to speak, with other settings. */
@@ -54,8 +56,14 @@ export async function imageHouse(
 ): Promise<ImageHouse> {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  let offset = 0;
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + offset };
+  let passed = 0;
+  let set = 0;
+  const clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + passed + set,
+    // With the wall clock alone it would be a clock that jumps, which is not believed.
+    boot: () => systemClock.boot() + passed,
+  };
   const host = stack.use(await startImageHost({ clock, seed: 1, asked: ({ key }) => asked(key) }));
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products, image_origin: host.url }));
   const directory = join(path, 'images');
@@ -93,13 +101,17 @@ export async function imageHouse(
     log,
     read,
     later: (ms) => {
-      offset += ms;
+      passed += ms;
+    },
+    setClock: async (ms) => {
+      set += ms;
+      await running.wiring.watch.look(never);
     },
     settle: async () => {
       const { wiring, files } = running;
       await files.mind(never);
       do await files.fetch(never);
-      while (wiring.mirror.imageFiles.due(clock.now(), 'all', 1).length > 0 && !isFull(wiring));
+      while (wiring.mirror.imageFiles.due(wiring.ports.clock.now(), 'all', 1).length > 0 && !isFull(wiring));
       await files.mind(never);
     },
     restart: async (settings = images) => {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
@@ -21,10 +21,9 @@ function policies(): Policy[] {
   return test.all<Policy>('SELECT * FROM policies');
 }
 
-/** The README's statement: a product's days with what to do beside them. */
+/** The documented statement: a product's days with what to do beside them. */
 const daysWithActions = (
-  /```sql\n(SELECT d\.date,.*?);\n```/s.exec(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'))?.[1] ??
-  ''
+  /```sql\n(SELECT d\.date,.*?);\n```/s.exec(section('What to do with what is stale'))?.[1] ?? ''
 )
   .replace('= 703295', '= ?')
   .replace("d.currency = 'EUR'", 'd.currency = ?');

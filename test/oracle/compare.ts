@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/world/state.ts';
+import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { compare } from './oracle.ts';
 
 /*

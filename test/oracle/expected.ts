@@ -1,4 +1,4 @@
-import type { ProductState, StateDay } from '../../src/sandbox/world/state.ts';
+import type { ProductState, StateDay } from '../../src/sandbox/reads/state.ts';
 
 /*
  * What the views must show for a product of the sandbox: derived from the sandbox's own state and from design 3.3,

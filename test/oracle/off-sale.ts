@@ -1,4 +1,4 @@
-import type { ProductState } from '../../src/sandbox/world/state.ts';
+import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import type { Row } from './expected.ts';
 
 /** What only availability says of a variant: it stays until a read of a product that is on sale says otherwise. */

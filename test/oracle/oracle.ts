@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/world/state.ts';
+import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { Between, type Expected, expectedRows, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 

@@ -160,7 +160,8 @@ while (Date.now() < until) {
 }
 
 say(`${mutations} changes, ${kills} kills, ${sandbox.calls.counts().calls} calls, ${own} ends of its own; now calm`);
-sandbox.setHabits({ ...kind, escapes: all.escapes, hostile_values: all.hostile_values, unrated: all.unrated });
+const { endpoints, escapes, hostile_values, unrated } = all;
+sandbox.setHabits({ ...kind, endpoints, escapes, hostile_values, unrated });
 for (let tries = 0; tries < 60; tries += 1) {
   await systemClock.sleep(1000);
   if (sandbox.inFlight() === 0) break;

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { openReader, type SearchQuestion } from '../../src/storefront/reader.ts';
+import { document, documents } from '../documents.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -58,10 +58,9 @@ function everyStatement(path: string): string[] {
   }).filter((text) => text.startsWith('SELECT') && !text.includes('pragma_table_info'));
 }
 
-/** `sql` blocks of the README. */
+/** `sql` blocks of the documents. */
 function examples(): string[] {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  return [...readme.matchAll(/```sql\n(.*?)```/gs)].map(([, text = '']) => text);
+  return documents.flatMap((path) => [...document(path).matchAll(/```sql\n(.*?)```/gs)].map(([, text = '']) => text));
 }
 
 /** What of a plan goes through a whole table that grows with the catalogue. */
@@ -83,7 +82,7 @@ function scans(db: Database.Database, text: string): string[] {
 const small =
   /^SCAN (m|mirror|languages|currencies|e|w|r|l|\(subquery-\d+\)|\d* ?CONSTANT ROWS?)$|VIRTUAL TABLE INDEX (0:M\d+|2:\w+|[13]:)$/;
 
-it('no read and no search of the reader, and no example of the README, goes through a big table', () => {
+it('no read and no search of the reader, and no example of the documents, goes through a big table', () => {
   using test = testMirror();
   putProducts(test.mirror, [productOf(7)]);
   const db = new Database(test.mirror.path, { readonly: true });

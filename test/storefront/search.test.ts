@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openReader } from '../../src/storefront/reader.ts';
+import { section } from '../documents.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { virtualHouse } from '../fakes/virtual-house.ts';
@@ -173,12 +174,10 @@ describe('product_search', () => {
     entriesOf(path);
   });
 
-  it('answers the examples of the README in an old SQLite', () => {
+  it('answers the examples of the documents in an old SQLite', () => {
     using test = testMirror();
     putProducts(test.mirror, [productOf(1)]);
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const section = readme.split(/^#{2,3} /m).find((each) => each.startsWith('Search\n')) ?? '';
-    const examples = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
+    const examples = [...section('Search').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
     const python = `import json, sqlite3, sys, collections
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 asked = collections.defaultdict(int, match='"tow"*', date="2026-12-05", south=52, north=53, west=4, east=5, chord2=9)

@@ -28,9 +28,10 @@ describe('four readers in PHP, Python and Node', () => {
     expect(problemsOf(apart).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
   });
 
-  it('notice that they are kept waiting for 300 ms (control)', async () => {
-    const blocked = await besideBlocker(300, {});
-    expect(problemsOf(blocked).filter((problem) => /was blocked for [3-9]\d\d ms/.test(problem))).toHaveLength(
+  it('notice that they are kept waiting (control)', async () => {
+    // Four times what they have to notice: on a busy machine one of them may not get to run for most of it.
+    const blocked = await besideBlocker(1000, {});
+    expect(problemsOf(blocked).filter((problem) => /was blocked for \d+ ms/.test(problem))).toHaveLength(
       allLanguages.length,
     );
   });

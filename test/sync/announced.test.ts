@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { isGoneBy } from '../../src/domain/catalogue/absence.ts';
+import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';

@@ -6,7 +6,7 @@ import { virtualHouse } from '../fakes/virtual-house.ts';
 
 /** Fills a mirror from a service with these habits and keeps it for three hours. */
 async function lived(habits: Partial<Habits>) {
-  await using house = await virtualHouse({ products: 40, habits });
+  await using house = await virtualHouse({ products: 16, habits });
   await house.liveUntil(house.clock.now() + 3 * 3_600_000);
   const { differences, first } = await house.compare();
   const db = openMirrorForReading(house.wiring.mirror.path);
@@ -59,4 +59,10 @@ it('a mirror of a service whose lists do not end has all that is in them, and sa
   const { first, failures } = await lived({ list_end: 'never' });
   expect(first).toEqual(['freshness: experiences  is not kept']);
   expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
+});
+
+it('a mirror of a service with negative prices and addresses of other schemes refuses them, and says so', async () => {
+  const { differences, first, alarms } = await lived({ hostile_values: 0.1 });
+  expect({ differences, first }).toEqual({ differences: 0, first: [] });
+  expect(alarms.toSorted()).toEqual(['images-refused', 'prices-refused']);
 });

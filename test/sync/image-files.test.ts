@@ -272,7 +272,7 @@ describe('image files', () => {
     await house.read();
     await house.settle();
     house.images.forget();
-    house.later(-400 * day);
+    await house.setClock(-400 * day);
     await readAnew(house);
     await house.settle();
     expect(house.images.unchanged()).toBe(house.rows().length);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/domain/catalogue/off-sale.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../src/domain/sale/off-sale.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { pass } from '../../src/sync/engine.ts';

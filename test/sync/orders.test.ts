@@ -1,12 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkPorts } from '../../src/sync/checks/check.ts';
-import {
-  type OrderReport,
-  orderAndRecheck,
-  readOrder,
-  recheckOrder,
-  reportOrder,
-} from '../../src/sync/checks/orders.ts';
+import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/settle.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
@@ -98,23 +92,4 @@ it('orders are counted by what they say of the mirror, and nothing of them stand
   ]);
   expect(checks.prune(Number.MAX_SAFE_INTEGER)).toBe(1);
   expect(checks.ofProduct(product.id)).toEqual([]);
-});
-
-it.each<[unknown, RegExp]>([
-  [null, /the body must be a JSON object/],
-  [{}, /product_id: found nothing/],
-  [{ product_id: 1, date: '2026-02-30' }, /date: found "2026-02-30"; expected a date of the calendar/],
-  [{ product_id: 1, date, quantity: 0 }, /quantity: found 0; expected a number of tickets/],
-  [{ product_id: 1, date, quantity: -1 }, /quantity: found -1/],
-  [{ product_id: 1, date, quantity: 1e6 }, /quantity: found 1000000/],
-  [{ product_id: 1, date, quantity: 1, outcome: 'maybe' }, /outcome: found "maybe"/],
-  [{ product_id: 1, date, time: '9:30' }, /time: found "9:30"; expected HH:MM/],
-  [{ product_id: 1, date, quantity: 1, outcome: 'failed', code: 'a\nb' }, /code: found/],
-  [
-    { product_id: 1, date, quantity: 1, outcome: 'failed', name: 'Jane Doe' },
-    /^name: is not known; known are product_id/,
-  ],
-])('an order %j is refused in one line', (body, says) => {
-  const read = readOrder(body);
-  expect('problem' in read ? read.problem : 'taken').toMatch(says);
 });

@@ -267,8 +267,8 @@ describe('a refusal names what to do', () => {
 
 test('a subscription that is not there is missing', async () => {
   await using at = await house();
-  expect(await at.subscriptions.find('all', never)).toEqual({ kind: 'missing' });
-  expect(await at.subscriptions.reactivate('all', null, never)).toEqual({ kind: 'missing' });
+  expect(await at.subscriptions.find('all', never)).toEqual({ kind: 'missing', status: 404 });
+  expect(await at.subscriptions.reactivate('all', null, never)).toEqual({ kind: 'missing', status: 404 });
 });
 
 test('a reactivation keeps the address, or brings the new one', async () => {

@@ -1,16 +1,10 @@
-import { addDays, earlier, later, weekdayOf } from '../time/dates.ts';
+import { addDays, type Dates, earlier, later, weekdayOf } from '../time/dates.ts';
 import type { AvailabilityAnswer } from './availability.ts';
 
 /*
  * Which dates an answer of availability speaks of. A sold-out date is simply absent from an answer, so an answer for other
  * dates than were asked for must never count as one about these.
  */
-
-/** Dates from the first to the last, both included. */
-export interface Dates {
-  readonly from: string;
-  readonly to: string;
-}
 
 /**
  * What is believed of an answer: that it is about what was asked for; that it is where whole weeks were asked for, of a

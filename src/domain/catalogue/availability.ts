@@ -1,4 +1,4 @@
-import type { Dates } from './answered-span.ts';
+import type { Dates } from '../time/dates.ts';
 import type { Variant } from './variant.ts';
 
 /*

@@ -44,7 +44,7 @@ interface Tally {
 /** One call in twenty seconds, however often the service says "less". */
 const floor = 1 / 20;
 /** A start at which nothing is known: no faster than this share of the ceiling, or so many calls. A limit far below the ceiling is met gently. */
-const start = { share: 0.1, calls: 15 };
+const start = { share: 0.1, calls: 30 };
 /** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
 /** From the start to the ceiling; and from a cut back to the limit, in time and in calls at the limit, whichever is longer, but no longer than `latestMs`. */

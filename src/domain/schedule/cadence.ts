@@ -1,29 +1,18 @@
 import { hash } from 'node:crypto';
-import type { Due, RecordKey, Resource } from './record.ts';
+import type { Due, RecordKey } from './record.ts';
+import { resources } from './resources.ts';
 import { type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
  * When is a record due? Pure functions of the facts and the cadence, without `now`.
  */
 
-/**
- * In which order a first fill goes: the lists, then the near dates of everything, what a checkout page needs, and
- * the far dates last. As an instant in 1970 it also puts what was never fetched before everything else.
- */
-const fillOrder: Readonly<Record<Resource, number>> = {
-  products: 1,
-  experiences: 2,
-  availability: 10,
-  checkout_information: 20,
-  variants: 30,
-  product_detail: 40,
-};
+/** In a first fill the far dates come last, after the lists, the near dates of everything and what a checkout page needs. */
 const farOrder = 50;
 
 /** A record that was never fetched is due since 1970, in the order of a first fill. */
 export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Due {
-  const order = resource === 'availability' && part > 0 ? farOrder + part : fillOrder[resource];
-  return { at: order, reason: 'never-fetched' };
+  return { at: part > 0 ? farOrder + part : resources[resource].fill, reason: 'never-fetched' };
 }
 
 /** A record that was asked for is due at once: one of a few before everything, one of many in the order of a fill. */

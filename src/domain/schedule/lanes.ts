@@ -1,4 +1,5 @@
 import type { DueReason, RecordKey } from './record.ts';
+import { usualLane } from './resources.ts';
 
 /*
  * Shares of the call budget (design 4.3). The most urgent lane goes first, but each has a share of the rate that no
@@ -101,15 +102,10 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
       return 'reopening';
     case 'gap-healing':
       // What was closed meanwhile is found first, by the list: a call a hundred products.
-      return resource === 'products' ? 'notification' : usualLane({ resource, part });
+      return resource === 'products' ? 'notification' : usualLane(resource, part);
     default:
-      return usualLane({ resource, part });
+      return usualLane(resource, part);
   }
-}
-
-function usualLane({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Lane {
-  if (resource === 'availability') return part === 0 ? 'near' : 'far';
-  return 'weekly';
 }
 
 /** The number that a lane is stored as. */

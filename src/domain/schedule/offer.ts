@@ -1,11 +1,10 @@
-import type { Resource } from './record.ts';
+import { type OptionalResourcePath, type Resource, resourceNames, resources } from './resources.ts';
 
 /*
  * Paths that the specification does not list: a service may not have them, and a 404 or 405 then speaks of the path and
  * not of what was asked for. `subscription` is the read of a subscription; its PUT the specification lists.
  */
-export const optionalPaths = ['experiences', 'product', 'subscription', 'reactivate'] as const;
-export type OptionalPath = (typeof optionalPaths)[number];
+export type OptionalPath = OptionalResourcePath | 'subscription' | 'reactivate';
 
 /** What an operator sets so that it is not asked for any more. */
 export const keyOf: Readonly<Record<OptionalPath, string>> = {
@@ -15,6 +14,9 @@ export const keyOf: Readonly<Record<OptionalPath, string>> = {
   reactivate: 'service.profile.paths.reactivate: null',
 };
 
+/** All of them. */
+export const optionalPaths = Object.keys(keyOf) as readonly OptionalPath[];
+
 /** What it is, in words. */
 export const nameOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'the list of experiences',
@@ -23,9 +25,15 @@ export const nameOf: Readonly<Record<OptionalPath, string>> = {
   reactivate: 'reactivating a subscription',
 };
 
+/** The optional path at which a resource is read; null: its path is one that every service has. */
+export function optionalPathOf(resource: Resource): OptionalResourcePath | null {
+  const { optional, path } = resources[resource];
+  return optional ? path : null;
+}
+
 /** The resource that is read there; null: none is. */
 export function resourceAt(path: OptionalPath): Resource | null {
-  return path === 'experiences' ? 'experiences' : path === 'product' ? 'product_detail' : null;
+  return resourceNames.find((resource) => optionalPathOf(resource) === path) ?? null;
 }
 
 /** What is known of a path. Instants in epoch milliseconds; null where it never happened. */

@@ -1,11 +1,26 @@
 import type { Window } from '../catalogue/availability.ts';
 import { readsPerPeriod } from './cadence.ts';
 import { type Lane, type LaneShares, lanes } from './lanes.ts';
-import type { Resources } from './record-kinds.ts';
+import type { Offered } from './record-kinds.ts';
+import {
+  type Cadences,
+  isCovered,
+  isDynamic,
+  isUntiered,
+  type ListResource,
+  listResources,
+  type ProductResource,
+  productResources,
+  resources,
+  type UntieredResource,
+} from './resources.ts';
 
 /*
  * What keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
  */
+
+/** What is read product by product, whatever the date. */
+type TextResource = Extract<ProductResource, UntieredResource>;
 
 /** Products that are read alike: those of one category (or of none). */
 export interface Group {
@@ -19,14 +34,7 @@ export interface Group {
   readonly covered_dynamic: number;
   readonly windows: readonly Window[];
   /** Milliseconds. */
-  readonly cadence: {
-    readonly products: number;
-    readonly product_detail: number;
-    readonly checkout_information: number;
-    readonly variants: number;
-    readonly dynamic_pricing: { readonly products: number; readonly checkout_information: number };
-    readonly covered: { readonly checkout_information: number; readonly variants: number };
-  };
+  readonly cadence: Pick<Cadences, TextResource | 'products' | 'dynamic_pricing' | 'covered'>;
 }
 
 export interface Catalogue {
@@ -35,9 +43,9 @@ export interface Catalogue {
   readonly languages: number;
   readonly currencies: number;
   readonly page_size: number;
-  readonly resources: Resources;
+  readonly resources: Offered;
   /** Milliseconds between two walks over the lists. */
-  readonly walks: { readonly products: number; readonly experiences: number };
+  readonly walks: Readonly<Record<ListResource, number>>;
   /** Availability reads beyond what the cadences need, as a share of them. */
   readonly extra: number;
   /** How often an off-sale product is looked at, in milliseconds. */
@@ -54,52 +62,28 @@ export interface PlanLine {
 
 const dayMs = 86_400_000;
 
+type Add = (lane: Lane, what: string, records: number, every: number, calls?: number) => void;
+
 /** Calls a day, line by line. */
 export function planOf(catalogue: Catalogue): PlanLine[] {
-  const { groups, languages, currencies, resources } = catalogue;
+  const { groups, resources: offered } = catalogue;
   const lines = new Map<string, PlanLine>();
-  const add = (lane: Lane, what: string, records: number, every: number, calls = 1) => {
+  const add: Add = (lane, what, records, every, calls = 1) => {
     if (records === 0) return;
     const known = lines.get(what) ?? { lane, what, records: 0, calls_per_day: 0 };
     const calls_per_day = known.calls_per_day + records * calls * readsPerPeriod(dayMs, every);
     lines.set(what, { ...known, records: known.records + records, calls_per_day });
   };
-  const all = groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
-  for (const { on_sale, off_sale, dynamic, covered, covered_dynamic, windows, cadence } of groups) {
-    for (const { part, every } of windows) {
-      const lane = part === 0 ? 'near' : 'far';
-      add(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
-      add(lane, 'dates of products off sale', off_sale * currencies, cadence.products);
-    }
-    const products = on_sale + off_sale;
-    const steady = products - dynamic;
-    if (resources.has('checkout_information')) {
-      const announced = covered - covered_dynamic;
-      add('weekly', 'checkout information', (steady - announced) * languages, cadence.checkout_information);
-      add('weekly', 'checkout information', announced * languages, cadence.covered.checkout_information);
-      add('weekly', 'checkout information', dynamic * languages, cadence.dynamic_pricing.checkout_information);
-    }
-    if (resources.has('variants')) {
-      add('weekly', 'variants', (products - covered) * languages, cadence.variants);
-      add('weekly', 'variants', covered * languages, cadence.covered.variants);
-    }
-    if (resources.has('product_detail')) {
-      const looks = Math.min(catalogue.look, cadence.product_detail);
-      add('reopening', 'looks at products off sale', off_sale, looks * period);
-      const read = products * languages - off_sale;
-      const daily = Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
-      const often = Math.round(dynamic * languages * (read / Math.max(1, products * languages)));
-      add('weekly', 'single products', read - often, cadence.product_detail);
-      add('weekly', 'single products', often, daily);
-      const further = currencies - 1;
-      add('weekly', 'prices in further currencies', (products - dynamic) * further, cadence.product_detail);
-      add('weekly', 'prices in further currencies', dynamic * further, daily);
+  for (const group of groups) {
+    for (const resource of productResources) {
+      if (!isUntiered(resource)) addDates(add, group, catalogue);
+      else if (!offered.has(resource)) continue;
+      else if (resources[resource].edition === 'prices') addOwnReads(add, resource, group, catalogue);
+      else addTexts(add, resource, group, catalogue);
     }
   }
-  const pages = (rows: number) => Math.max(1, Math.ceil(rows / catalogue.page_size));
-  add('weekly', 'product list', languages + currencies - 1, catalogue.walks.products, pages(all));
-  if (resources.has('experiences'))
-    add('weekly', 'experiences', 1, catalogue.walks.experiences, pages(catalogue.experiences));
+  const rows = { products: productsOf(groups), experiences: catalogue.experiences };
+  for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => what.endsWith(' dates'));
   const extra = dates.map(({ lane, what, calls_per_day }) => ({
@@ -111,6 +95,55 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   return [...cadences, ...extra.filter(({ calls_per_day }) => calls_per_day > 0)].sort(
     (a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane),
   );
+}
+
+function addDates(add: Add, { on_sale, off_sale, windows, cadence }: Group, { currencies }: Catalogue): void {
+  for (const { part, every } of windows) {
+    const lane = part === 0 ? 'near' : 'far';
+    add(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
+    add(lane, 'dates of products off sale', off_sale * currencies, cadence.products);
+  }
+}
+
+/** Read by language: the covered ones and those with dynamic prices at cadences of their own, where the resource has them. */
+function addTexts(add: Add, resource: TextResource, group: Group, { languages }: Catalogue): void {
+  const { cadence, dynamic } = group;
+  const { label, lane } = resources[resource];
+  const often = isDynamic(resource) ? dynamic : 0;
+  const announced = !isCovered(resource) ? 0 : group.covered - (isDynamic(resource) ? group.covered_dynamic : 0);
+  add(lane, label, (productsOf([group]) - often - announced) * languages, cadence[resource]);
+  if (isCovered(resource)) add(lane, label, announced * languages, cadence.covered[resource]);
+  if (isDynamic(resource)) add(lane, label, often * languages, cadence.dynamic_pricing[resource]);
+}
+
+/** A product's own read, which is also the look at one that is off sale, and brings its price in further currencies. */
+function addOwnReads(add: Add, resource: TextResource, group: Group, catalogue: Catalogue): void {
+  const { off_sale, dynamic, cadence } = group;
+  const { languages, currencies, look } = catalogue;
+  const { label, lane } = resources[resource];
+  const every = cadence[resource];
+  const daily = Math.min(cadence.dynamic_pricing.products, every);
+  const products = productsOf([group]);
+  add('reopening', 'looks at products off sale', off_sale, Math.min(look, every) * period);
+  const read = products * languages - off_sale;
+  const often = Math.round(dynamic * languages * (read / Math.max(1, products * languages)));
+  add(lane, label, read - often, every);
+  add(lane, label, often, daily);
+  const further = currencies - 1;
+  add(lane, 'prices in further currencies', (products - dynamic) * further, every);
+  add(lane, 'prices in further currencies', dynamic * further, daily);
+}
+
+function addList(add: Add, resource: ListResource, rows: number, catalogue: Catalogue): void {
+  const { languages, currencies, page_size, walks } = catalogue;
+  const { edition, label, lane } = resources[resource];
+  const walked = edition === 'primary' ? 1 : languages + currencies - 1;
+  add(lane, label, walked, walks[resource], Math.max(1, Math.ceil(rows / page_size)));
+}
+
+/** How many products some groups have. */
+export function productsOf(groups: readonly Pick<Group, 'on_sale' | 'off_sale'>[]): number {
+  return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
 }
 
 /** Looks at closed products come by the day, not a little sooner. */

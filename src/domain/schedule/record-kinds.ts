@@ -1,9 +1,9 @@
 import type { Window } from '../catalogue/availability.ts';
 import { dueNeverFetched } from './cadence.ts';
-import type { Resource } from './record.ts';
+import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 
 /** What can be asked of the service, as of now: what it turns out to lack goes, and may come back. */
-export type Resources = Pick<ReadonlySet<Resource>, 'has'>;
+export type Offered = Pick<ReadonlySet<Resource>, 'has'>;
 
 /** What the configuration and the service profile ask to be mirrored. The first language and currency are the primary. */
 export interface Extent {
@@ -11,7 +11,7 @@ export interface Extent {
   readonly currencies: readonly [string, ...string[]];
   readonly windows: readonly Window[];
   /** Resources that the service profile has a path for, and that the service is not known to lack. */
-  readonly resources: Resources;
+  readonly resources: Offered;
 }
 
 /** A kind of record, and the instant in 1970 that puts a never-fetched one in its place. */
@@ -23,35 +23,50 @@ export interface RecordKind {
 }
 
 /** The list walks. The primary one decides what is visible; a further language or currency only adds to what it found. */
-export function walkKinds({ languages, currencies, resources }: Extent): {
+export function walkKinds({ languages, currencies, resources: offered }: Extent): {
   primary: RecordKind;
   further: RecordKind[];
 } {
   const [language, ...otherLanguages] = languages;
   const [currency, ...otherCurrencies] = currencies;
-  const further = [
-    ...otherLanguages.map((other) => kind('products', listEdition(other, currency))),
-    ...otherCurrencies.map((other) => kind('products', listEdition(language, other))),
-  ];
-  if (resources.has('experiences')) further.push(kind('experiences', listEdition(language, currency)));
-  return { primary: kind('products', listEdition(language, currency)), further };
+  const primary = kind('products', listEdition(language, currency));
+  const further = listResources.filter((resource) => resource === primary.resource || offered.has(resource));
+  return {
+    primary,
+    further: further.flatMap((resource) => [
+      ...(resource === primary.resource ? [] : [kind(resource, primary.edition)]),
+      ...(resources[resource].edition === 'primary'
+        ? []
+        : [
+            ...otherLanguages.map((other) => kind(resource, listEdition(other, currency))),
+            ...otherCurrencies.map((other) => kind(resource, listEdition(language, other))),
+          ]),
+    ]),
+  };
 }
 
 /** What is fetched for every product. */
-export function productKinds({ languages, currencies, windows, resources }: Extent): RecordKind[] {
-  const inLanguages = (['product_detail', 'checkout_information', 'variants'] as const).flatMap((resource) =>
-    resources.has(resource) ? languages.map((language) => kind(resource, language)) : [],
-  );
-  // A further currency is read in the primary language, for its price.
-  const [language, [, ...otherCurrencies]] = [languages[0], currencies];
-  const inCurrencies = resources.has('product_detail')
-    ? otherCurrencies.map((currency) => kind('product_detail', listEdition(language, currency)))
-    : [];
-  return [
-    ...inLanguages,
-    ...inCurrencies,
-    ...currencies.flatMap((currency) => windows.map(({ part }) => kind('availability', currency, part))),
-  ];
+export function productKinds(extent: Extent): RecordKind[] {
+  return productResources
+    .filter((resource) => resources[resource].tiers || extent.resources.has(resource))
+    .flatMap((resource) => {
+      const parts = resources[resource].tiers ? extent.windows.map(({ part }) => part) : [0];
+      const editions = editionsOf(resource, extent);
+      return editions.flatMap((edition) => parts.map((part) => kind(resource, edition, part)));
+    });
+}
+
+function editionsOf(resource: ProductResource, { languages, currencies }: Extent): readonly string[] {
+  const [[language], [, ...otherCurrencies]] = [languages, currencies];
+  switch (resources[resource].edition) {
+    case 'language':
+      return languages;
+    case 'prices':
+      // A further currency is read in the primary language, for its price.
+      return [...languages, ...otherCurrencies.map((currency) => listEdition(language, currency))];
+    case 'currency':
+      return currencies;
+  }
 }
 
 /** Which language and currency a product's own read is asked for in: `en` in the primary currency, `en/USD` in a further one. */

@@ -1,15 +1,8 @@
+import type { Resource } from './resources.ts';
+
 /*
  * A record is what one request fetches: a list (walked page by page), or one thing of one product.
  */
-
-/** What can be fetched by itself. The two lists are records of product 0. */
-export type Resource =
-  | 'products'
-  | 'experiences'
-  | 'product_detail'
-  | 'checkout_information'
-  | 'variants'
-  | 'availability';
 
 /** Why a record is due: the same word in logs, `explain` and tests. */
 export type DueReason =

@@ -2,6 +2,12 @@
  * Venue dates: `YYYY-MM-DD` text, counted in whole days and never turned into instants.
  */
 
+/** Dates from the first to the last, both included. */
+export interface Dates {
+  readonly from: string;
+  readonly to: string;
+}
+
 const dayMs = 86_400_000;
 const calendarDate = /^\d{4}-\d{2}-\d{2}$/;
 

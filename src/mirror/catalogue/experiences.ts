@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { listsApartMs } from '../../domain/catalogue/absence.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
+import { listsApartMs } from '../../domain/sale/absence.ts';
 import { futureToleranceMs, mayReplace } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { prepare, upsert } from '../sql/sql.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { judge, type Verdict } from '../../domain/catalogue/closure.ts';
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import { changedFields } from '../../domain/changes/change.ts';
+import { judge, type Verdict } from '../../domain/sale/closure.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';

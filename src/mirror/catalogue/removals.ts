@@ -4,7 +4,7 @@ import {
   type HoldOutcome,
   listsApartMs,
   type Release,
-} from '../../domain/catalogue/absence.ts';
+} from '../../domain/sale/absence.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';

@@ -1,5 +1,5 @@
-import { type ClosureFacts, guardSpanMs } from '../../domain/catalogue/closure.ts';
 import type { Closure } from '../../domain/push/notification.ts';
+import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { Tables } from '../sql/tables.ts';

@@ -1,6 +1,6 @@
 import type { OfferFacts, OptionalPath } from '../../domain/schedule/offer.ts';
-import { resourceAt } from '../../domain/schedule/offer.ts';
-import type { Resource } from '../../domain/schedule/record.ts';
+import { optionalPathOf } from '../../domain/schedule/offer.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 
 /** A path that the service does not have. */
@@ -58,8 +58,8 @@ export function offerTable(db: Database): OfferTable {
     find: (path) => one.get(path) ?? nothing,
     isOffered,
     offers: (resource) => {
-      const path = (['experiences', 'product'] as const).find((each) => resourceAt(each) === resource);
-      return path === undefined || isOffered(path);
+      const path = optionalPathOf(resource);
+      return path === null || isOffered(path);
     },
     answered: (path, at) => {
       const was = isOffered(path);

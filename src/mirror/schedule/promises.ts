@@ -1,26 +1,26 @@
 import type { Tiers } from '../../domain/catalogue/availability.ts';
-import type { Resources } from '../../domain/schedule/record-kinds.ts';
+import { optionalPathOf } from '../../domain/schedule/offer.ts';
+import type { Offered } from '../../domain/schedule/record-kinds.ts';
+import {
+  type Cadences,
+  isCovered,
+  isDynamic,
+  type UntieredResource,
+  untieredResources,
+} from '../../domain/schedule/resources.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { Tables } from '../sql/tables.ts';
 
 /** The cadences that rows' `stale_at` follow, in milliseconds. */
-export interface StaleAfter {
-  readonly products: number;
-  readonly checkout_information: number;
-  readonly variants: number;
-  readonly experiences: number;
-  readonly product_detail: number;
+export interface StaleAfter extends Cadences {
   readonly images: number;
-  readonly dynamic_pricing: { readonly products: number; readonly checkout_information: number };
-  /** Of products that a working, trusted subscription covers. */
-  readonly covered: { readonly checkout_information: number; readonly variants: number };
   readonly availability: Tiers;
 }
 
 /** What is promised: of everything, and what categories promise instead. */
 export interface Promised {
   readonly cadence: StaleAfter;
-  readonly extent: { readonly resources: Resources };
+  readonly extent: { readonly resources: Offered };
   readonly categories: readonly { readonly name: string }[];
   of(category: string | null): { readonly cadence: StaleAfter };
 }
@@ -34,7 +34,7 @@ export function writePromises(
   { cadence, extent, categories, of }: Promised,
   daysPerRequest: number,
 ): boolean {
-  const wanted = promises(cadence, daysPerRequest).filter(({ resource }) => isPromised(resource, extent.resources));
+  const wanted = promises(cadence, extent.resources, daysPerRequest);
   const stored = db.prepare<[], Tables['promise']>('SELECT * FROM promise ORDER BY resource, tier').all();
   const told = db.prepare<[], string | null>('SELECT category_cadences FROM budget').pluck().get() ?? '[]';
   const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
@@ -45,46 +45,65 @@ export function writePromises(
     'INSERT INTO promise (resource, tier, promise_ms, first_part, last_part) VALUES (@resource, @tier, @promise_ms, @first_part, @last_part)',
   );
   for (const promise of wanted) add.run(promise);
-  for (const [table, own] of [
-    ['product_text', cadence.products],
-    ['experience', cadence.experiences],
-  ] as const) {
-    db.prepare<[number]>(`UPDATE ${table} SET stale_at = checked_at + ?`).run(own);
-  }
-  db.prepare<[number]>('UPDATE product_price SET stale_at = read_at + ?').run(cadence.products);
+  for (const resource of untieredResources)
+    for (const { table, read } of ofEverything[resource])
+      db.prepare<[number]>(`UPDATE ${table} SET stale_at = ${read} + ?`).run(cadence[resource]);
   moveStaleAt(db, cadence, null);
   return true;
 }
 
-/** Moves `stale_at` of checkout information and variants with their cadence, of one product or (null) of all. */
+/** Tables whose rows say themselves when they are stale, and the column of the read that it is counted from: the same for all products. */
+const ofEverything: Readonly<Record<UntieredResource, readonly { readonly table: string; readonly read: string }[]>> = {
+  products: [
+    { table: 'product_text', read: 'checked_at' },
+    { table: 'product_price', read: 'read_at' },
+  ],
+  experiences: [{ table: 'experience', read: 'checked_at' }],
+  product_detail: [],
+  checkout_information: [],
+  variants: [],
+};
+
+/** The same where it depends on the product; null: its rows do not say so. */
+const byProduct: Readonly<Record<UntieredResource, string | null>> = {
+  products: null,
+  experiences: null,
+  product_detail: null,
+  checkout_information: 'checkout_information_read',
+  variants: 'variant',
+};
+
+/** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
 export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: number | null): void {
-  const { dynamic_pricing, covered, checkout_information, variants } = cadence;
   const which = product_id === null ? '' : 'WHERE product_id = @product_id';
-  const isCovered = (table: string) => `(SELECT covered FROM product p WHERE p.product_id = ${table}.product_id)`;
-  db.prepare(
-    `UPDATE checkout_information_read SET stale_at = checked_at + CASE WHEN has_dynamic_pricing = 1 THEN @dynamic
-       WHEN ${isCovered('checkout_information_read')} THEN @covered ELSE @own END ${which}`,
-  ).run({
-    dynamic: dynamic_pricing.checkout_information,
-    covered: covered.checkout_information,
-    own: checkout_information,
-    product_id,
-  });
-  db.prepare(
-    `UPDATE variant SET stale_at = checked_at + CASE WHEN ${isCovered('variant')} THEN @covered ELSE @own END ${which}`,
-  ).run({ covered: covered.variants, own: variants, product_id });
+  for (const resource of untieredResources) {
+    const table = byProduct[resource];
+    if (table === null) continue;
+    const cases = [
+      ...(isDynamic(resource) ? ['WHEN has_dynamic_pricing = 1 THEN @dynamic'] : []),
+      ...(isCovered(resource)
+        ? [`WHEN (SELECT covered FROM product p WHERE p.product_id = ${table}.product_id) THEN @covered`]
+        : []),
+      'WHEN 1 THEN @own',
+    ];
+    db.prepare(`UPDATE ${table} SET stale_at = checked_at + CASE ${cases.join(' ')} END ${which}`).run({
+      dynamic: isDynamic(resource) ? cadence.dynamic_pricing[resource] : null,
+      covered: isCovered(resource) ? cadence.covered[resource] : null,
+      own: cadence[resource],
+      product_id,
+    });
+  }
 }
 
 /** What the service may lack is promised as long as it is asked for. */
-function isPromised(resource: string, resources: Resources): boolean {
-  const optional = (['experiences', 'product_detail'] as const).find((each) => each === resource);
-  return optional === undefined || resources.has(optional);
+function isPromised(resource: UntieredResource, offered: Offered): boolean {
+  return optionalPathOf(resource) === null || offered.has(resource);
 }
 
 /** Beyond every window: a category's horizon may be longer than that of everything. */
 const lastPart = 400;
 
-function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'][] {
+function promises(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['promise'][] {
   const { near, middle, far, horizon } = cadence.availability;
   const tier = (name: string, promise_ms: number, from: number, to: number) => ({
     resource: 'availability',
@@ -93,9 +112,8 @@ function promises(cadence: StaleAfter, daysPerRequest: number): Tables['promise'
     first_part: Math.floor(from / daysPerRequest),
     last_part: Number.isFinite(to) ? Math.floor((Math.min(to, horizon) - 1) / daysPerRequest) : lastPart,
   });
-  const plain = (
-    ['products', 'product_detail', 'checkout_information', 'variants', 'experiences', 'images'] as const
-  ).map((resource) => ({
+  const untiered = untieredResources.filter((resource) => isPromised(resource, offered));
+  const plain = [...untiered, 'images' as const].map((resource) => ({
     resource,
     tier: '',
     promise_ms: cadence[resource],

@@ -6,8 +6,8 @@ import {
   futureToleranceMs,
   type RecordFacts,
   type RecordKey,
-  type Resource,
 } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';

@@ -1,4 +1,4 @@
-import type { Resource } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { Tables } from '../sql/tables.ts';
 

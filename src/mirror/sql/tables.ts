@@ -1,12 +1,13 @@
-import type { DirectAnswer, HoldOutcome, Release } from '../../domain/catalogue/absence.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
-import type { DueReason, Resource } from '../../domain/schedule/record.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 
 /*
  * The private tables of schema/mirror/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { type AbsenceFacts, isMissing } from '../../domain/catalogue/absence.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
 import { errorRate, type ReportCounts } from '../../domain/checks/error-rate.ts';
+import { type AbsenceFacts, isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import { type Answer, error } from '../reads/routes.ts';
+import type { Answer } from '../reads/answer.ts';
+import { error } from '../reads/routes.ts';
 import { type Opened, openCompact } from './jwt.ts';
 import { isCallback, readRequest } from './subscription-request.ts';
 import type { Subscription, SubscriptionStatus, Subscriptions } from './subscriptions.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { dayMs } from '../world/calendar.ts';
 import type { CatalogueEntry } from '../world/catalogue.ts';
 import { recorded } from '../world/catalogue-file.ts';
-import type { Answer } from './routes.ts';
+import type { Answer } from './answer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

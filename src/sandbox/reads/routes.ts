@@ -1,10 +1,5 @@
 import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
-import { dayMs } from '../world/calendar.ts';
-import type { SandboxProduct } from '../world/catalogue.ts';
-import { isCurrency } from '../world/money.ts';
-import { translate } from '../world/translate.ts';
-import type { World } from '../world/world.ts';
 import {
   availability,
   checkoutInformation,
@@ -12,14 +7,14 @@ import {
   productDetail,
   productEntry,
   productVariants,
-} from './answers.ts';
+} from '../world/answers.ts';
+import { dayMs } from '../world/calendar.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { isCurrency } from '../world/money.ts';
+import { translate } from '../world/translate.ts';
+import type { World } from '../world/world.ts';
+import type { Answer } from './answer.ts';
 import type { Recording } from './recording.ts';
-
-/** An answer of the service before anything goes wrong with it. */
-export interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
 
 export interface RouteOptions {
   /** Whether the single-product read exists. */

@@ -2,8 +2,8 @@ import type { Clock } from '../../clock.ts';
 import { sequence } from '../random.ts';
 import { type Throttle, throttle } from '../throttle.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
+import { createPast, type Past } from '../world/past.ts';
 import { type Habits, kind } from './habits.ts';
-import { createPast, type Past } from './past.ts';
 import { type HostileValues, hostileValuesOf, longestTitle, type ProductRead, roughProduct } from './product.ts';
 
 /** The habits that a sandbox has now, and what they have to remember. */

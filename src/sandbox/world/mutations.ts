@@ -1,7 +1,7 @@
-import { checkoutInformation, productDetail } from '../reads/answers.ts';
-import type { Past } from '../rough/past.ts';
+import { checkoutInformation, productDetail } from './answers.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { applyEdit, type Edit, record, refuseEdit } from './edits.ts';
+import type { Past } from './past.ts';
 
 /** A change as it is announced, with the members that each type has (specification §2). */
 export type ProductChange =

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
-import type { Past } from '../rough/past.ts';
 import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';
 import { type Announce, type Mutations, mutations } from './mutations.ts';
+import type { Past } from './past.ts';
 
 /** The simulated service's truth: what is offered, in which order, and when. */
 export interface World extends Mutations {

@@ -1,6 +1,6 @@
 import type { Deadline } from '../../clock.ts';
-import { isGoneBy } from '../../domain/catalogue/absence.ts';
 import type { CheckReason, SaleState, Unanswered } from '../../domain/checks/check.ts';
+import { isGoneBy } from '../../domain/sale/absence.ts';
 import { checkRetryMs } from '../../domain/schedule/backoff.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { ReadDate } from '../../mirror/checks.ts';

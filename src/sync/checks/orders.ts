@@ -2,12 +2,10 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
 import { soldBy } from '../../domain/catalogue/category.ts';
 import { standingOf } from '../../domain/checks/check.ts';
-import { isObject, isSlotTime, isWhole, wrong } from '../../domain/checks/check-question.ts';
 import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
-import { isDate } from '../../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Ports } from '../records/context.ts';
 import { refuseDates } from '../records/date-reach.ts';
@@ -109,27 +107,4 @@ function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product
     .map(({ resource, edition, part }) => ({ resource, product_id, edition, part }));
   const tier: Tier = tierOfDay(cadence.availability, where.day);
   return { known, sale, records, tier };
-}
-
-const members = ['product_id', 'date', 'time', 'quantity', 'outcome', 'code'];
-
-/** A report out of JSON from outside; or in one line what is wrong with it. */
-export function readOrder(json: unknown): OrderReport | { readonly problem: string } {
-  if (!isObject(json)) return { problem: 'the body must be a JSON object' };
-  const { product_id, date, time = null, quantity, outcome, code = null } = json;
-  const extra = Object.keys(json).find((name) => !members.includes(name));
-  const problem =
-    (extra === undefined ? null : `${extra.slice(0, 60)}: is not known; known are ${members.join(', ')}`) ??
-    wrong('product_id', product_id, isWhole(product_id, 1), 'a product id') ??
-    wrong('date', date, isDate(date), 'a date of the calendar, like 2026-12-24') ??
-    wrong('time', time, time === null || isSlotTime(time), 'HH:MM or whole_day') ??
-    wrong('quantity', quantity, isWhole(quantity, 1, 99_999), 'a number of tickets from 1 to 99999') ??
-    wrong('outcome', outcome, outcome === 'confirmed' || outcome === 'failed', 'confirmed or failed') ??
-    wrong('code', code, code === null || isCode(code), "the service's code, like variants_not_available");
-  return problem === null ? ({ product_id, date, time, quantity, outcome, code } as OrderReport) : { problem };
-}
-
-/** Codes are the service's words, and go into the log: nothing else may. */
-function isCode(value: unknown): boolean {
-  return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
 }

@@ -8,13 +8,12 @@ import {
   typeOf,
 } from '../../domain/catalogue/image-file.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
-import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Ports } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';
-import { areVanished } from './vanished.ts';
+import { askForImages } from './vanished.ts';
 
 /** What copies of image files are kept, as configured; null: none are fetched. */
 export interface ImageFilePolicy {
@@ -39,7 +38,6 @@ export interface ImagePass {
 /** So many products are looked at between two turns of the event loop, and so many files are taken up by one pass. */
 const slice = 200;
 const passFiles = 200;
-const dayMs = 86_400_000;
 /** After a full disk the next try: each costs a whole image. */
 const noRoomMs = 60_000;
 
@@ -202,29 +200,13 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
   const now = clock.now();
   const { product_id, image_key, size } = row;
   const unused = mirror.transaction(() => {
-    askProduct({ mirror, policy }, product_id, now);
+    askForImages({ mirror, clock, policy }, [product_id], 'suspicion');
     mirror.images.doubt({ product_id, image_key }, sent_at);
     return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
   });
   removeFiles(ports, unused);
   log.warn({ product_id, image_key, size }, 'an image is gone from its host: hidden until a read confirms it');
   return 'failed';
-}
-
-/** Makes the read due that decides: the product's own, or the list where products have none. */
-function askProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number, now: number): void {
-  const [language] = policy.extent.languages;
-  const own = productKinds(policy.extent).filter(
-    ({ resource, edition }) => resource === 'product_detail' && edition === language,
-  );
-  if (own.length > 0 && !areVanished({ mirror })) {
-    mirror.records.bringForward({ kinds: own, product_ids: [product_id] }, now, 'suspicion');
-    return;
-  }
-  const { primary } = walkKinds(policy.extent);
-  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
-  // The list is not walked twice a day for one image.
-  if (now - walked > dayMs) mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, now, 'suspicion');
 }
 
 type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: 'whole'; readonly stored: StoredFile };

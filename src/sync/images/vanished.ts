@@ -1,10 +1,14 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
 import type { Ports } from '../records/context.ts';
+import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
 type ImagePorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
 /** So many products of one page must lose all their images at once before that is taken for a lost entitlement. */
 const massLoss = 5;
+
+const dayMs = 86_400_000;
 
 /**
  * The entries of a page of the primary list. An account without image entitlement answers with empty arrays: where every
@@ -32,6 +36,23 @@ export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry)
 }
 
 /** Whether images have vanished from the list, and have not come back. */
-export function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
+function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
   return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
+}
+
+/**
+ * Makes the read due that brings images: the products' own, or the list where products have none; while images have
+ * vanished from everything, a read of its own would bring none either. Returns how many reads that brings forward.
+ * Inside the caller's transaction.
+ */
+export function askForImages(
+  ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
+  product_ids: readonly number[],
+  reason: DueReason,
+): number {
+  const brought = areVanished(ports) ? null : askOwnReads(ports, product_ids, reason);
+  if (brought !== null) return brought;
+  const now = ports.clock.now();
+  // The list is not walked twice a day for images that it lacks.
+  return now - (walkedAt(ports) ?? 0) > dayMs ? walkAgain(ports, now, reason) : 0;
 }

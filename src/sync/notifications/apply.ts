@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/catalogue/closure.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
-import type { DueReason } from '../../domain/schedule/record.ts';
-import { productKinds, type RecordKind, splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { Ports } from '../records/context.ts';
+import { askOwnReads, hasOwnReads, lookAround, walkApart } from '../records/deciding-reads.ts';
 
 /** A delivery as the inbox has it. */
 export interface StoredDelivery {
@@ -35,8 +34,6 @@ type ApplyPorts = Omit<Ports, 'upstream'>;
 const batch = 20;
 const slice = 200;
 const largeBytes = 64 * 1024;
-/** What nobody can make sense of brings the list forward, but not again within this. */
-const lookEveryMs = 3_600_000;
 /** An old address that nobody has called for so long is no longer told of. */
 const forgottenMs = 24 * 3_600_000;
 
@@ -144,7 +141,7 @@ function applyNotices(
   const closed = idsOf(closing);
   if (closed.length > 0) confirm(ports, closed);
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
-  if (known.length > 0 && !policy.extent.resources.has('product_detail')) lookAround(ports);
+  if (known.length > 0 && !hasOwnReads(policy)) lookAround(ports);
   return notices.length - known.length;
 }
 
@@ -195,26 +192,10 @@ function close(
     );
 }
 
-/** The read that decides about a closure goes first; where the profile has no single-product read, it is the list. */
-function confirm(ports: ApplyPorts, product_ids: number[]): void {
-  const { mirror, policy, clock } = ports;
-  const { extent } = policy;
-  const kinds = productKinds(extent).filter(
-    ({ resource, edition }) => resource === 'product_detail' && edition === extent.languages[0],
-  );
-  if (kinds.length > 0) mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'closure-unconfirmed');
-  else walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
-}
-
-/** A look at everything, for what a delivery might have been about: one walk over the list, at most one an hour. */
-export function lookAround(ports: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>): void {
-  const { primary, further } = walkKinds(ports.policy.extent);
-  const { language } = splitListEdition(primary.edition);
-  // Prices in further currencies come from lists of their own.
-  const prices = further.filter(
-    ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
-  );
-  walkWithin(ports, lookEveryMs, 'suspicion', [primary, ...prices]);
+/** The read that decides about a closure goes first; where products have none of their own, it is the list. */
+function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
+  if (askOwnReads(ports, product_ids, 'closure-unconfirmed') === null)
+    walkApart(ports, guardSpanMs, 'closure-unconfirmed');
 }
 
 /**
@@ -223,22 +204,9 @@ export function lookAround(ports: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'
  */
 export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   const { mirror, clock, policy } = ports;
-  if (policy.extent.resources.has('product_detail')) return;
-  if (mirror.closures.askAgain(started_at, clock.now())) walkWithin(ports, guardSpanMs, 'closure-unconfirmed');
+  if (hasOwnReads(policy)) return;
+  if (mirror.closures.askAgain(started_at, clock.now())) walkApart(ports, guardSpanMs, 'closure-unconfirmed');
   else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
-}
-
-function walkWithin(
-  { mirror, policy, clock }: Pick<ApplyPorts, 'mirror' | 'clock' | 'policy'>,
-  apart: number,
-  reason: DueReason,
-  kinds: readonly RecordKind[] = [walkKinds(policy.extent).primary],
-): void {
-  const { primary } = walkKinds(policy.extent);
-  const now = clock.now();
-  const walked = mirror.records.find({ ...primary, product_id: 0 })?.fetched_at ?? 0;
-  const at = walked > now ? now : Math.max(now, walked + apart);
-  mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
 /** Those of which later ones say everything that they say, of each of their products: the last one is enough. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from '../records/context.ts';
+import { walkAgain } from '../records/deciding-reads.ts';
 import { reschedule } from '../records/reschedule.ts';
 
 type CoveragePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
@@ -76,9 +77,8 @@ export function healGaps(ports: CoveragePorts): void {
 }
 
 /** Closures that nobody was told of come first: one walk over the list finds them all. */
-function findClosed({ mirror, policy, clock }: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
-  const selection = { kinds: [walkKinds(policy.extent).primary], product_ids: [0] };
-  mirror.records.bringForward(selection, clock.now(), 'gap-healing');
+function findClosed(ports: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
+  walkAgain(ports, ports.clock.now(), 'gap-healing');
 }
 
 /** All that a notification would have made due, and dates with it: what was announced may have changed them. */

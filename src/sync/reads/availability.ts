@@ -1,6 +1,5 @@
 import {
   answeredSpan,
-  type Dates,
   inCommon,
   leftOf,
   mostCallsForTheRest,
@@ -14,6 +13,7 @@ import {
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { Dates } from '../../domain/time/dates.ts';
 import { addDays, earlier } from '../../domain/time/dates.ts';
 import { startOfDate, venueToday } from '../../domain/time/venue.ts';
 import type { WindowRead } from '../../mirror/catalogue/availability.ts';

@@ -4,6 +4,7 @@ import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { Ports } from '../records/context.ts';
+import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
 /** The service has so long to answer for products that are not mirrored: somebody waits. */
@@ -20,7 +21,7 @@ export async function findProducts(ports: Ports, product_ids: readonly number[],
   const excluded = unknown.filter((id) => policy.excluded.has(id));
   if (excluded.length > 0)
     throw notFound(excluded, 'left out by the configuration', 'remove it from service.select.exclude_product_ids');
-  if (!policy.extent.resources.has('product_detail'))
+  if (!hasOwnReads(policy))
     throw notFound(unknown, 'not in the mirror', 'read the list again for new products: catalogued resync --products');
   using patience = clock.deadline(patienceMs, signal);
   const readings = await Promise.all(unknown.map((id) => ask(ports, id, patience.signal)));

@@ -1,11 +1,10 @@
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/catalogue/off-sale.ts';
+import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
-import { lookAround } from '../notifications/apply.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { askOwnReads, hasOwnReads, lookAround } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
 
@@ -66,7 +65,7 @@ export async function notOnSale(
       }
     } else {
       // Where there is no single-product read, the near dates are looked at for the reopening.
-      const looks = verdict === 'confirmed' && record.part === 0 && !extent.resources.has('product_detail');
+      const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
         sooner: looks ? reopeningLook(product.expected_reopening, sent_at, cadence.products) : null,
@@ -83,14 +82,7 @@ export async function notOnSale(
 
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
 export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
-  const { mirror, clock, policy } = ports;
-  const [language] = policy.extent.languages;
-  const detail = productKinds(policy.extent).filter(
-    (kind) => kind.resource === 'product_detail' && kind.edition === language,
-  );
-  if (detail.length > 0)
-    mirror.records.bringForward({ kinds: detail, product_ids: [product_id] }, clock.now(), 'sale-status-doubted');
-  else lookAround(ports);
+  if (askOwnReads(ports, [product_id], 'sale-status-doubted') === null) lookAround(ports);
 }
 
 /** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */

@@ -1,5 +1,5 @@
-import { confirmApartMs, confirmAt } from '../../domain/catalogue/closure.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
@@ -10,6 +10,7 @@ import { holdOwnImages } from '../images/vanished.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
+import { ownReads } from '../records/deciding-reads.ts';
 import { judgeProductPath, noteAnswered } from '../records/offers.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
@@ -113,10 +114,11 @@ export function afterStore(
   // Whatever its dates were answered before: it says itself that it is on sale.
   if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
-    const kinds = productKinds(extent).filter(
-      ({ resource, edition }) => resource === 'product_detail' && edition === language,
+    mirror.records.bringForward(
+      { kinds: ownReads({ extent }, language), product_ids },
+      clock.now(),
+      'list-entry-changed',
     );
-    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'list-entry-changed');
   }
 }
 

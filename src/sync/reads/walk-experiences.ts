@@ -1,5 +1,5 @@
-import { walksUntilDropped } from '../../domain/catalogue/absence.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
+import { walksUntilDropped } from '../../domain/sale/absence.ts';
 import { refusesPath } from '../../domain/schedule/offer.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition } from '../../domain/schedule/record-kinds.ts';

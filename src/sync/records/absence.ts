@@ -10,12 +10,11 @@ import {
   suspicionDueAt,
   walkAgainAfter,
   withdrawal,
-} from '../../domain/catalogue/absence.ts';
-import type { RecordKey } from '../../domain/schedule/record.ts';
-import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+} from '../../domain/sale/absence.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
 import type { Ports } from './context.ts';
+import { absenceReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
 type AbsencePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
@@ -35,7 +34,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const absent = removals.absent();
   const hold = removals.openHold();
   const again = walkAgainAfter(absent, hold === null ? 'free' : 'held');
-  if (again !== null) walkAgain(ports, walk.started_at + again);
+  if (again !== null) walkAgain(ports, walk.started_at + again, 'suspicion');
   askMissing(ports);
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
 }
@@ -81,12 +80,7 @@ function beginHold(
   log.error({ missing, visible, most }, 'mass removal held: catalogued removals list');
 }
 
-/** The read that decides about a product's absence: its own, or where the profile has none, its checkout information. */
-export function decides({ policy }: Pick<Ports, 'policy'>, { resource, edition }: RecordKey): boolean {
-  return decidingKinds({ policy }).some((kind) => kind.resource === resource && kind.edition === edition);
-}
-
-/** Notes what that read answered. Inside the caller's transaction. */
+/** Notes what the read that decides about a product's absence has answered. Inside the caller's transaction. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy } = ports;
   const absent = mirror.removals.one(product_id);
@@ -97,8 +91,7 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
   // One that a person wants to keep, or that the list's filter leaves out, says nothing about the list.
   const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
   if (listed && !policy.included.includes(product_id)) {
-    const walked = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
-    walkAgain(ports, suspicionDueAt(walked, now));
+    walkAgain(ports, suspicionDueAt(walkedAt(ports), now), 'suspicion');
   }
   withdrawIfGone(ports, product_id);
 }
@@ -159,17 +152,7 @@ function withdrawIfGone({ mirror, clock, log }: AbsencePorts, product_id: number
 
 function ask({ mirror, clock, policy }: AbsencePorts, product_ids: readonly number[]): void {
   if (product_ids.length > 0)
-    mirror.records.bringForward({ kinds: decidingKinds({ policy }), product_ids }, clock.now(), 'missing-from-list');
-}
-
-function walkAgain({ mirror, policy }: AbsencePorts, at: number): void {
-  mirror.records.bringForward({ kinds: [walkKinds(policy.extent).primary], product_ids: [0] }, at, 'suspicion');
-}
-
-function decidingKinds({ policy }: Pick<Ports, 'policy'>): RecordKind[] {
-  const { extent } = policy;
-  const resource = extent.resources.has('product_detail') ? 'product_detail' : 'checkout_information';
-  return productKinds(extent).filter((kind) => kind.resource === resource && kind.edition === extent.languages[0]);
+    mirror.records.bringForward({ kinds: absenceReads(policy), product_ids }, clock.now(), 'missing-from-list');
 }
 
 function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {

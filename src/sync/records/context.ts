@@ -1,6 +1,6 @@
 import type { Chance, Clock } from '../../clock.ts';
-import type { RemovalLimits } from '../../domain/catalogue/absence.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
+import type { RemovalLimits } from '../../domain/sale/absence.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';

@@ -1,5 +1,5 @@
 import { otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
-import { contradictedAlarm } from '../../domain/catalogue/off-sale.ts';
+import { contradictedAlarm } from '../../domain/sale/off-sale.ts';
 import type { Ports } from './context.ts';
 
 /** Raises or ends the alarm about products that are on sale by their own read while their dates say otherwise. */

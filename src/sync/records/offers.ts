@@ -14,6 +14,7 @@ import type { Mirror } from '../../mirror/mirror.ts';
 import type { Reads } from '../../upstream/client.ts';
 import { askMissing } from './absence.ts';
 import type { Ports } from './context.ts';
+import { walkAgain } from './deciding-reads.ts';
 import { prepareRecords } from './prepare.ts';
 
 type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
@@ -110,13 +111,12 @@ export function noteNotOffered(
 
 /** From now on the list decides about sale status, closures and absence. */
 function leaveToList(ports: OfferPorts): void {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock } = ports;
   mirror.removals.forgetGone();
   askMissing(ports);
   const { unconfirmed, held } = mirror.closures.counts();
   if (unconfirmed + held === 0) return;
-  const { primary } = walkKinds(policy.extent);
-  mirror.records.bringForward({ kinds: [primary], product_ids: [0] }, clock.now(), 'closure-unconfirmed');
+  walkAgain(ports, clock.now(), 'closure-unconfirmed');
 }
 
 /** Run every minute: asks what is not offered again once a week; what answers is read again from then on. */
@@ -125,7 +125,7 @@ export async function askNotOffered(ports: Ports, signal: AbortSignal): Promise<
   const reads = { ...ports, upstream: ports.upstream.in('weekly') };
   for (const { path, asked_at } of mirror.offers.missing()) {
     if (!mayAskAgain({ asked_at }, clock.now())) continue;
-    const answer = path === 'product' ? await askSome(reads, signal) : await askList(reads, path, signal);
+    const answer = await asks[path](reads, signal);
     if (answer === 'there') {
       mirror.transaction(() => mirror.offers.answered(path, clock.now()));
       prepareRecords(ports);
@@ -144,15 +144,22 @@ async function askSome(ports: AskingPorts, signal: AbortSignal): Promise<'there'
   return 'refused';
 }
 
-/** Subscriptions are asked by those who need them: see subscription-reads.ts. */
-async function askList(
+async function askExperiences(
   { upstream, policy }: AskingPorts,
-  path: OptionalPath,
   signal: AbortSignal,
 ): Promise<'there' | 'refused' | 'silent'> {
-  if (path !== 'experiences') return 'silent';
   const { language, currency } = splitListEdition(walkKinds(policy.extent).primary.edition);
   const reading = await upstream.experiencePage(1, language, currency, signal);
   if (reading.kind === 'read') return 'there';
   return refusesPath(reading) ? 'refused' : 'silent';
 }
+
+/** How a path that is not offered is asked again. Subscriptions are asked by those who need them (subscriptions/reads.ts). */
+const asks: Readonly<
+  Record<OptionalPath, (ports: AskingPorts, signal: AbortSignal) => Promise<'there' | 'refused' | 'silent'>>
+> = {
+  experiences: askExperiences,
+  product: askSome,
+  subscription: async () => 'silent',
+  reactivate: async () => 'silent',
+};

@@ -1,6 +1,7 @@
 import { productKinds, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { allProducts, assignCategories } from './categories.ts';
 import type { Ports } from './context.ts';
+import { ownReads } from './deciding-reads.ts';
 import { reschedule } from './reschedule.ts';
 
 /**
@@ -38,8 +39,5 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
 /** A product that the list's filter leaves out is found by its own read, where the profile has one. */
 function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
   // What it is read for besides comes with the first read that finds it.
-  const details = productKinds(policy.extent).filter(
-    ({ resource, edition }) => resource === 'product_detail' && edition === policy.extent.languages[0],
-  );
-  if (mirror.products.find(product_id) === null) mirror.records.create(details, [product_id]);
+  if (mirror.products.find(product_id) === null) mirror.records.create(ownReads(policy), [product_id]);
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
+import { readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
   clearingPrice,
@@ -8,8 +9,7 @@ import {
   noExtraCalls,
   type Priced,
   pricesAround,
-} from '../../domain/catalogue/price.ts';
-import { readsPerPeriod } from '../../domain/schedule/cadence.ts';
+} from '../../domain/schedule/price.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/records.ts';
 import type { Ports } from './context.ts';
 import { cadenceOf } from './reschedule.ts';

@@ -1,5 +1,6 @@
 import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
+import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
@@ -34,12 +35,12 @@ export function cadenceOf(
 ): number {
   if (resource === 'products') return listCadence(cadence);
   const dynamic = standing?.has_dynamic_pricing === true;
-  if (dynamic && resource === 'checkout_information') return cadence.dynamic_pricing.checkout_information;
+  if (!isUntiered(resource))
+    return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
+  if (dynamic && isDynamic(resource)) return cadence.dynamic_pricing[resource];
   // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.
-  if (dynamic && resource === 'product_detail')
-    return Math.min(cadence.dynamic_pricing.products, cadence.product_detail);
-  if (standing?.covered === true && (resource === 'checkout_information' || resource === 'variants'))
-    return Math.max(cadence.covered[resource], cadence[resource]);
-  if (resource !== 'availability') return cadence[resource];
-  return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
+  if (dynamic && resources[resource].dynamic === 'prices')
+    return Math.min(cadence.dynamic_pricing.products, cadence[resource]);
+  if (standing?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);
+  return cadence[resource];
 }

@@ -1,5 +1,6 @@
 import { dueRequested } from '../../domain/schedule/cadence.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { isList, type ResyncResource, resources } from '../../domain/schedule/resources.ts';
 import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -8,9 +9,15 @@ import type { RecordSelection } from '../../mirror/schedule/records.ts';
 import type { SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
-/** What a person can ask to be read again. */
-export const resyncResources = ['products', 'checkout', 'variants', 'images', 'availability'] as const;
-export type ResyncResource = (typeof resyncResources)[number];
+/** What a person can ask to be read again, as its help says it. */
+export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
+  products: 'the product list and what each product says of itself',
+  checkout: 'checkout information',
+  variants: 'variants',
+  images: 'images and their credits',
+  availability: 'dates, timeslots and prices',
+};
+export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
 
 export interface ResyncRequest {
   readonly resources: readonly ResyncResource[];
@@ -51,7 +58,7 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
     const few = callsOf(ports, selection) <= fewCalls && mirror.filledAt() !== null;
     const job = mirror.jobs.open(selection, now, few ? 'notification' : 'fill', (kind) => dueRequested(kind, few).at);
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
-    const walks = selection.kinds.filter(({ resource }) => resource === 'products' || resource === 'experiences');
+    const walks = selection.kinds.filter(({ resource }) => isList(resource));
     // A walk under way has read its first pages before the request: it begins again.
     if (mirror.filledAt() !== null)
       for (const { resource, edition } of walks) mirror.walks.begin({ resource, edition }, now, 1);
@@ -94,21 +101,25 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
     if (single && details.length > 0) kinds.push(...details);
     else kinds.push(primary, ...(wants('products') ? [...further, ...details] : []));
   }
-  if (wants('checkout')) kinds.push(...perProduct.filter(({ resource }) => resource === 'checkout_information'));
-  if (wants('variants')) kinds.push(...perProduct.filter(({ resource }) => resource === 'variants'));
-  if (wants('availability')) kinds.push(...windowsOf(ports, request, perProduct));
+  const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
+  const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
+  kinds.push(...withinDates(ports, request, named));
   const walksOnly = single && details.length === 0 && (wants('products') || wants('images'));
   const product_ids = single ? [...request.product_ids, ...(walksOnly ? [0] : [])].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
 }
 
-/** The windows that hold a date asked for, whatever the venue's zone: its today is this day or a neighbour. */
-function windowsOf({ clock, policy }: Ports, { from, to }: ResyncRequest, kinds: readonly RecordKind[]): RecordKind[] {
+/** Without the windows that hold no date asked for, whatever the venue's zone: its today is this day or a neighbour. */
+function withinDates(
+  { clock, policy }: Ports,
+  { from, to }: ResyncRequest,
+  kinds: readonly RecordKind[],
+): RecordKind[] {
   const { earliest, latest } = venueToday(null, clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);
   const parts = policy.extent.windows
     .filter((window) => window.last_day >= first && window.first_day <= last)
     .map(({ part }) => part);
-  return kinds.filter(({ resource, part }) => resource === 'availability' && parts.includes(part));
+  return kinds.filter(({ resource, part }) => !resources[resource].tiers || parts.includes(part));
 }

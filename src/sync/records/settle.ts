@@ -1,13 +1,15 @@
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { noExtraCalls } from '../../domain/catalogue/price.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/schedule/backoff.ts';
 import { dueByCadence, dueByWorth } from '../../domain/schedule/cadence.ts';
+import { noExtraCalls } from '../../domain/schedule/price.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
+import { usualLane } from '../../domain/schedule/resources.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Reading } from '../../upstream/client.ts';
-import { decides, noteAnswer } from './absence.ts';
+import { noteAnswer } from './absence.ts';
 import type { SyncPorts } from './context.ts';
+import { decidesAbsence } from './deciding-reads.ts';
 
 /** What refreshing a record came to. */
 export type Refreshed =
@@ -63,7 +65,7 @@ export function settleStored(
     off_sale_at: read.off_sale_at ?? null,
     unanswered_at: read.unanswered_at ?? null,
   });
-  if (decides(ports, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
 }
 
@@ -108,7 +110,7 @@ export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape'
 }
 
 function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
-  return priorVolatility(resource !== 'availability' ? 'weekly' : part === 0 ? 'near' : 'far');
+  return priorVolatility(usualLane(resource, part));
 }
 
 /** A read came to nothing: whose fault it is, and when again. The old copy stays. */
@@ -122,7 +124,7 @@ export function settleFailure(
   const { code, message } = reading;
   recordFailure(ports, record, { code, message, final: reading.kind === 'refused' });
   const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
-  if (gone && decides(ports, record)) {
+  if (gone && decidesAbsence(ports.policy, record)) {
     const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
     ports.mirror.transaction(() => noteAnswer(ports, record.product_id, answer));
   }

@@ -1,6 +1,7 @@
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
-import type { DueReason, Resource } from '../../domain/schedule/record.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';

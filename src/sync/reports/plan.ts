@@ -6,6 +6,7 @@ import {
   type LaneSupply,
   type PlanLine,
   planOf,
+  productsOf,
   shareOut,
 } from '../../domain/schedule/plan.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
@@ -46,7 +47,7 @@ export function makePlan(facts: Facts, shares: LaneShares): Plan {
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, shares, policy.ceiling);
   return {
-    products: productsOf(catalogue),
+    products: productsOf(catalogue.groups),
     lines,
     calls_per_day,
     rate,
@@ -77,7 +78,7 @@ export function catalogueOf({ mirror, policy }: Facts): Catalogue {
     currencies: extent.currencies.length,
     page_size: policy.pageSize,
     resources: extent.resources,
-    walks: { products: listCadence(cadence), experiences: cadence.experiences },
+    walks: { ...cadence, products: listCadence(cadence) },
     extra: policy.adaptive?.extra ?? 0,
     look: dayMs,
   };
@@ -115,15 +116,11 @@ function sweepsOf(catalogue: Catalogue, ceiling: number): Plan['sweeps'] {
   const { groups, currencies, languages, page_size } = catalogue;
   const onSale = groups.reduce((sum, group) => sum + group.on_sale, 0);
   const far = groups.reduce((sum, group) => sum + group.on_sale * (group.windows.length - 1), 0);
-  const all = productsOf(catalogue);
+  const all = productsOf(groups);
   return [
     { what: 'the product list', calls: Math.ceil(all / page_size) * (languages + currencies - 1) },
     { what: 'near and middle dates of all on sale', calls: onSale * currencies },
     { what: 'all dates of all on sale', calls: (onSale + far) * currencies },
     { what: 'checkout information of all', calls: all * languages },
   ].map((sweep) => ({ ...sweep, minutes: Math.ceil(sweep.calls / ceiling / 6) / 10 }));
-}
-
-function productsOf({ groups }: Catalogue): number {
-  return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
 }

@@ -31,6 +31,9 @@ export interface SubscriptionWork {
   readonly selfTest: SubscriptionPorts['selfTest'];
 }
 
+/** The work on subscriptions, or why this configuration cannot manage any. */
+export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
+
 /** A subscription as it is declared beside what the service has. */
 export interface Comparison {
   readonly subscription_id: string;

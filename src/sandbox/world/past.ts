@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { SandboxProduct } from '../world/catalogue.ts';
+import type { SandboxProduct } from './catalogue.ts';
 
 /** What products were before they changed, for as long as a cache may still show it. */
 export interface Past {

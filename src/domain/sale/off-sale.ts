@@ -1,5 +1,5 @@
+import type { SaleStatus } from '../catalogue/product.ts';
 import type { Due } from '../schedule/record.ts';
-import type { SaleStatus } from './product.ts';
 
 /*
  * Availability that says "not on sale", beside what the product's own reads say. Both come from caches of the service, so

@@ -1,9 +1,9 @@
 import { roll } from '../random.ts';
-import type { CalendarDay, CalendarOffer } from '../world/calendar.ts';
-import type { SandboxProduct } from '../world/catalogue.ts';
-import { editedMembers } from '../world/edits.ts';
-import { convert, printAmount } from '../world/money.ts';
-import { translate } from '../world/translate.ts';
+import type { CalendarDay, CalendarOffer } from './calendar.ts';
+import type { SandboxProduct } from './catalogue.ts';
+import { editedMembers } from './edits.ts';
+import { convert, printAmount } from './money.ts';
+import { translate } from './translate.ts';
 
 /*
  * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the

@@ -1,11 +1,11 @@
-import { availability, checkoutInformation, productDetail, productEntry, productVariants } from '../reads/answers.ts';
 import type { HostileValues } from '../rough/product.ts';
 import { countsDifferBy } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
-import { type CalendarDay, dayMs } from './calendar.ts';
-import type { SandboxProduct } from './catalogue.ts';
-import { convert } from './money.ts';
-import type { World } from './world.ts';
+import { availability, checkoutInformation, productDetail, productEntry, productVariants } from '../world/answers.ts';
+import { type CalendarDay, dayMs } from '../world/calendar.ts';
+import type { SandboxProduct } from '../world/catalogue.ts';
+import { convert } from '../world/money.ts';
+import type { World } from '../world/world.ts';
 
 /** One date of a product as the service would sell it: without tickets it is sold out. */
 export interface StateDay extends Omit<CalendarDay, 'slots'> {

@@ -1,4 +1,4 @@
-import { futureToleranceMs } from '../schedule/record.ts';
+import { futureToleranceMs } from './record.ts';
 
 /*
  * Which clock is right. Three tell the time: the machine's wall clock, which may jump; the time since the machine was

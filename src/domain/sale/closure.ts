@@ -1,6 +1,6 @@
+import type { SaleStatus } from '../catalogue/product.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
 import { mostMissing, type RemovalLimits } from './absence.ts';
-import type { SaleStatus } from './product.ts';
 
 /*
  * A closure that a notification tells of (reliability.md 2.3): it takes a product off sale at once, and reads decide.

@@ -1,4 +1,4 @@
-import { type Volatility, worthwhileInterval } from '../schedule/volatility.ts';
+import { type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
  * The price of a call: the one number by which adaptive scheduling compares records. It is set so that what all of them

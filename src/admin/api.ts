@@ -1,0 +1,177 @@
+import type { z } from 'zod';
+import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
+import {
+  dateExplanation,
+  decidedRemovals,
+  decision,
+  doctor,
+  explainedDate,
+  explainedProduct,
+  explanation,
+  plan,
+  probe,
+  removals,
+} from './api/reports.ts';
+import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
+import { status } from './api/status.ts';
+import {
+  applications,
+  applied,
+  attempts,
+  comparisons,
+  one,
+  oneOrAll,
+  replay,
+  replayed,
+  subscriptionList,
+} from './api/subscriptions.ts';
+
+/*
+ * The HTTP API under /v1 as one value (design 3.4). The routes validate by it, the daemon's answers and the client of the
+ * commands are typed by it, and `/openapi.json` is printed from it.
+ */
+
+/** A question that a daemon answers. */
+export interface Operation {
+  readonly summary: string;
+  readonly path?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly answer: z.ZodType;
+  /** Where there may be nothing to answer about: the 404, of the id as it was asked. */
+  readonly missing?: (id: string) => { readonly error: string; readonly message: string };
+  /** Statuses besides 200, 400 and those of every route, and what they mean. */
+  readonly refusals?: Readonly<Record<number, string>>;
+}
+
+const unwritable = { 503: 'the files cannot be written now' } as const;
+const notMirrored = { 404: 'the product is not in the mirror' } as const;
+
+export const operations = {
+  'GET /v1/status': { summary: 'What is mirrored, how old it is, and which promises are kept', answer: status },
+  'GET /v1/plan': { summary: 'What the call budget buys', answer: plan },
+  'GET /v1/explain/{id}': {
+    summary: 'When and why a product was read and will be; with a date, what the file said of it',
+    path: explainedProduct,
+    query: explainedDate,
+    answer: explanation.or(dateExplanation),
+    missing: (id) => ({ error: 'unknown-product', message: `product ${id} is not in the mirror` }),
+    refusals: notMirrored,
+  },
+  'GET /v1/changes': {
+    summary: 'The change feed after a cursor; as server-sent events where text/event-stream is accepted',
+    query: changesAsked,
+    answer: changes,
+    refusals: { 410: 'the cursor is too old, or of another feed', 503: 'too many follow the feed' },
+  },
+  'POST /v1/check': {
+    summary: 'The live check before an order',
+    body: checkQuestion,
+    answer: checkAnswer,
+    refusals: { ...notMirrored, ...unwritable },
+  },
+  'POST /v1/orders': {
+    summary: 'Tells of an order: its dates are read again',
+    body: orderReport,
+    answer: orderNoted,
+    refusals: { ...notMirrored, ...unwritable },
+  },
+  'POST /v1/resync': {
+    summary: 'Makes the named records due now; a dry run says what it would cost',
+    body: resyncRequest,
+    answer: resyncStarted,
+    refusals: unwritable,
+  },
+  'GET /v1/jobs/{id}': {
+    summary: 'How far a resync has come',
+    path: jobAsked,
+    answer: job,
+    missing: (id) => ({ error: 'no-such-job', message: `there is no job ${id}` }),
+    refusals: { 404: 'there is no such job' },
+  },
+  'GET /v1/removals': { summary: 'Products that the list no longer shows, and what is held', answer: removals },
+  'POST /v1/removals/approve': {
+    summary: 'Withdraws held products: those named, or all',
+    body: decidedRemovals,
+    answer: decision,
+    refusals: unwritable,
+  },
+  'POST /v1/removals/reject': {
+    summary: 'Keeps the held products',
+    body: decidedRemovals,
+    answer: decision,
+    refusals: unwritable,
+  },
+  'GET /v1/subscriptions': { summary: 'What is declared, and what is known of it', answer: subscriptionList },
+  'POST /v1/subscriptions/compare': {
+    summary: 'What is declared beside what the service has',
+    body: oneOrAll,
+    answer: comparisons,
+  },
+  'POST /v1/subscriptions/apply': {
+    summary: 'Sends the service what differs from the declaration',
+    body: applied,
+    answer: applications,
+  },
+  'POST /v1/subscriptions/reactivate': {
+    summary: 'Asks the service to send again what it has given up',
+    body: one,
+    answer: attempts,
+  },
+  'POST /v1/subscriptions/rotate': {
+    summary: 'Gives the service a new callback address',
+    body: oneOrAll,
+    answer: attempts,
+  },
+  'POST /v1/notifications/replay': {
+    summary: 'Applies once more what was received since then',
+    body: replayed,
+    answer: replay,
+    refusals: unwritable,
+  },
+  'GET /v1/doctor': { summary: 'What only a daemon can look at: the service, and its own receiver', answer: doctor },
+  'POST /v1/probe': {
+    summary: 'Asks the service, in at most forty calls, whether it is as is believed',
+    answer: probe,
+    refusals: { 409: 'a probe is under way' },
+  },
+} as const satisfies Record<`${'GET' | 'POST'} /v1/${string}`, Operation>;
+
+export type OperationName = keyof typeof operations;
+
+type Part<Name extends OperationName, Key extends string> =
+  (typeof operations)[Name] extends Record<Key, infer Schema extends z.ZodType> ? Schema : null;
+
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+type Read<Schema> = Schema extends z.ZodType ? ReadOnly<z.output<Schema>> : undefined;
+
+type ReadOnly<Value> = Value extends readonly (infer Each)[]
+  ? readonly ReadOnly<Each>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
+    : Value;
+
+/** What a client sends as the body, where there is one. */
+export type Body<Name extends OperationName> = ReadOnly<Given<Part<Name, 'body'>>>;
+
+/** A request as its operation has read it: with defaults, and nothing that was not asked for. */
+export interface Asked<Name extends OperationName> {
+  readonly path: Read<Part<Name, 'path'>>;
+  readonly query: Read<Part<Name, 'query'>>;
+  readonly body: Read<Part<Name, 'body'>>;
+}
+
+/** Answers a request; the signal aborts when whoever asked leaves, where that ends the work. */
+export type Answering<Name extends OperationName> = (
+  asked: Asked<Name>,
+  signal: AbortSignal,
+) => Found<Name> | Promise<Found<Name>>;
+
+/** What a daemon does for each operation; the change feed is answered by a stream of its own. */
+export type Answers = { readonly [Name in Exclude<OperationName, 'GET /v1/changes'>]: Answering<Name> };
+
+type Found<Name extends OperationName> =
+  | Answer<Name>
+  | ((typeof operations)[Name] extends Record<'missing', unknown> ? null : never);
+
+export type Answer<Name extends OperationName> = ReadOnly<z.output<(typeof operations)[Name]['answer']>>;

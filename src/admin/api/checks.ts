@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { checkReasons } from '../../domain/checks/check.ts';
+import { deadline, isCaller, isSlotTime } from '../../domain/checks/check-question.ts';
+import { bit, calendarDate, date, id, instant, maybe, money, notObject, strict, text, whole } from './values.ts';
+
+const most = { variants: 50, count: 999, quantity: 99_999 } as const;
+
+const slotTime = z
+  .string('HH:MM or whole_day')
+  .refine(isSlotTime, 'HH:MM or whole_day')
+  .nullable()
+  .default(null)
+  .meta({ description: 'HH:MM, whole_day, or a word of the service; null: any time, or not said' });
+
+const wantedVariant = strict(
+  {
+    variant_id: whole(1, Number.MAX_SAFE_INTEGER, 'a variant id'),
+    count: whole(1, most.count, `a number of tickets from 1 to ${most.count}`),
+  },
+  '{"variant_id": …, "count": …}',
+);
+
+const wantedVariants = z
+  .array(wantedVariant, `a list of at most ${most.variants}`)
+  .max(most.variants, `a list of at most ${most.variants}`)
+  .superRefine((variants, context) => {
+    const seen = new Set<number>();
+    for (const [index, { variant_id }] of variants.entries()) {
+      if (seen.has(variant_id))
+        context.addIssue({
+          code: 'custom',
+          path: [index],
+          params: { said: true },
+          message: `variant ${variant_id} is named twice`,
+        });
+      seen.add(variant_id);
+    }
+  })
+  .default([])
+  .meta({ description: 'none: any one ticket' });
+
+export const checkQuestion = strict(
+  {
+    product_id: id,
+    date: calendarDate,
+    time: slotTime,
+    variants: wantedVariants,
+    expect_price: strict(
+      {
+        amount: whole(0, Number.MAX_SAFE_INTEGER, 'an integer in minor units'),
+        currency: z.string('a currency code, like EUR'),
+      },
+      '{"amount": …, "currency": …}',
+    )
+      .nullable()
+      .default(null)
+      .meta({ description: 'in minor units: of all variants together, or of one ticket where none is named' }),
+    deadline_ms: whole(deadline.least, deadline.most, `${deadline.least} to ${deadline.most} milliseconds`)
+      .default(deadline.usual)
+      .meta({ description: 'how long the shopper waits' }),
+    caller: z
+      .string('one to a hundred characters')
+      .refine(isCaller, 'one to a hundred characters')
+      .nullable()
+      .default(null)
+      .meta({ description: "whoever asks, in a word of the storefront's own" }),
+  },
+  notObject,
+);
+
+const checkedDate = {
+  sellable: z.boolean(),
+  state: z.enum(['available', 'sold_out', 'not_on_sale']),
+  time: maybe,
+  price: money.nullable(),
+  max_tickets_per_order: z.number().nullable(),
+  slots: z.array(
+    z.object({
+      time: text,
+      availability: z.number().nullable(),
+      variants: z.array(
+        z.object({
+          variant_id: z.int(),
+          max_tickets: z.number().nullable(),
+          retail_price: z.number().nullable(),
+        }),
+      ),
+    }),
+  ),
+};
+
+export const checkAnswer = z.object({
+  verdict: z.enum(['holds', 'changed', 'gone', 'unknown']),
+  reasons: z.array(z.enum(checkReasons)),
+  now: z
+    .object({ ...checkedDate, read_at: instant })
+    .nullable()
+    .meta({ description: 'what the service says; null: it was not asked, or did not answer' }),
+  mirror: z
+    .object({ ...checkedDate, checked_at: instant, stale: z.boolean() })
+    .nullable()
+    .meta({ description: 'what the mirror showed before; null: it had no row' }),
+  alternatives: z.array(
+    z.object({
+      kind: z.enum(['time', 'date', 'product']),
+      product_id: z.int(),
+      date,
+      time: maybe,
+      price: money.nullable(),
+      checked_at: instant,
+    }),
+  ),
+});
+
+export const orderReport = strict(
+  {
+    product_id: id,
+    date: calendarDate,
+    time: slotTime,
+    quantity: whole(1, most.quantity, `a number of tickets from 1 to ${most.quantity}`),
+    outcome: z.enum(['confirmed', 'failed'], 'confirmed or failed'),
+    // Codes are the service's words, and go into the log: nothing else may.
+    code: z
+      .string("the service's code, like variants_not_available")
+      .regex(/^[\w.-]{1,100}$/, "the service's code, like variants_not_available")
+      .nullable()
+      .default(null),
+  },
+  notObject,
+);
+
+export const orderNoted = z.object({
+  due: z.int().meta({ description: 'records that are due by it; 0: they were due already' }),
+  mirror: z
+    .enum(['right', 'said-available', 'said-sold-out', 'said-price', 'unknown'])
+    .nullable()
+    .meta({ description: 'whether the mirror was right about what was ordered; null: the order says nothing of that' }),
+});
+
+const reports = { checks: z.int(), wrong: z.int(), orders: z.int(), orders_wrong: z.int() };
+const rate = z.number().nullable();
+
+/** Stands in the status: how often the mirror was wrong. */
+export const errorRate = z.object({
+  ...reports,
+  rate,
+  unknown: z.int(),
+  unanswered: z.int(),
+  by_tier: z.array(z.object({ ...reports, tier: z.enum(['near', 'middle', 'far']), rate })),
+  worst: z.array(z.object({ ...reports, product_id: z.int(), rate })),
+});
+
+/** A line of a date as the views show it. */
+export const dateNow = z.object({
+  currency: text,
+  state: text,
+  available: bit,
+  lowest_price: z.number().nullable(),
+  checked_at: instant,
+  stale: bit,
+});

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { lanes } from '../../domain/schedule/lanes.ts';
+import { dateNow } from './checks.ts';
+import { bit, count, date, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
+
+const lane = z.enum(lanes);
+
+export const plan = z.object({
+  products: count,
+  lines: z.array(z.object({ lane, what: text, records: count, calls_per_day: z.number() })),
+  calls_per_day: z.number(),
+  rate: z.number().nullable(),
+  ceiling: z.number(),
+  share_of_ceiling: z.number(),
+  sweeps: z.array(z.object({ what: text, calls: z.number(), minutes: z.number() })),
+  lanes: z.array(z.object({ lane, wanted: z.number(), got: z.number() })),
+  broken: z.array(
+    z.object({
+      lane: text,
+      factor: z.number().nullable().meta({ description: 'so many times later than promised; null: never' }),
+    }),
+  ),
+  what_if: z.array(z.object({ change: text, calls_per_day: z.number() })),
+});
+
+export const explainedProduct = z.object({ id: numeral(1, 'a product id') });
+export const explainedDate = z.object({ date: dateText.optional() });
+
+const record = z.object({
+  resource: text,
+  edition: text,
+  from: date.nullable(),
+  to: date.nullable(),
+  fetched_at: never,
+  fetched_reason: maybe,
+  changed_at: never,
+  due_at: instant,
+  due_reason: text,
+  lane: text,
+  cadence_ms: z.number(),
+  changes_per_day: z.number().nullable(),
+  calls_per_day: z.number(),
+  failures: count,
+  failure: maybe,
+  off_sale_at: never,
+  unanswered_at: never,
+});
+
+export const explanation = z.object({
+  product_id: z.int(),
+  title: maybe,
+  sale_status: text,
+  sellable: z.boolean(),
+  disabled_reason: maybe,
+  expected_reopening: maybe,
+  dates_off_at: never,
+  withdrawn_at: never,
+  first_seen_at: instant,
+  timezone: maybe,
+  today: date,
+  category: maybe,
+  weight: z.number(),
+  images: z.object({ shown: count, verified_at: never, hidden_from: never }),
+  records: z.array(record),
+  covered: z.boolean(),
+  notices: z.array(z.object({ subscription_id: text, change_type: text, received_at: instant })),
+  closures: z.array(
+    z.object({
+      notified_at: instant,
+      state: z.enum(['waits for its read', 'off sale until read', 'confirmed', 'undone', 'over']),
+      reason: maybe,
+      expected_reopening: maybe,
+      alternative_product_id: z.int().nullable(),
+      confirmed_at: never,
+      ended_at: never,
+    }),
+  ),
+  calls_per_day: z.number(),
+});
+
+export const dateExplanation = z.object({
+  product_id: z.int(),
+  date,
+  now: z.array(dateNow),
+  history: z.array(
+    z.object({
+      currency: text,
+      from: never,
+      to: never,
+      state: z.enum(['available', 'sold_out']).nullable(),
+      lowest_price: z.number().nullable(),
+      reason: maybe,
+    }),
+  ),
+});
+
+export const removals = z.object({
+  hold: z
+    .object({
+      hold_id: z.int(),
+      opened_at: instant,
+      lists: count,
+      last_list_at: instant,
+      ended_at: never,
+      outcome: z.enum(['agreed', 'approved', 'rejected', 'passed']).nullable(),
+    })
+    .nullable(),
+  products: z.array(
+    z.object({
+      product_id: z.int(),
+      missing_walks: count,
+      first_missing_at: instant,
+      last_missing_at: instant,
+      answer: z.enum(['gone', 'permanently-gone', 'there']).nullable(),
+      answered_at: never,
+      release: z.enum(['agreed', 'approved']).nullable(),
+      rejected: bit,
+      title: maybe,
+    }),
+  ),
+});
+
+export const decidedRemovals = loose({
+  product_ids: z.array(numeral(1, 'a product id'), 'a list of ids').default([]),
+});
+export const decision = z.object({ products: count.meta({ description: 'how many it was about' }) });
+
+export const doctor = z.array(
+  z.object({ name: text, verdict: z.enum(['ok', 'wrong', 'skipped']), found: text, advice: maybe }),
+);
+
+const profile = z.record(text, z.unknown());
+export const probe = z.object({
+  unusable: z.object({ code: text, message: text }).nullable(),
+  cut_short: maybe,
+  calls: count,
+  findings: z.array(
+    z.object({
+      name: text,
+      believed: text,
+      seen: text,
+      verdict: z.enum(['as believed', 'otherwise', 'cannot tell']),
+      means: text,
+      profile: profile.nullable(),
+    }),
+  ),
+  profile,
+  recorded: z
+    .array(
+      z.object({
+        resource: text,
+        product_id: z.int().nullable(),
+        recorded_on: date,
+        query: z.record(text, text),
+        status: z.int(),
+        body: z.unknown(),
+      }),
+    )
+    .meta({ description: 'the answers without what they were about' }),
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { resyncResources } from '../../sync/records/resync.ts';
+import { count, date, dateText, flag, instant, loose, maybe, never, numeral, text } from './values.ts';
+
+const limit = dateText.nullable().default(null);
+
+export const resyncRequest = loose({
+  resources: z
+    .array(z.enum(resyncResources, `one of ${resyncResources.join(', ')}`), 'a list of resources')
+    .min(1, 'at least one resource'),
+  product_ids: z.array(numeral(1, 'a product id'), 'a list of product ids').default([]),
+  from: limit,
+  to: limit,
+  dry_run: flag,
+});
+
+export const resyncStarted = z.object({
+  job_id: z.int().nullable().meta({ description: 'null: a dry run' }),
+  resumed: z.boolean(),
+  records: z.record(text, count),
+  calls: z.number(),
+  minutes: z.number().meta({ description: 'at the configured rate' }),
+});
+
+export const jobAsked = z.object({ id: text.meta({ description: 'the job_id of a resync' }) });
+export const job = z.object({
+  job_id: z.int(),
+  scope: text.optional(),
+  requested_at: instant,
+  records: count,
+  left: count,
+  failed: count,
+  finished_at: never,
+});
+
+/** Read by change-stream.ts, which refuses each with a code of its own. */
+export const changesAsked = z.object({
+  after: text
+    .optional()
+    .meta({ description: 'the seq of the last change seen; without it: as far as the feed reaches' }),
+  feed: text.optional().meta({ description: 'the feed that came with the cursor' }),
+  limit: text.optional().meta({ description: 'from 1 to 1000; 100 where it is left out' }),
+});
+
+export const changes = z.object({
+  changes: z.array(
+    z.object({
+      seq: z.int(),
+      at: instant,
+      product_id: z.int(),
+      kind: text,
+      language: maybe,
+      date: date.nullable(),
+      detail: z.unknown(),
+    }),
+  ),
+  next: z.int(),
+  floor: z.int(),
+  newest: z.int(),
+  feed: maybe,
+});

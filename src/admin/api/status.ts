@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { optionalPaths } from '../../domain/schedule/offer.ts';
+import { errorRate } from './checks.ts';
+import { bit, count, instant, maybe, never, text } from './values.ts';
+
+const promise = z.object({
+  resource: text,
+  tier: maybe,
+  records: count,
+  fresh: count,
+  stale: count,
+  expired: count,
+  oldest_checked_at: never,
+  promise_ms: z.number(),
+  kept: bit,
+});
+
+const subscription = z.object({
+  subscription_id: text,
+  type: text,
+  status: maybe,
+  covered_products: count.nullable(),
+  last_delivery_at: never,
+  trust: z.number().nullable(),
+  trusted: bit,
+});
+
+/** What the file says of itself. */
+const mirror = {
+  path: text,
+  file_bytes: count,
+  wal_bytes: count,
+  contract_version: z.int(),
+  schema_version: z.int(),
+  written_by: text,
+  filled_at: never,
+  products: z.object({ visible: count, sellable: count, withdrawn: count }),
+  images: count,
+  oldest_image_at: never,
+  unconfirmed_images: z.array(
+    z.object({ product_id: z.int(), images: count, verified_at: instant, hidden_from: instant }),
+  ),
+  records: z.object({ all: count, never_fetched: count, failing: count, quarantined: count }),
+  failures: z.array(z.object({ resource: text, failure: text, records: count })),
+  freshness: z.array(promise),
+  removals: z.object({ held: count, since: instant }).nullable(),
+  contradicted: z.object({ products: count, since: instant }).nullable(),
+  closures: z.object({ unconfirmed: count, held: count }),
+  subscriptions: z.array(subscription),
+  gaps: z.array(z.object({ subscription_id: maybe, from_at: instant, to_at: never, products: count })),
+  error_rate: errorRate,
+  not_offered: z.array(z.object({ path: z.enum(optionalPaths), since: instant, asked_at: instant, set: text })),
+  alarms: z.array(z.object({ kind: text, raised_at: instant, products: count })),
+};
+
+const live = z.object({
+  calls: count,
+  calls_in_flight: count,
+  rate: z.number(),
+  ceiling: z.number(),
+  throttled: count,
+  lanes: z.record(text, count),
+  not_before: never,
+  told_until: never,
+  unreachable_since: never,
+  key_refused: maybe,
+});
+
+const refused = z.object({ path: count, method: count, address: count, token: count, dropped: count });
+const inbox = z.object({
+  received: count,
+  waiting: count,
+  applied: count,
+  superseded: count,
+  quarantined: count,
+  last_delivery_at: never,
+  stored_bytes: count,
+  budget_bytes: count,
+  bodies_gone: count,
+  receiver: z
+    .object({
+      address: text,
+      stored: count,
+      truncated: count,
+      failed: count,
+      unfinished: count,
+      crowded: count,
+      refused,
+    })
+    .nullable(),
+});
+
+const file = z.enum(['mirror', 'inbox']);
+const storage = z.object({
+  trouble: z
+    .object({
+      kind: z.enum(['disk-full', 'locked']),
+      file,
+      path: text,
+      since: instant,
+      missing_bytes: z.number().nullable(),
+    })
+    .nullable(),
+  directories: z.array(
+    z.object({ of: file, path: text, free_bytes: z.number(), low_below_bytes: z.number(), low: bit }),
+  ),
+});
+
+const snapshot = z.object({
+  path: text,
+  every_ms: z.number(),
+  published_at: never,
+  bytes: count.nullable(),
+  late: bit,
+  failure: maybe,
+});
+
+export const status = z.object({ ...mirror, daemon: live, inbox, storage, snapshot: snapshot.nullable() });

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { isDate } from '../../domain/time/dates.ts';
+
+/*
+ * The kinds of value that requests and answers are made of. The message of what a request may hold is what was expected
+ * ("a product id"): which member, and what was found instead, is put in front of it (request.ts).
+ */
+
+/** An instant in epoch milliseconds; what pauses add may lie between two of them. */
+export const instant = z.number().meta({ description: 'epoch milliseconds' });
+export const never = instant.nullable();
+export const count = z.int().nonnegative();
+export const bit = z.literal([0, 1]);
+export const id = whole(1, Number.MAX_SAFE_INTEGER, 'a product id');
+export const text = z.string();
+export const maybe = z.string().nullable();
+
+export const notObject = 'the body must be a JSON object';
+
+/** A whole number within bounds. */
+export function whole(least: number, most: number, expected: string) {
+  return z.int(expected).min(least, expected).max(most, expected);
+}
+
+/** A date of the calendar at a venue. */
+export const calendarDate = z
+  .string('a date of the calendar, like 2026-12-24')
+  .refine(isDate, 'a date of the calendar, like 2026-12-24')
+  .meta({ format: 'date' });
+
+/** A date by its form alone: whether it can be asked about is said with the first and the last that can be. */
+export const dateText = z
+  .string('a date, like 2026-12-24')
+  .regex(/^\d{4}-\d{2}-\d{2}$/, 'a date, like 2026-12-24')
+  .meta({ format: 'date' });
+
+/** A date in an answer: it was checked when it was stored. */
+export const date = z.string().meta({ format: 'date' });
+
+export const money = z.object({ amount: z.number().meta({ description: 'minor units' }), currency: text });
+
+/** A whole number that may also come as text: in an address, or from a language that writes its ids so. */
+export function numeral(least: number, expected: string) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    whole(least, Number.MAX_SAFE_INTEGER, expected),
+  );
+}
+
+/** Yes or no, which may also come as text; no where it is left out. */
+export const flag = z
+  .preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean('true or false'))
+  .default(false);
+
+/** An object of a request with these members; others are left alone. */
+export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object(shape, notObject);
+}
+
+/** An object of a request with these members and no other: a misspelt one would be taken as one that was left out. */
+export function strict<Shape extends z.ZodRawShape>(shape: Shape, expected: string) {
+  const known = `is not known; known are ${Object.keys(shape).join(', ')}`;
+  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : expected) });
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { version } from '../version.ts';
+import type { Operation } from './api.ts';
+
+type Json = Record<string, unknown>;
+
+/** What a daemon answers besides its API: no command asks for these. */
+const others: readonly [string, Json][] = [
+  ['/', plain('Whether the mirror is true, and why not: a page for people', 'text/html')],
+  ['/metrics', plain('The status for Prometheus', 'text/plain')],
+  ['/openapi.json', plain('This document', 'application/json')],
+  ['/healthz', { ...plain('Whether the process lives', 'application/json'), security: [] }],
+  [
+    '/readyz',
+    {
+      ...plain('Whether the mirror is filled and can be served', 'application/json', { 503: 'it is not' }),
+      security: [],
+    },
+  ],
+];
+
+/** The operations as OpenAPI 3.1. */
+export function openApi(operations: Readonly<Record<string, Operation>>): Json {
+  const paths: Record<string, Json> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    const [method = '', path = ''] = name.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: described(operation) };
+  }
+  for (const [path, get] of others) paths[path] = { get };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'catalogued',
+      version,
+      description: 'The local interface of a running daemon. Fields and paths are only ever added.',
+    },
+    security: [{ token: [] }, { password: [] }],
+    paths,
+    components: {
+      schemas: { Refusal: schemaOf(refusal) },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'the admin token; none is needed on a unix socket' },
+        password: { type: 'http', scheme: 'basic', description: 'the admin token as the password of anybody' },
+      },
+    },
+  };
+}
+
+/** What every answer but 200 holds. */
+const refusal = z.object({
+  error: z.string().meta({ description: 'stable, kebab-case' }),
+  message: z.string(),
+  hint: z.string().optional(),
+});
+
+function described({ summary, path, query, body, answer, refusals = {} }: Operation): Json {
+  const parameters = [...parametersOf('path', path), ...parametersOf('query', query)];
+  return {
+    summary,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
+    responses: {
+      200: { description: 'the answer', content: { 'application/json': { schema: schemaOf(answer) } } },
+      ...refused({ 400: 'what was asked cannot be answered', ...refusals }),
+    },
+  };
+}
+
+function refused(refusals: Readonly<Record<number, string>>): Json {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } };
+  return Object.fromEntries(
+    Object.entries({ ...refusals, 401: 'the token is missing or wrong', 403: 'it comes from another origin' }).map(
+      ([status, description]) => [status, { description, content }],
+    ),
+  );
+}
+
+function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(schema) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...own }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: own,
+  }));
+}
+
+/** As a client writes it: what has a default may be left out, and answers may grow. */
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...found } = z.toJSONSchema(schema, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      // Every whole number of JavaScript: says nothing.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return found;
+}
+
+function plain(summary: string, type: string, more: Record<number, string> = {}): Json {
+  const responses = Object.fromEntries(Object.entries(more).map(([status, description]) => [status, { description }]));
+  return { summary, responses: { 200: { description: 'the answer', content: { [type]: {} } }, ...responses } };
+}

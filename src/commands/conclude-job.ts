@@ -1,0 +1,19 @@
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { number } from '../format.ts';
+import type { JobState } from '../mirror/schedule/jobs.ts';
+import type { Io } from './terminal/io.ts';
+
+/** Prints that every record of a job was refreshed; throws where some failed (69). */
+export function concludeJob({ stdout }: Io, job: JobState): void {
+  if (job.failed > 0) {
+    throw new CataloguedError(
+      'some-failed',
+      `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
+      {
+        exitCode: exitCodes.unavailable,
+        hint: 'catalogued status names the failures; each is tried again by itself',
+      },
+    );
+  }
+  stdout.write(`All ${number(job.records)} records refreshed.\n`);
+}

@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+import { isSlotTime } from '../domain/checks/check-question.ts';
+import { isDate } from '../domain/time/dates.ts';
+
+/* Parsers of options and arguments that more than one command takes. Each throws what commander prints as a usage error. */
+
+/** Parses the id of a product. */
+export function productId(value: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
+  return Number(value);
+}
+
+/** Parses one of the product ids of an option that may be repeated. */
+export function productIds(value: string, previous: readonly number[]): number[] {
+  return [...previous, productId(value)];
+}
+
+/** Parses a date of the calendar. */
+export function calendarDate(value: string): string {
+  if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
+  return value;
+}
+
+/** Parses the time of a slot. */
+export function slotTime(value: string): string {
+  if (!isSlotTime(value)) throw new InvalidArgumentError('a time is HH:MM or whole_day.');
+  return value;
+}

@@ -1,0 +1,5 @@
+/** An answer of the service before anything goes wrong with it. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}

@@ -1,0 +1,97 @@
+import type { DueReason, RecordKey } from '../../domain/schedule/record.ts';
+import {
+  type Extent,
+  productKinds,
+  type RecordKind,
+  splitListEdition,
+  walkKinds,
+} from '../../domain/schedule/record-kinds.ts';
+import type { RecordSelection } from '../../mirror/schedule/records.ts';
+import type { Ports } from './context.ts';
+
+/*
+ * The read that decides about a product is its own, in the primary language. Where the profile has no such read, or the
+ * service turns out to lack it, the list decides, which is walked again, but not at every doubt.
+ */
+
+type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
+type Extents = { readonly extent: Extent };
+
+/** A look at everything comes at most so often. */
+const lookEveryMs = 3_600_000;
+
+/** Whether products have reads of their own; else the list decides about them. */
+export function hasOwnReads({ extent }: Extents): boolean {
+  return extent.resources.has('product_detail');
+}
+
+/** A product's own read in one language, the primary one where none is named. Empty: it has none. */
+export function ownReads({ extent }: Extents, language = extent.languages[0]): RecordKind[] {
+  return productKinds(extent).filter(({ resource, edition }) => resource === 'product_detail' && edition === language);
+}
+
+/**
+ * Makes the products' own reads due now. Returns how many of them that brings forward; null: products have none. Inside
+ * the caller's transaction.
+ */
+export function askOwnReads(
+  { mirror, clock, policy }: DecidingPorts,
+  product_ids: readonly number[],
+  reason: DueReason,
+): number | null {
+  const kinds = ownReads(policy);
+  return kinds.length === 0 ? null : mirror.records.bringForward({ kinds, product_ids }, clock.now(), reason);
+}
+
+/** The read that decides about a product's absence: its own, or where products have none, its checkout information. */
+export function absenceReads(policy: Extents): RecordKind[] {
+  if (hasOwnReads(policy)) return ownReads(policy);
+  const { extent } = policy;
+  return productKinds(extent).filter(
+    ({ resource, edition }) => resource === 'checkout_information' && edition === extent.languages[0],
+  );
+}
+
+/** Whether a record is that read. */
+export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey): boolean {
+  return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
+}
+
+/** When the primary list was last walked; null: never. */
+export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
+  return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+}
+
+/** Makes the primary list due at an instant; with it the other lists that are named. Inside the caller's transaction. */
+export function walkAgain(
+  { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
+  at: number,
+  reason: DueReason,
+  others: RecordSelection['kinds'] = [],
+): number {
+  const kinds = [walkKinds(policy.extent).primary, ...others];
+  return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
+}
+
+/** The same as soon as the last walk is so long ago: now, where there was none, or one at an instant that has not come. */
+export function walkApart(
+  ports: DecidingPorts,
+  apart: number,
+  reason: DueReason,
+  others: RecordSelection['kinds'] = [],
+): void {
+  const now = ports.clock.now();
+  const walked = walkedAt(ports) ?? 0;
+  walkAgain(ports, walked > now ? now : Math.max(now, walked + apart), reason, others);
+}
+
+/** A look at everything, for what a doubt might be about: one walk over the list, at most one an hour. */
+export function lookAround(ports: DecidingPorts): void {
+  const { primary, further } = walkKinds(ports.policy.extent);
+  const { language } = splitListEdition(primary.edition);
+  // Prices in further currencies come from lists of their own.
+  const prices = further.filter(
+    ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
+  );
+  walkApart(ports, lookEveryMs, 'suspicion', prices);
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const root = new URL('../', import.meta.url);
+
+/** Where each section stands that a test keeps true: everything that moves it changes this line only. */
+const homes = {
+  'Reading the mirror': 'docs/reading.md',
+  'What to do with what is stale': 'docs/reading.md',
+  Search: 'docs/search.md',
+  Commands: 'docs/operating.md',
+  Metrics: 'docs/monitoring.md',
+  'Exit codes': 'docs/troubleshooting.md',
+  Alarms: 'docs/troubleshooting.md',
+  'What we believe about the service': 'docs/service.md',
+  Dependencies: 'docs/architecture.md',
+  'Promises, and the tests that show them': 'docs/promises.md',
+  'Reading the mirror in three languages': 'README.md',
+  'What is promised': 'README.md',
+  'Read on': 'README.md',
+} as const;
+
+export function document(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+/** Returns what stands under a heading, up to the next one. */
+export function section(heading: keyof typeof homes): string {
+  const found = document(homes[heading])
+    .split(/^#{1,3} /m)
+    .find((each) => each.startsWith(`${heading}\n`));
+  if (found === undefined) throw new Error(`${homes[heading]} has no section "${heading}"`);
+  return found.slice(heading.length + 1);
+}
+
+/** Returns the first column of the table in a section: what stands in backticks, or a number. */
+export function firstColumn(heading: keyof typeof homes): string[] {
+  const cells = [...section(heading).matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);
+  return cells.flatMap((cell) =>
+    [...cell.matchAll(/`([^`]+)`|^(\d+)$/g)].map(([, code, digits]) => code ?? digits ?? ''),
+  );
+}
+
+/** Paths of the README and of everything in docs/. */
+export const documents: readonly string[] = [
+  'README.md',
+  ...readdirSync(new URL('docs/', root))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];

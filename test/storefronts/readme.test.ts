@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { document, section } from '../documents.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+
+const reader = new URL('../../src/storefront/reader.ts', import.meta.url).href;
+
+/** The README's example in a language, of a mirror at `path`. */
+function example(language: string, path: string): string {
+  const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(
+    section('Reading the mirror in three languages'),
+  )?.[1];
+  return (code ?? '').replaceAll('data/mirror.db', path).replace('catalogued/reader', reader);
+}
+
+it('the README’s examples in PHP, Python and Node read a mirror', () => {
+  using test = testMirror();
+  putProducts(test.mirror, [productOf(703295)]);
+  const { path } = test.mirror;
+  const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
+  expect(run('php', '-r', `${example('php', path)} echo 'read ', $query->paramCount();`)).toBe('read 1');
+  expect(run('python3', '-c', `import sqlite3\n${example('python', path)}print('read', len(rows.description))`)).toBe(
+    'read 2\n',
+  );
+  const node = `${example('js', path)}\nconsole.log(reader.product(703295)?.title);`;
+  expect(run(process.execPath, '--input-type=module', '-e', node)).toBe('Tower 703295\n');
+});
+
+it('the README’s examples in PHP and Python are those of docs/reading.md', () => {
+  for (const language of ['php', 'python']) {
+    const code = new RegExp(`\`\`\`${language}\n.*?\`\`\``, 's').exec(document('README.md'))?.[0] ?? 'none';
+    expect(document('docs/reading.md')).toContain(code);
+  }
+});
