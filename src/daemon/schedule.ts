@@ -1,21 +1,178 @@
 import { Cron } from 'croner';
+import type { Clock } from '../clock.ts';
 
-const patterns = { second: '* * * * * *', minute: '0 * * * * *', hour: '0 0 * * * *' } as const;
+/** One piece of the daemon's regular work. Ticks are frequent and stupid: what is due is asked of the files each time. */
+export type Job = {
+  readonly name: string;
+  /** Runs at the start as well, before its first tick. */
+  readonly at_start?: true;
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Returns when it next has work, as far as the files tell; null: it only looks after what other jobs bring about.
+   * Without it there may be work at each tick. A daemon ticks all the same; whoever moves the clock by himself skips the
+   * ticks before it.
+   */
+  workAt?(): number | null;
+} & (
+  | {
+      /** Milliseconds: ticks are at whole multiples of it, UTC. */
+      readonly every: number;
+    }
+  | {
+      /** Returns the first instant after `from`: what is tied to a wall clock. */
+      next(from: number): number;
+    }
+);
 
-/**
- * Calls `tick` every second, minute or hour, never twice at once. Ticks are frequent and stupid: what is due is asked
- * of the mirror each time. Disposing waits for the tick that runs.
- */
-export function every(unit: keyof typeof patterns, tick: () => Promise<void>): AsyncDisposable {
-  let running: Promise<void> = Promise.resolve();
-  const cron = new Cron(patterns[unit], { protect: true, timezone: 'UTC' }, () => {
-    running = tick();
-    return running;
-  });
+/** How it stands with one job of a schedule, since the start. */
+export interface JobRuns {
+  readonly name: string;
+  /** Null: tied to a wall clock. */
+  readonly every_ms: number | null;
+  readonly next_at: number;
+  readonly running: 0 | 1;
+  readonly runs: number;
+  readonly failures: number;
+  /** When the last run began, and how long it took; null: none has, or it still runs. */
+  readonly last_run_at: number | null;
+  readonly last_ms: number | null;
+  /** Why the last run failed; null: it did not. */
+  readonly failure: string | null;
+}
+
+export interface ScheduleOptions {
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
+  readonly signal: AbortSignal;
+  /** Told of what a job throws, unless the signal is aborted: it decides whether the daemon goes on. */
+  failed(error: unknown, name: string): void;
+}
+
+/** Runs a list of jobs, each by itself and never twice at once. */
+export interface Schedule {
+  /** Ticks by the clock until the signal is aborted; disposing waits for the jobs that run. */
+  start(): AsyncDisposable;
+  /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
+  run(name: string): Promise<JobRuns | null>;
+  list(): JobRuns[];
+  /** For whoever moves the clock by himself: the first tick at which a job has work. */
+  wakeAt(): number;
+  /** For the same: runs every job whose tick has come, in the order of the list and one after another. */
+  runDue(): Promise<void>;
+}
+
+/** Longer sleeps are cut: while one lasts the wall clock may be set, or the machine be suspended. */
+const longestSleepMs = 30_000;
+
+interface Entry {
+  readonly job: Job;
+  next_at: number;
+  running: Promise<void> | null;
+  runs: number;
+  failures: number;
+  last_run_at: number | null;
+  last_ms: number | null;
+  failure: string | null;
+}
+
+/** Wires jobs to a clock. Two of one name are a bug. */
+export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: ScheduleOptions): Schedule {
+  const none = { running: null, runs: 0, failures: 0, last_run_at: null, last_ms: null, failure: null };
+  const entries = jobs.map((job): Entry => ({ job, next_at: tickAfter(job, clock.now()), ...none }));
+  const byName = new Map(entries.map((entry) => [entry.job.name, entry]));
+  if (byName.size < jobs.length) throw new Error('two jobs have one name');
+
+  function runOnce(entry: Entry): Promise<void> {
+    entry.running ??= attempt(entry).finally(() => {
+      entry.running = null;
+    });
+    return entry.running;
+  }
+
+  async function attempt(entry: Entry): Promise<void> {
+    const began = clock.monotonic();
+    entry.last_run_at = clock.now();
+    entry.last_ms = null;
+    entry.runs += 1;
+    try {
+      await entry.job.run(signal);
+      entry.failure = null;
+    } catch (error) {
+      if (signal.aborted) return;
+      entry.failures += 1;
+      entry.failure = error instanceof Error ? error.message : String(error);
+      failed(error, entry.job.name);
+    } finally {
+      entry.last_ms = Math.round(clock.monotonic() - began);
+    }
+  }
+
+  /** Whether its tick has come. A clock that was set back makes it sooner, never later than from now on. */
+  function isDue(entry: Entry): boolean {
+    const now = clock.now();
+    entry.next_at = Math.min(entry.next_at, tickAfter(entry.job, now));
+    return entry.next_at <= now;
+  }
+
+  async function tick(entry: Entry): Promise<void> {
+    entry.next_at = tickAfter(entry.job, clock.now());
+    await runOnce(entry);
+    // Ticks that went by meanwhile are left out.
+    entry.next_at = tickAfter(entry.job, clock.now());
+  }
+
+  async function loop(entry: Entry): Promise<void> {
+    if (entry.job.at_start === true) await runOnce(entry);
+    while (!signal.aborted) {
+      if (isDue(entry)) await tick(entry);
+      else await clock.sleep(Math.min(entry.next_at - clock.now(), longestSleepMs), signal).catch(unlessAborted);
+    }
+  }
+
+  function unlessAborted(error: unknown): void {
+    if (!signal.aborted) throw error;
+  }
+
+  function look({ job, running, ...entry }: Entry): JobRuns {
+    return { name: job.name, every_ms: 'every' in job ? job.every : null, running: running === null ? 0 : 1, ...entry };
+  }
+
   return {
-    async [Symbol.asyncDispose]() {
-      cron.stop();
-      await running;
+    start: () => {
+      const loops = Promise.all(entries.map(loop));
+      return { [Symbol.asyncDispose]: async () => void (await loops) };
+    },
+    run: async (name) => {
+      const entry = byName.get(name);
+      if (entry === undefined) return null;
+      await runOnce(entry);
+      return look(entry);
+    },
+    list: () => entries.map(look),
+    wakeAt: () =>
+      Math.min(
+        ...entries.map(({ job, next_at }) => {
+          const work = job.workAt === undefined ? next_at : job.workAt();
+          if (work === null) return Number.POSITIVE_INFINITY;
+          return work <= next_at ? next_at : tickAfter(job, work - 1);
+        }),
+      ),
+    runDue: async () => {
+      for (const entry of entries) if (!signal.aborted && isDue(entry)) await tick(entry);
     },
   };
+}
+
+/** The first tick after an instant. */
+function tickAfter(job: Job, from: number): number {
+  return 'every' in job ? (Math.floor(from / job.every) + 1) * job.every : job.next(from);
+}
+
+/**
+ * The instants of a cron pattern in a time zone, for what is tied to a wall clock. Only computed: no timer is set, and the
+ * time asked from is the caller's.
+ */
+export function wallClock({ at, zone }: { readonly at: string; readonly zone: string }): (from: number) => number {
+  const cron = new Cron(at, { timezone: zone, paused: true });
+  // A pattern that never comes again (30 February) was refused with the configuration.
+  return (from) => cron.nextRun(new Date(from))?.getTime() ?? Number.POSITIVE_INFINITY;
 }

@@ -1,0 +1,138 @@
+import { processFigures } from '../admin/process-figures.ts';
+import type { AdminOptions } from '../admin/server.ts';
+import { serviceChecks } from '../doctor/doctor.ts';
+import { openFileChecks } from '../doctor/files.ts';
+import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import { changeFeed } from '../mirror/changes/change-feed.ts';
+import { mirrorFacts } from '../mirror/reading.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { statusReader } from '../mirror/status/reader.ts';
+import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
+import { snapshotStatus } from '../snapshot/snapshot.ts';
+import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
+import { checkBeforeOrder } from '../sync/checks/check.ts';
+import { orderAndRecheck } from '../sync/checks/orders.ts';
+import { findProducts } from '../sync/reads/find-products.ts';
+import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
+import { refuseDates } from '../sync/records/date-reach.ts';
+import { priceResync, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
+import { explainProduct } from '../sync/reports/explain.ts';
+import { explainDate } from '../sync/reports/explain-date.ts';
+import { makePlan } from '../sync/reports/plan.ts';
+import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import type { Parts } from './parts.ts';
+import { probeThrough } from './probing.ts';
+import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
+
+/** What the admin interface answers, wherever it listens. */
+export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
+
+/** What watches the daemon all the time sees a status that is so old at most. */
+const recentMs = 5000;
+
+/** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
+export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDisposable {
+  const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
+  const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
+  const stack = new AsyncDisposableStack();
+  const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
+    db.close();
+  });
+  const facts = mirrorFacts(reader);
+  const inboxStatus = (): InboxStatus => ({
+    ...inbox.deliveries.counts(),
+    ...inbox.deliveries.bytes(),
+    budget_bytes: config.retention.deliveries_bytes,
+    last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
+    receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
+  });
+  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
+    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
+  const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
+    files.look();
+    const status = await mirrorStatus(max_age_ms);
+    return {
+      ...status,
+      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
+      storage: storage.status(),
+      daemon: liveStatus(limiter, key.refused()),
+      inbox: inboxStatus(),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
+    };
+  };
+  const figures = stack.use(processFigures(ports.clock.now));
+  // What was, as far as the change feed reaches, and what is mirrored.
+  const withinReach = (date: string): string => {
+    refuseDates(ports, { date }, { history_ms: config.retention.changes });
+    return date;
+  };
+  const price = (wanted: ResyncRequest) => priceResync(ports, wanted, config.budget.requests_per_second);
+  const resync = async (wanted: ResyncRequest) => {
+    await findProducts(ports, wanted.product_ids, stopping);
+    key.tryNow();
+    const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
+    log.info({ job_id, records, resumed }, 'resync requested');
+    return { job_id, resumed, ...price(wanted) };
+  };
+  const decide = async (decision: 'approve' | 'reject', work: () => number) => {
+    const products = await storage.promptly(work);
+    log.warn({ decision, products }, 'an operator decided about removals');
+    return { products };
+  };
+  const answers: Answers = {
+    hosts: config.admin.hosts,
+    log,
+    now: ports.clock.now,
+    recentStatus: () => statusWithin(recentMs),
+    processFigures: figures.look,
+    ready: () => {
+      files.look();
+      return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
+    },
+    changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
+    answers: {
+      'GET /v1/status': () => statusWithin(0),
+      'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
+      'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
+        date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
+      'POST /v1/check': async ({ body }, signal) => {
+        refuseDates(ports, { date: body.date });
+        return await checkBeforeOrder(checks, body, signal);
+      },
+      'POST /v1/orders': ({ body }) => storage.promptly(() => orderAndRecheck(checks, body, stopping)),
+      'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
+        dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
+      'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
+      'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
+      'POST /v1/removals/approve': ({ body: { product_ids } }) =>
+        decide('approve', () => approveRemovals(ports, product_ids)),
+      'POST /v1/removals/reject': () => decide('reject', () => rejectRemovals(ports)),
+      'GET /v1/subscriptions': () => listSubscriptions(facts, settingsOf(config)),
+      ...subscriptionAnswers(wiring.subscriptions),
+      'POST /v1/notifications/replay': async ({ body: { since } }) => {
+        const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
+        // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
+        if (storage.status().trouble === null) await receiving?.apply();
+        else void receiving?.apply();
+        return { deliveries };
+      },
+      'GET /v1/doctor': async (_, signal) => {
+        files.look();
+        const probes = {
+          config,
+          probe: wiring.probe,
+          offset: wiring.serviceClock.offset,
+          subscriptions: wiring.subscriptions,
+          notOffered: wiring.notOffered,
+          peers: receiving?.peers ?? null,
+        };
+        return [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
+      },
+      'POST /v1/probe': (_, signal) =>
+        probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),
+    },
+  };
+  return { answers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}

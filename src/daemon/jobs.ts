@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import { runChores, sortIntoCategories } from '../sync/chores.ts';
+import { pass } from '../sync/engine.ts';
+import { askNotOffered } from '../sync/records/offers.ts';
+import { forgetOld } from './forget.ts';
+import type { Parts } from './parts.ts';
+import type { Job } from './schedule.ts';
+import { witnessFeed } from './wiring.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/**
+ * The daemon's schedule: all that it does without being asked. The tests' harnesses run this list, so that what a month of
+ * virtual time shows is shown of the daemon. Where several fall on one instant they begin in this order: what chores make
+ * due is read by the pass of the same second.
+ */
+export function jobsOf(parts: Parts): Job[] {
+  const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
+  const { ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
+  const { guarded, whenKnown } = guard;
+  /** Has nothing to do by itself: it looks at what has come about. */
+  const looks = { workAt: () => null };
+  return [
+    { name: 'disk', every: second, ...looks, run: async () => storage.look() },
+    { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
+    {
+      name: 'feed-witness',
+      every: minute,
+      ...looks,
+      run: async () => {
+        if (files.isWell('inbox')) witnessFeed(mirror, inbox, parts.log);
+      },
+    },
+    { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.mind()) },
+    { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
+    {
+      name: 'subscriptions',
+      every: minute,
+      // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
+      at_start: true,
+      run: async (signal) => {
+        if (!('work' in subscriptions) || receiving === null) return;
+        const { work } = subscriptions;
+        await whenKnown(() => work.tend(signal));
+      },
+    },
+    { name: 'chores', every: minute, run: (signal) => whenKnown(() => runChores(ports, signal)) },
+    { name: 'offers', every: minute, ...looks, run: (signal) => whenKnown(() => askNotOffered(ports, signal)) },
+    {
+      name: 'categories',
+      every: hour,
+      run: (signal) =>
+        guarded(async () => {
+          if (watch.mayForget()) await sortIntoCategories(ports, signal);
+        }),
+    },
+    {
+      name: 'pass',
+      every: second,
+      // The key's pause is not asked: that would be a second schedule.
+      workAt: () => mirror.records.nextDueAt(null),
+      run: (signal) => passOnce(parts, signal),
+    },
+    { name: 'outage', every: second, ...looks, run: async () => outage.look() },
+    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
+    { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
+    // Apart from the chores: what must go does not wait for them.
+    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.mind(signal)) },
+    { name: 'image-files', every: second, ...looks, run: (signal) => whenKnown(() => images.fetch(signal)) },
+    { name: 'integrity', every: minute, ...looks, run: files.checkDue },
+    {
+      name: 'retention',
+      every: hour,
+      run: (signal) =>
+        guarded(async () => {
+          if (forgetOld(wiring) === 'in doubt') return;
+          // What a flood has left behind is given back to the disk.
+          while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
+        }),
+    },
+    { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
+  ];
+}
+
+/** Reads what is due, unless the key was refused a short while ago. */
+async function passOnce({ wiring, guard, key, log }: Parts, signal: AbortSignal): Promise<void> {
+  const { files, ports, workers, mirror, storage } = wiring;
+  files.look();
+  if (signal.aborted || !key.mayTry(ports.clock.now())) return;
+  await guard.whenKnown(async () => {
+    const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });
+    const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
+    if (result.key_refused !== null)
+      log.error({ message: result.key_refused, next_try_in_ms }, 'the service refuses the key');
+    if (result.stored + result.failed > 0) log.info({ ...result }, 'pass ended');
+    mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
+  });
+}

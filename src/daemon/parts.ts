@@ -1,0 +1,50 @@
+import type { Logger } from '../log.ts';
+import { keepSnapshots, type Snapshots } from '../snapshot/snapshot.ts';
+import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
+import { watchChecks } from '../sync/checks/flood.ts';
+import { type Guard, guardFiles } from './guard.ts';
+import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
+import { type KeyPause, keyPause } from './key-pause.ts';
+import { type OutageWatch, outageWatch } from './outage-watch.ts';
+import type { Receiving } from './receiving.ts';
+import type { Wiring } from './wiring.ts';
+
+/** What the daemon's jobs and its admin interface share, beside the wiring. */
+export interface Parts {
+  readonly wiring: Wiring;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly guard: Guard;
+  readonly key: KeyPause;
+  readonly outage: OutageWatch;
+  readonly snapshots: Snapshots;
+  /** Disposed of by whoever asked for the parts, like the image files. */
+  readonly checks: CheckPorts;
+  readonly images: ImageFiles;
+  /** Looks for a flood of checks. */
+  floods(): void;
+  /** Null: nothing is received. */
+  readonly receiving: Receiving | null;
+}
+
+export interface PartsOptions {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly imageHost?: ImageHostOverrides | undefined;
+}
+
+export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions): Omit<Parts, 'receiving'> {
+  const { ports, limiter, config } = wiring;
+  return {
+    wiring,
+    log,
+    signal,
+    guard: guardFiles(wiring, signal),
+    key: keyPause(wiring.answers),
+    outage: outageWatch(limiter.pause, ports),
+    snapshots: keepSnapshots(ports, config.snapshot),
+    checks: checkPorts(wiring),
+    images: keepImageFiles(wiring, imageHost),
+    floods: watchChecks(ports, limiter.state),
+  };
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { createSchedule, type Job, wallClock } from '../src/daemon/schedule.ts';
+import { virtualClock } from '../src/sandbox/virtual-clock.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const start = Date.parse('2026-11-21T12:30:15.500Z');
+
+function scheduleOf(jobs: (ran: (name: string) => void) => Job[]) {
+  const clock = virtualClock(start);
+  const stopping = new AbortController();
+  const ran: string[] = [];
+  const failures: string[] = [];
+  const schedule = createSchedule(
+    jobs((name) => ran.push(`${name} ${new Date(clock.now()).toISOString().slice(11, 23)}`)),
+    { clock, signal: stopping.signal, failed: (error, name) => failures.push(`${name}: ${(error as Error).message}`) },
+  );
+  return { clock, stopping, schedule, ran, failures };
+}
+
+describe('the schedule of a daemon', () => {
+  it('ticks each job at whole multiples of its period, in the order of the list', async () => {
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      { name: 'b', every: 20 * second, run: async () => note('b') },
+      { name: 'a', every: minute, at_start: true, run: async () => note('a') },
+    ]);
+    const running = schedule.start();
+    await clock.advance(minute);
+    expect(ran).toEqual(['a 12:30:15.500', 'b 12:30:20.000', 'b 12:30:40.000', 'b 12:31:00.000', 'a 12:31:00.000']);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+    expect(clock.pending()).toBe(0);
+  });
+
+  it('never runs a job twice at once: ticks that a long run outlasts are left out, a run by hand joins', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      {
+        name: 'long',
+        every: second,
+        run: async () => {
+          note('long');
+          await gate.promise;
+        },
+      },
+    ]);
+    const running = schedule.start();
+    await clock.advance(5 * second);
+    expect(ran).toEqual(['long 12:30:16.000']);
+    expect(schedule.list()).toMatchObject([{ running: 1, runs: 1, last_ms: null }]);
+    const byHand = schedule.run('long');
+    gate.resolve();
+    expect(await byHand).toMatchObject({ runs: 1, last_ms: 4500 });
+    await clock.advance(second);
+    expect(ran.at(-1)).toBe('long 12:30:21.000');
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('keeps ticking after a clock was set back an hour, and does not storm after it was set forward', async () => {
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      { name: 'a', every: minute, run: async () => note('a') },
+    ]);
+    const running = schedule.start();
+    await clock.advance(minute);
+    clock.jump(-hour);
+    await clock.advance(2 * minute);
+    clock.jump(24 * hour);
+    await clock.advance(minute);
+    expect(ran.map((each) => each.slice(2, 7))).toEqual(['12:31', '11:32', '11:33', '11:33', '11:34']);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('tells of a failure once, keeps it until the next run, and goes on', async () => {
+    let well = false;
+    const { clock, stopping, schedule, failures } = scheduleOf(() => [
+      {
+        name: 'a',
+        every: second,
+        run: async () => {
+          if (!well) throw new Error('no disk');
+        },
+      },
+    ]);
+    const running = schedule.start();
+    await clock.advance(second);
+    expect(failures).toEqual(['a: no disk']);
+    expect(schedule.list()).toMatchObject([{ failure: 'no disk', failures: 1 }]);
+    well = true;
+    await clock.advance(second);
+    expect(schedule.list()).toMatchObject([{ failure: null, failures: 1, runs: 2 }]);
+    expect(await schedule.run('b')).toBeNull();
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('refuses two jobs of one name', () => {
+    const job: Job = { name: 'a', every: second, run: async () => {} };
+    expect(() => scheduleOf(() => [job, job])).toThrow('two jobs have one name');
+  });
+
+  it('says to whoever moves the clock which tick is the next with work', () => {
+    let due: number | null = null;
+    const { clock, schedule } = scheduleOf(() => [
+      { name: 'reads', every: second, workAt: () => due, run: async () => {} },
+      { name: 'chores', every: hour, run: async () => {} },
+    ]);
+    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T13:00:00.000Z');
+    due = clock.now() + 10 * minute;
+    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:40:16.000Z');
+  });
+});
+
+describe('a wall clock', () => {
+  it('knows the instants of a pattern in its zone, over the end of summer time', () => {
+    const next = wallClock({ at: '0 4 * * *', zone: 'Europe/Amsterdam' });
+    const iso = (from: string) => new Date(next(Date.parse(from))).toISOString();
+    expect(iso('2026-10-24T00:00:00Z')).toBe('2026-10-24T02:00:00.000Z');
+    expect(iso('2026-10-24T02:00:00Z')).toBe('2026-10-25T03:00:00.000Z');
+  });
+});
