@@ -11,7 +11,7 @@ const homes = {
   Metrics: 'docs/monitoring.md',
   'Exit codes': 'docs/troubleshooting.md',
   Alarms: 'docs/troubleshooting.md',
-  'What we believe about the service': 'docs/service.md',
+  'Every assumption, and what you see if it is wrong': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
   'Reading the mirror in three languages': 'README.md',

@@ -142,7 +142,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       if (followers.size >= followersAtMost)
         throw new CataloguedError('too-many-followers', `${followersAtMost} follow the feed already`, {
           exitCode: exitCodes.retryLater,
-          hint: 'let those end that nobody reads, or ask for pages of JSON',
+          hint: 'close the followers that nobody reads, or ask for pages of JSON',
         });
       const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
       const { feed: own } = feed.after(follower.after, 1, feedOf(of));

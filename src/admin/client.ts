@@ -1,16 +1,24 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
+import type { Answer, Body, OperationName } from './api.ts';
 
 /** Imported by name, it would load all of `fetch` too: as long as a command otherwise takes to start. */
 const { request } = process.getBuiltinModule('node:http');
 
+/** One call of the daemon's API, typed by it; a client knows the types alone, and loads no schema. */
+export interface AdminCall<Name extends OperationName> {
+  readonly operation: Name;
+  /** What stands for `{id}` in the path. */
+  readonly id?: number;
+  readonly body?: Body<Name>;
+  /** 10 s where absent; more where the daemon asks the service. */
+  readonly patience_ms?: number;
+}
+
 /** A running daemon, as a command talks to it. */
 export interface AdminClient {
-  /**
-   * The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200.
-   * `patience_ms`: 10 s, more where the daemon asks the service.
-   */
-  call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown, patience_ms?: number): Promise<Answer | null>;
+  /** The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200. */
+  call<Name extends OperationName>(call: AdminCall<Name>): Promise<Answer<Name> | null>;
 }
 
 /** The daemon answered, and its answer is no. */
@@ -33,7 +41,7 @@ function silent(listen: string, patience_ms: number): CataloguedError {
     `the daemon at ${listen} does not answer within ${patience_ms / 1000} s`,
     {
       exitCode: exitCodes.retryLater,
-      hint: 'look at its log, and restart it where it hangs; the file can be read meanwhile',
+      hint: 'check its log, and restart it if it hangs; the file can be read meanwhile',
     },
   );
 }
@@ -42,8 +50,10 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
   const address = listenAddress(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
   return {
-    call: <Answer>(method: 'GET' | 'POST', path: string, body?: unknown, patience_ms = 10_000) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Answer | null>();
+    call: <Name extends OperationName>({ operation, id, body, patience_ms = 10_000 }: AdminCall<Name>) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Answer<Name> | null>();
+      const [method, template = ''] = operation.split(' ');
+      const path = template.replace('{id}', String(id));
       const payload = body === undefined ? undefined : JSON.stringify(body);
       const headers = {
         ...(payload === undefined
@@ -58,7 +68,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
         response.on('end', () => {
           try {
             const answer: unknown = JSON.parse(Buffer.concat(chunks).toString());
-            if (response.statusCode === 200) resolve(answer as Answer);
+            if (response.statusCode === 200) resolve(answer as Answer<Name>);
             else reject(new AdminRefusal(answer as { message: string }));
           } catch (error) {
             reject(error);

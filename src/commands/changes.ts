@@ -25,7 +25,7 @@ interface Options {
 export function changesCommand(io: Io): Command {
   return new Command('changes')
     .description(
-      'What changed, in order, without gaps: read from the file, also while no daemon runs. A cursor that retention has overtaken ends with 65: read the views anew then.',
+      'What changed, in order, without gaps: read from the file, also while no daemon runs. A cursor older than what retention keeps ends with 65: then read the views again.',
     )
     .option(
       '--after <seq>',

@@ -29,7 +29,7 @@ export function checkCommand(io: Io): Command {
   return new Command('check')
     .description(
       'The live check before an order: what the service says now, what the mirror showed, and whether it holds. The mirror has the answer afterwards. ' +
-        'Exit 0: it holds; 1: it does not; 69: the service did not answer; 75: it wants to be left alone.',
+        'Exit 0: it holds; 1: it does not; 69: the service did not answer; 75: throttled, try again later.',
     )
     .argument('<product>', 'its id', productId)
     .requiredOption('--date <date>', 'the date at the venue (YYYY-MM-DD)', calendarDate)
@@ -52,9 +52,9 @@ export function checkCommand(io: Io): Command {
       const loaded = configurationFor(io, command);
       const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
       const patience_ms = options.deadline + 5000;
-      const answer = await daemonOrHere<CheckAnswer>(
+      const answer = await daemonOrHere(
         { io, loaded },
-        { path: '/v1/check', body: question, patience_ms },
+        { operation: 'POST /v1/check', body: question, patience_ms },
         (wiring) => checkHere(wiring, question, io.signal),
       );
       io.stdout.write(
@@ -93,7 +93,7 @@ function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
   if (verdict === 'holds') return;
   const exit = reason === undefined ? undefined : unanswered[reason];
   if (exit === undefined) throw new AnswerIsNo();
-  throw new CataloguedError('unanswered', `nobody can say: ${words(reason)}`, exit);
+  throw new CataloguedError('unanswered', `no live answer: ${words(reason)}`, exit);
 }
 
 const tryLater = 'ask again later; what the mirror showed is printed with its age';

@@ -18,7 +18,7 @@ const patienceMs = 3 * 60_000;
 export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
   return new Command('doctor')
     .description(
-      'Looks at everything that has to be right, and says what to do where it is not. Exit 0: nothing is wrong; 1: something is.',
+      'Checks everything that has to be right, and says how to fix what is not. Exit 0: nothing is wrong; 1: something is.',
     )
     .option('--reader', 'opens the mirror as a storefront would, and looks at nothing else')
     .option('--user <name>', 'with --reader: as this user, with its groups; needs root')
@@ -78,7 +78,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
   const { config, secrets } = loaded;
   try {
     const client = adminClient(config.admin.listen, secrets.admin_token);
-    const asked = await client.call<Check[]>('GET', '/v1/doctor', undefined, patienceMs);
+    const asked = await client.call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'none runs: nothing is refreshed, and nothing is received', start);

@@ -44,7 +44,7 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     load: async (io) => (await import('./check.ts')).checkCommand(io),
   },
   order: {
-    summary: 'tell of an order: its dates are read again',
+    summary: 'report an order: its dates are read again',
     load: async (io) => (await import('./order.ts')).orderCommand(io),
   },
   removals: {

@@ -63,7 +63,7 @@ export function notificationsCommand(io: Io): Command {
   command
     .command('replay')
     .description(
-      'Applies again what was received since a time, in the same order: copies of it wait under new numbers. What it makes due is read from the service; a closure takes effect until then.',
+      'Applies again, in the same order, every delivery received since a time; each copy gets a new number. What it makes due is read from the service; a closure takes effect until then.',
     )
     .requiredOption('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
     .option('--dry-run', 'say how many it would be, and do nothing')
@@ -90,8 +90,7 @@ export function notificationsCommand(io: Io): Command {
 /** By the daemon where one runs, else here, holding the lock. */
 async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
-  const call = { path: '/v1/notifications/replay', body: { since } };
-  const answer = await askDaemon<{ deliveries: number }>(loaded, call);
+  const answer = await askDaemon(loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;
   // Refuses where there is none, before one is made.

@@ -8,7 +8,7 @@ import type { Io } from './terminal/io.ts';
 
 export function orderCommand(io: Io): Command {
   const command = new Command('order').description(
-    'Tells of an order: its dates are read again at once, and sales decide what counts as a top seller.',
+    'Reports an order: its dates are read again at once, and sales decide which products count as top sellers.',
   );
   for (const outcome of ['confirmed', 'failed'] as const) {
     const own = command
@@ -40,9 +40,9 @@ export function orderCommand(io: Io): Command {
 
 /** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
 async function tell(io: Io, command: Command, report: OrderReport): Promise<string> {
-  const { read, ...noted } = await daemonOrHere<OrderNoted & { readonly read?: boolean }>(
+  const { read, ...noted }: OrderNoted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },
-    { path: '/v1/orders', body: report },
+    { operation: 'POST /v1/orders', body: report },
     async (wiring) => {
       await using checks = checkPorts(wiring);
       const own = reportOrder(checks, report);

@@ -18,12 +18,12 @@ const patienceMs = 10 * 60_000;
 export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: number } = {}): Command {
   return new Command('probe')
     .description(
-      `Asks the live service, in at most ${mostCalls} calls of which none hurries, whether it is as we believe; stores nothing. ` +
+      `Asks the live service, in at most ${mostCalls} unhurried calls, whether it behaves as we believe; stores nothing. ` +
         'Exit 0: everything is as believed or explained; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
     )
     .option(
       '--record <dir>',
-      'keep the answers without what they are about: catalogued sandbox --recorded DIR serves them',
+      'save the answers without texts, ids and prices: catalogued sandbox --recorded DIR serves them',
     )
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
@@ -50,7 +50,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
 }
 
 async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
-  const report = await askDaemon<ProbeReport>(loaded, { path: '/v1/probe', body: {}, patience_ms: patienceMs });
+  const report = await askDaemon(loaded, { operation: 'POST /v1/probe', patience_ms: patienceMs });
   if (report !== null) io.stderr.write('Asked by the running daemon.\n');
   return report;
 }

@@ -39,7 +39,7 @@ export function removalsCommand(io: Io): Command {
   command
     .command('reject')
     .description(
-      'Does not believe the list: what is held stays, and counts as missing again only when three further lists lack it.',
+      'Keeps the held products; they count as missing again only after three more complete lists without them.',
     )
     .addHelpText('after', '\nExamples:\n  catalogued removals reject\n  catalogued --config my.yaml removals reject')
     .action(async (_: object, own: Command) => {
@@ -55,9 +55,9 @@ async function decide(
   decision: 'approve' | 'reject',
   product_ids: readonly number[],
 ): Promise<number> {
-  const { products } = await daemonOrHere<{ products: number }>(
+  const { products } = await daemonOrHere(
     { io, loaded },
-    { path: `/v1/removals/${decision}`, body: { product_ids } },
+    { operation: `POST /v1/removals/${decision}`, body: { product_ids } },
     ({ ports }) => ({
       products: decision === 'approve' ? approveRemovals(ports, product_ids) : rejectRemovals(ports),
     }),

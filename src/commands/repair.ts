@@ -13,7 +13,7 @@ export function repairCommand(io: Io): Command {
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nBoth files are gone through, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory takes the place\nof a broken mirror; without one the next start fills it anew. Readers of the change feed are told to start again.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
+      '\nBoth files are gone through, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory takes the place\nof a broken mirror; without one the next start fills it again. Readers of the change feed are told to start again.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
     )
     .action((options: { dryRun?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
@@ -31,7 +31,7 @@ function render({ mirror, inbox, plan, moved, restored }: Repair, dry: boolean):
     ...(inbox === null ? [] : [`Inbox     ${inbox}`]),
     ...moved.map(({ from, to }) => `Moved     ${from} ${would}set aside as ${to}`),
     ...(restored === null ? [] : [`Restored  ${restored} ${dry ? 'would take' : 'has taken'} the mirror's place`]),
-    `Paired    the two files ${dry ? 'would be' : 'are'} paired anew: readers of the change feed are told to start again`,
+    `Paired    the two files ${dry ? 'would be' : 'are'} paired again: readers of the change feed are told to start again`,
     dry ? 'Nothing was changed.' : `Next      catalogued run: ${next(plan)}`,
   ];
   return `${lines.join('\n')}\n`;
@@ -40,6 +40,6 @@ function render({ mirror, inbox, plan, moved, restored }: Repair, dry: boolean):
 function next({ mirror, inbox, restore }: NonNullable<Repair['plan']>): string {
   const missed = 'what notifications cover is read again';
   if (restore) return 'reads what has changed since that copy';
-  if (mirror !== 'keep') return 'fills the mirror anew, near dates first; storefronts have none until then';
+  if (mirror !== 'keep') return 'fills the mirror again, near dates first; storefronts have none until then';
   return inbox === 'keep' ? 'goes on with this mirror' : `goes on with this mirror; ${missed}`;
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Answer } from '../admin/api.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
@@ -6,8 +7,7 @@ import type { ResyncResource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
-import type { JobState } from '../mirror/schedule/jobs.ts';
-import { keyRefused, type LiveStatus, throttledTooLong } from '../status/daemon-status.ts';
+import { keyRefused, throttledTooLong } from '../status/daemon-status.ts';
 import {
   priceResync,
   type ResyncPrice,
@@ -35,7 +35,7 @@ interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
 
 export function resyncCommand(io: Io): Command {
   const command = new Command('resync').description(
-    'Makes the named records due now; other schedules stay as they are. With a daemon running it is asked to, else the work is done here. ' +
+    'Makes the named records due now and leaves all other schedules as they are. A running daemon does the work; without one the command does. ' +
       'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
   );
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
@@ -55,7 +55,7 @@ export function resyncCommand(io: Io): Command {
       const request = requestOf(options, command);
       const loaded = configurationFor(io, command);
       const body = { ...request, dry_run: options.dryRun === true };
-      const answer = await askDaemon<Answer>(loaded, { path: '/v1/resync', body });
+      const answer = await askDaemon(loaded, { operation: 'POST /v1/resync', body });
       if (answer === null) {
         if (options.dryRun) await priceAlone(io, loaded, request, options);
         else await resyncAlone(io, loaded, request, options);
@@ -67,7 +67,7 @@ export function resyncCommand(io: Io): Command {
     });
 }
 
-type Answer = ResyncPrice & { readonly job_id: number | null; readonly resumed: boolean };
+type Started = Answer<'POST /v1/resync'>;
 
 function requestOf(options: Options, command: Command): ResyncRequest {
   const named = resyncResources.filter((resource) => options.all || options[resource]);
@@ -96,7 +96,7 @@ function printPrice({ stdout }: Io, price: ResyncPrice, { json }: Options): void
   );
 }
 
-function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Answer, { json, wait }: Options): void {
+function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started, { json, wait }: Options): void {
   if (json) {
     stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
     return;
@@ -109,8 +109,8 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Answer,
 async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
   const printer = progressPrinter(io);
   for (;;) {
-    const job = await askDaemon<JobState>(loaded, { method: 'GET', path: `/v1/jobs/${job_id}` });
-    const status = await askDaemon<{ daemon: LiveStatus }>(loaded, { method: 'GET', path: '/v1/status' });
+    const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', id: job_id });
+    const status = await askDaemon(loaded, { operation: 'GET /v1/status' });
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {
         exitCode: exitCodes.retryLater,

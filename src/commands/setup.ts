@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { adminClient } from '../admin/client.ts';
+import type { Answer, OperationName } from '../admin/api.ts';
+import { type AdminCall, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
@@ -12,21 +13,13 @@ export function configurationFor(io: Io, command: Command): LoadedConfig {
   return loadConfig({ file: configPath(config, io.env), env: io.env });
 }
 
-/** One call of the daemon's API. `patience_ms`: 10 s where absent; more where the daemon asks the service. */
-export interface DaemonCall {
-  readonly method?: 'GET' | 'POST';
-  readonly path: string;
-  readonly body?: object;
-  readonly patience_ms?: number;
-}
-
 /** Returns the daemon's answer, or null where none runs. Throws what the daemon refuses as the command's own refusal. */
-export async function askDaemon<Answer>(
+export async function askDaemon<Name extends OperationName>(
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { method = 'POST', path, body, patience_ms }: DaemonCall,
-): Promise<Answer | null> {
+  call: AdminCall<Name>,
+): Promise<Answer<Name> | null> {
   try {
-    return await adminClient(config.admin.listen, secrets.admin_token).call<Answer>(method, path, body, patience_ms);
+    return await adminClient(config.admin.listen, secrets.admin_token).call(call);
   } catch (error) {
     throw asRefusal(error);
   }

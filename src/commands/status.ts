@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Command } from 'commander';
+import type { Answer } from '../admin/api.ts';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { unshared } from '../doctor/files.ts';
@@ -60,8 +61,7 @@ export function statusCommand(io: Io): Command {
 /** A daemon that works answers within milliseconds; one that hangs must not hang this. */
 const patienceMs = 3000;
 
-type Live = MirrorStatus &
-  Readonly<{ daemon: LiveStatus; inbox: InboxStatus; storage: StorageStatus; snapshot: SnapshotStatus | null }>;
+type Live = Answer<'GET /v1/status'>;
 
 /** As the file says; where it cannot be opened, as the daemon does that still has it open. */
 function mirrorStatus(path: string, live: Live | null): MirrorStatus {
@@ -81,7 +81,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
 
 async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | 'silent' | null> {
   try {
-    return await adminClient(listen, token).call<Live>('GET', '/v1/status', undefined, patienceMs);
+    return await adminClient(listen, token).call({ operation: 'GET /v1/status', patience_ms: patienceMs });
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
     if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';
@@ -98,7 +98,7 @@ function render(status: Status, now: number): string {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'it runs, and does not answer: what follows is from the file; look at its log, restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
+    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but it does not answer: what follows is from the file; check its log, then restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import type { Answer, Body } from '../admin/api.ts';
+import type { AdminCall } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
@@ -25,7 +27,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
   );
   command
     .command('list')
-    .description('What is declared and what is known of it, and which products on sale nothing that works covers.')
+    .description(
+      'Shows what is declared, what is known of it, and the products on sale that no working subscription covers.',
+    )
     .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
@@ -76,7 +80,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     .command('reactivate')
     .argument('<id>', 'of a declaration or of one part of it')
     .description(
-      'Asks the service to send again what it has given up. Where it cannot be asked so, the subscription is put anew.',
+      'Asks the service to resume a subscription that it has given up; where it offers no such call, sends the whole subscription again.',
     )
     .addHelpText(
       'after',
@@ -108,15 +112,16 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
   return command;
 }
 
-async function ask<Answer>(
+async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   io: Io,
   loaded: LoadedConfig,
   overrides: Overrides,
-  route: 'compare' | 'apply' | 'reactivate' | 'rotate',
-  body: object,
-  alone: (work: SubscriptionWork) => Promise<Answer>,
-): Promise<Answer> {
-  const call = { path: `/v1/subscriptions/${route}`, body, patience_ms: patienceMs };
+  route: Route,
+  body: Body<`POST /v1/subscriptions/${Route}`>,
+  alone: (work: SubscriptionWork) => Promise<Answer<`POST /v1/subscriptions/${Route}`>>,
+): Promise<Answer<`POST /v1/subscriptions/${Route}`>> {
+  const operation = `POST /v1/subscriptions/${route}` as const;
+  const call: AdminCall<`POST /v1/subscriptions/${Route}`> = { operation, body, patience_ms: patienceMs };
   return await daemonOrHere({ io, loaded, overrides }, call, ({ subscriptions }) => {
     if ('why' in subscriptions) throw subscriptions.why;
     if (route !== 'compare')
@@ -133,7 +138,7 @@ function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () =>
 function requireAnswers(attempts: readonly Attempt[]): void {
   const failed = attempts.filter(({ done }) => !done);
   if (failed.length === 0) return;
-  throw new CataloguedError('subscription-failed', 'the service did not do as it was asked:', {
+  throw new CataloguedError('subscription-failed', 'the service rejected or did not answer:', {
     exitCode: exitCodes.unavailable,
     details: failed.map(({ subscription_id, message }) => `${subscription_id}: ${printable(message ?? 'no answer')}`),
     hint: 'catalogued doctor looks at the key, the clock and the public address; a running daemon tries again by itself',
@@ -184,7 +189,7 @@ function listRow(each: ListedSubscription, now: number): string[] {
     trust === null ? '-' : `${Math.floor(trust * 100)} %`,
     ago(each.last_delivery_at),
     ago(each.checked_at),
-    declared_id === null ? 'declared no more' : differences.length === 0 ? 'no' : differences.join('; '),
+    declared_id === null ? 'no longer declared' : differences.length === 0 ? 'no' : differences.join('; '),
   ];
 }
 

@@ -82,7 +82,7 @@ function invalid(name: string, problems: readonly Problem[]): CataloguedError {
     {
       exitCode: exitCodes.configuration,
       details: sorted.map(({ line, text }) => (line === null ? text : `line ${line}: ${text}`)),
-      hint: 'mend what is named; catalogued config show --defaults lists every key with its default',
+      hint: 'fix the problems listed above; catalogued config show --defaults lists every key with its default',
     },
   );
 }

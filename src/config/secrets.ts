@@ -108,7 +108,7 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
     {
       exitCode: permission ? exitCodes.permission : exitCodes.configuration,
       details: refusals.map(({ message, hint }) => `${message} (${hint})`),
-      hint: 'mend what is named, and run catalogued config check',
+      hint: 'fix the problems listed above, then run catalogued config check',
     },
   );
 }

@@ -74,6 +74,6 @@ async function survive(log: Logger, work: () => Promise<unknown>): Promise<void>
     await work();
   } catch (error) {
     if (!(error instanceof DirectoryFailed)) throw error;
-    log.error({ err: error }, 'image files cannot be minded');
+    log.error({ err: error }, 'image file maintenance failed');
   }
 }

@@ -35,7 +35,7 @@ export async function readerChecks(
   const who =
     target === null && process.getuid?.() === 0
       ? {
-          ...skipped('user', 'root, who may everything: this says nothing about a storefront'),
+          ...skipped('user', 'root bypasses permission checks: this says nothing about a storefront'),
           advice: 'name its user: --user www-data',
         }
       : ok('user', `${name}, in the groups ${id('-Gn', user) ?? 'of this process'}`);

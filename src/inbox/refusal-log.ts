@@ -29,8 +29,7 @@ export function refusalLog(
     peers.delete(key);
     peers.set(key, { said_at: now, unsaid: 0 });
     const fields = { route: 'callback', peer: key === 'others' ? key : peer, reason, refused: 1 + (seen?.unsaid ?? 0) };
-    if (reason === 'dropped')
-      log.warn({ ...fields, subscription_id, epoch }, 'a callback address was used whose time is over');
+    if (reason === 'dropped') log.warn({ ...fields, subscription_id, epoch }, 'an expired callback address was used');
     else log.info(fields, 'requests refused');
   };
 }

@@ -101,7 +101,7 @@ export function refuseUnusable(
     case 'newer':
       throw new CataloguedError('newer-file', `${path}: ${wrong}`, {
         exitCode: exitCodes.data,
-        hint: `install that version again, or fill anew with this one: ${repairHint}`,
+        hint: `install that version again, or fill a new mirror with this one: ${repairHint}`,
       });
     case 'empty':
       if (backups.length > 0)

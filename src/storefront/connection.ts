@@ -216,6 +216,6 @@ function opening(path: string, file: string): Opened {
 function closedReader(path: string): CataloguedError {
   return new CataloguedError('closed', `the reader of ${path} is closed`, {
     exitCode: exitCodes.bug,
-    hint: 'open it anew, or close it later',
+    hint: 'open the mirror again, or close it later',
   });
 }

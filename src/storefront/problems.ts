@@ -29,7 +29,7 @@ export class CursorFromTheFuture extends CataloguedError {
   }
 }
 
-/** The cursor is of another feed: the mirror was filled anew, restored or repaired, and numbers mean other changes. */
+/** The cursor is of another feed: the mirror was filled again, restored or repaired, and numbers mean other changes. */
 export class FeedChanged extends CataloguedError {
   override readonly name = 'FeedChanged';
   /** The feed that there is now. */
@@ -39,7 +39,7 @@ export class FeedChanged extends CataloguedError {
   constructor(asked: string, feed: string, next: number) {
     super(
       'feed-changed',
-      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled anew, restored or repaired`,
+      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled again, restored or repaired`,
       {
         exitCode: exitCodes.data,
         hint: `start again from what the views show now, then ask for changes after ${next} of feed ${feed}`,
@@ -111,7 +111,7 @@ export function unreadable(path: string, code: string, error: unknown): unknown 
   if (/^SQLITE_IOERR/.test(code)) {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.io,
-      hint: 'is it a file, and the disk well? catalogued doctor --reader looks at both',
+      hint: 'check that it is a file and the disk is healthy: catalogued doctor --reader checks both',
       cause: error,
     });
   }

@@ -119,6 +119,6 @@ it('check and order answer through a daemon and without one, and nothing that is
   expect(await run('check', id, '--date', date)).toMatchObject({
     code: 69,
     stdout: expect.stringMatching(/^unknown .*service unreachable\nNow {7}not known\nMirror {4}can be had/),
-    stderr: expect.stringMatching(/^Error: nobody can say: service unreachable\nTry: /),
+    stderr: expect.stringMatching(/^Error: no live answer: service unreachable\nTry: /),
   });
 });

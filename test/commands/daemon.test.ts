@@ -128,7 +128,7 @@ it('the daemon outlives whoever reads its log', async () => {
   const client = adminClient(`unix:${join(cwd, 'state', 'admin.sock')}`, null);
   // Each writes a line that nobody reads.
   for (let time = 0; time < 3; time += 1)
-    expect(await client.call('POST', '/v1/resync', { resources: ['products'] })).not.toBeNull();
+    expect(await client.call({ operation: 'POST /v1/resync', body: { resources: ['products'] } })).not.toBeNull();
   daemon.child.kill('SIGTERM');
   expect(await daemon.ended).toMatchObject({ code: 0 });
 });

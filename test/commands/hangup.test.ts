@@ -19,7 +19,7 @@ it('SIGHUP is ignored by the daemon, which says so, from its first line on', asy
   await daemon.said(/"level":"warn".*"signal":"SIGHUP".*SIGHUP ignored: restart to read the configuration again/);
   daemon.child.kill('SIGHUP');
   const client = adminClient(`unix:${join(cwd, 'state', 'admin.sock')}`, null);
-  expect(await client.call('GET', '/healthz')).toMatchObject({ alive: true });
+  expect(await client.call({ operation: 'GET /v1/status' })).toMatchObject({ daemon: { key_refused: null } });
   daemon.child.kill('SIGTERM');
   expect(await daemon.ended).toMatchObject({ code: 0, stderr: '' });
 });

@@ -34,7 +34,7 @@ type Line = readonly [name: string, verdict: string, seen: RegExp];
 /** What the table says of each habit. */
 const table: [habits: Partial<Habits>, lines: Line[]][] = [
   [{ cached_ms: 6000 }, [['cache', 'cannot tell', /no header says/]]],
-  [{ dates: 'ignored' }, [['dates asked for', 'otherwise', /the dates asked for are not minded/]]],
+  [{ dates: 'ignored' }, [['dates asked for', 'otherwise', /the requested dates are ignored/]]],
   [{ dates: 'shifted' }, [['dates asked for', 'otherwise', /other dates/]]],
   [{ dates: 'weeks' }, [['dates asked for', 'otherwise', /rounded, to weeks perhaps/]]],
   [{ date_order: 'shuffled' }, [['order of dates', 'otherwise', /in no order/]]],

@@ -225,7 +225,7 @@ describe('a refusal', () => {
     const dropped = await exchange(test.port, post(test.path, '{}'));
     expect(dropped).toBe(await exchange(test.port, post('/x', '{}')));
     expect(refused).toEqual(['dropped', 'path']);
-    expect(test.lines().find(({ msg }) => String(msg).startsWith('a callback address'))).toMatchObject({
+    expect(test.lines().find(({ msg }) => String(msg).startsWith('an expired callback address'))).toMatchObject({
       level: 'warn',
       reason: 'dropped',
     });

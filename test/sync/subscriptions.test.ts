@@ -128,7 +128,7 @@ describe('what is declared is kept', () => {
     expect(at.service.puts()).toHaveLength(2);
     expect(view(at)).toHaveLength(1);
     expect(row(at, 'other')).toMatchObject({ declared_id: null });
-    expect(at.log.lines().filter(({ msg }) => String(msg).includes('declared no more'))).toHaveLength(1);
+    expect(at.log.lines().filter(({ msg }) => String(msg).includes('no longer declared'))).toHaveLength(1);
   });
 
   it('is adopted as it is found where nothing differs but the address', async () => {

@@ -156,7 +156,7 @@ function dates(evidence: Evidence): Judgement {
     );
   const weeks = daysBetween(first, telling.from) < 7 && daysBetween(telling.to, last) < 7;
   return otherwise(
-    `${seen}: ${weeks ? 'rounded, to weeks perhaps' : 'the dates asked for are not minded'}`,
+    `${seen}: ${weeks ? 'rounded, to weeks perhaps' : 'the requested dates are ignored'}`,
     'what lies outside is dropped, and only from the first to the last date of an answer counts as answered',
   );
 }
@@ -190,9 +190,9 @@ function days(evidence: Evidence): Judgement {
   const { capped_at } = many.answer;
   const sorted = many.dates.toSorted();
   const [earliest = many.from, last] = [sorted[0], sorted.at(-1)];
-  // Where the dates asked for are not minded, the answer has another beginning.
+  // Where the requested dates are ignored, the answer has another beginning.
   if (last !== undefined && (earliest > many.to || (earliest < many.from && typeof capped_at !== 'string')))
-    return cannotTell('the dates asked for are not minded');
+    return cannotTell('the requested dates are ignored');
   const [from = earliest] = [earliest, many.from].sort();
   if (typeof capped_at === 'string') {
     const covered = daysBetween(from, capped_at) + 1;

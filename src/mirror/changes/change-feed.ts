@@ -65,10 +65,10 @@ export class FeedChanged extends CataloguedError {
   constructor(asked: string, { feed, newest }: FeedBounds) {
     super(
       'feed-changed',
-      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled anew, restored or repaired`,
+      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled again, restored or repaired`,
       {
         exitCode: exitCodes.data,
-        hint: `start again: read the views or a snapshot anew, then go on after ${newest} of feed ${feed}`,
+        hint: `start again: read the views or a snapshot again, then go on after ${newest} of feed ${feed}`,
       },
     );
     this.feed = feed ?? '';
@@ -87,13 +87,13 @@ function refused(verdict: Exclude<CursorVerdict, 'good'>, { after, feed }: Curso
         `changes up to ${floor} are forgotten, and ${after} lies before them`,
         {
           exitCode: exitCodes.data,
-          hint: `start again: read the views or a snapshot anew, then go on after ${newest}`,
+          hint: `start again: read the views or a snapshot again, then go on after ${newest}`,
         },
       );
     case 'from-the-future':
       return new CataloguedError('cursor-from-the-future', `there is no change ${after}: the newest is ${newest}`, {
         exitCode: exitCodes.data,
-        hint: `the cursor belongs to another mirror: read the views anew, then go on after ${newest}`,
+        hint: `the cursor belongs to another mirror: read the views again, then go on after ${newest}`,
       });
   }
 }

@@ -134,7 +134,7 @@ async function fetchOne(
   switch (verified.kind) {
     case 'paused':
       mirror.transaction(() => table.postpone(verified.origin, verified.until));
-      log.warn({ until: verified.until }, 'the image host wants a rest, or cannot be reached');
+      log.warn({ until: verified.until }, 'the image host throttles or cannot be reached: fetching pauses');
       return { resting: verified.origin };
     case 'unchanged':
       mirror.transaction(() => table.unchanged(row, verified.sent_at, recheckAt(chance(), now)));

@@ -75,7 +75,7 @@ export async function applyDeliveries(
     });
     for (const { state } of decoded) counts[state] += 1;
   }
-  if (counts.quarantined > 0) log.warn({ ...counts }, 'deliveries that make no sense are kept aside');
+  if (counts.quarantined > 0) log.warn({ ...counts }, 'undecodable deliveries quarantined');
   return counts;
 }
 
@@ -250,5 +250,5 @@ export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 
   const now = clock.now();
   const alarm = { kind: 'old-address-used', at: now, products: 0 } as const;
   if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
-    log.error({}, 'a callback address is called that was replaced, and whose grace is over');
+    log.error({}, 'a replaced callback address was called after its grace period');
 }

@@ -73,7 +73,7 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
   return mirror.transaction(() => {
     const plan = wantedSubscriptions(ports);
     for (const subscription_id of mirror.subscriptions.declare(plan.wanted))
-      log.warn({ subscription_id }, 'subscription declared no more: the service offers no way to end it');
+      log.warn({ subscription_id }, 'subscription no longer declared: the service offers no way to end it');
     mirror.subscriptions.cover();
     return plan;
   });
