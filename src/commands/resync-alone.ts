@@ -39,7 +39,7 @@ export async function resyncAlone(
   );
   const { clock } = wiring.ports;
   const began = clock.now();
-  await findProducts(wiring.ports, request.product_ids, io.signal);
+  await findProducts(wiring.ports, request.product_ids, { promptly: wiring.storage.promptly, signal: io.signal });
   const opened = requestResync(wiring.ports, request);
   wiring.storage.serve();
   if (opened.resumed)

@@ -70,7 +70,7 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
   };
   const price = (wanted: ResyncRequest) => priceResync(ports, wanted, config.budget.requests_per_second);
   const resync = async (wanted: ResyncRequest) => {
-    await findProducts(ports, wanted.product_ids, stopping);
+    await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
     key.tryNow();
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
     log.info({ job_id, records, resumed }, 'resync requested');

@@ -82,7 +82,7 @@ export interface DeliveryReader {
 export interface Deliveries extends DeliveryReader {
   /** All of them in one durable commit, or none. Older bodies leave for them; `InboxFull` where that is not enough. */
   store(received: readonly Received[]): void;
-  /** The waiting ones above a number, ascending, and no more of them than a few megabytes: what is to be applied. */
+  /** The waiting ones above a number, ascending, and no more of them than a megabyte and one: what is to be applied. */
   after(delivery_id: number, limit: number): Delivery[];
   /** Ends the waiting of one delivery; one that is settled already stays as it is. */
   settle(delivery_id: number, state: Exclude<DeliveryState, 'waiting'>, reason: string | null, now: number): void;
@@ -117,7 +117,7 @@ export interface DeliveryLimits {
 
 const usualLimits: DeliveryLimits = { quarantine: { rows: 10_000, bytes: 64 * 1024 * 1024 }, bytes: 1024 ** 3 };
 /** Bodies that are read and applied together: a batch of large ones would take its memory many times over. */
-const appliedTogetherBytes = 4 * 1024 * 1024;
+const appliedTogetherBytes = 1 * 1024 * 1024;
 /** Free pages that are kept for what comes next, and how many are given back at once: a few milliseconds. */
 const spareBytes = 16 * 1024 * 1024;
 const pagesAtOnce = 256;

@@ -29,7 +29,8 @@ export function readBody(
   const { promise, resolve } = Promise.withResolvers<ReadBody | NoBody>();
   const announced = Number(request.headers['content-length'] ?? 0);
   const enough = announced > limits.bytes ? limits.kept_bytes : limits.bytes + 1;
-  const chunks: Buffer[] = [];
+  // As long as it is said to be, so that it is copied once; what was not written to takes no memory.
+  let held = Buffer.allocUnsafeSlow(Math.min(announced, enough));
   let length = 0;
   const end = (result: ReadBody | NoBody) => {
     request.off('data', add).off('end', complete).off('close', left).pause();
@@ -40,16 +41,25 @@ export function readBody(
       end('no-room');
       return;
     }
-    chunks.push(chunk);
-    length += chunk.length;
+    const end_at = length + chunk.length;
+    if (end_at > held.length) held = longer(held, length, Math.max(end_at, Math.min(2 * held.length, enough)));
+    chunk.copy(held, length);
+    length = end_at;
     if (length < enough) return;
     // Copied, so that what was cut off is not held.
-    end({ body: Buffer.from(Buffer.concat(chunks).subarray(0, limits.kept_bytes)), length, truncated: true });
+    end({ body: Buffer.from(held.subarray(0, limits.kept_bytes)), length, truncated: true });
   };
-  const complete = () => end({ body: Buffer.concat(chunks), length, truncated: false });
+  const complete = () => end({ body: held.subarray(0, length), length, truncated: false });
   const left = () => end('left');
   request.on('data', add).on('end', complete).on('close', left);
   // What ends it is told by 'close'.
   request.on('error', () => undefined);
   return { read: promise, giveUp: end };
+}
+
+/** Returns the first `length` bytes, with room for as many as `room`. */
+function longer(buffer: Buffer, length: number, room: number): Buffer<ArrayBuffer> {
+  const copy = Buffer.allocUnsafeSlow(room);
+  buffer.copy(copy, 0, 0, length);
+  return copy;
 }

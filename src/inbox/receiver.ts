@@ -23,7 +23,7 @@ export interface ReceiverLimits extends ListenerLimits, CrowdLimits {
 const receiverLimits: ReceiverLimits = {
   connections: 200,
   deliveries_per_caller: 100,
-  body_bytes: 16 * 1024 * 1024,
+  body_bytes: 8 * 1024 * 1024,
   headers_timeout: 5000,
   request_timeout: 10_000,
   check_every: 1000,

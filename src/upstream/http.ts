@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { type Clock, DeadlineExceeded } from '../clock.ts';
 import { inflate } from './inflate.ts';
-import { type Failed, failed, type Outcome } from './outcome.ts';
+import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpOptions {
@@ -160,8 +160,7 @@ function judgeHead(
   if (status >= 300 && status < 400)
     return failed('redirect', `the service redirects (${status}); redirects are not followed`);
   const sent = method !== 'GET';
-  if (status !== 200 && !(sent && (status === 201 || status === 204)))
-    return failed(`status-${status}`, `the service answered ${status}`);
+  if (status !== 200 && !(sent && (status === 201 || status === 204))) return failedStatus(status);
   const type = header(response, 'content-type')?.trim() ?? '';
   if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
   if (sent) return 'done';

@@ -24,7 +24,7 @@ import {
   queues,
   withFloors,
 } from '../domain/schedule/lanes.ts';
-import { failed, type Outcome } from './outcome.ts';
+import { failedStatus, type Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
@@ -252,12 +252,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
     overloaded.push(hit);
     if (overloaded.length > 100) overloaded.shift();
     if (!hit || unsaid.some(({ of, calls }) => overloaded.slice(-of).filter(Boolean).length >= calls)) return outcome;
-    return failed(`status-${outcome.status}`, `the service answered ${outcome.status}`);
+    return failedStatus(outcome.status);
   }
 
   /** Half of the last calls broke the service, this one too: nothing is wrong with what was asked for (reliability.md section 3). */
   function isTrouble(outcome: Outcome): boolean {
-    const broken = outcome.kind === 'failed' && outcome.code.startsWith('status-5');
+    const broken = outcome.kind === 'failed' && (outcome.status ?? 0) >= 500;
     failing.push(broken);
     if (failing.length > trouble.of) failing.shift();
     return broken && failing.filter(Boolean).length >= trouble.calls;

@@ -18,11 +18,16 @@ export type Outcome =
   | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
-  /** Something came, and it cannot be used. */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+  /** Something came, and it cannot be used; `status`, where that is why. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly status?: number };
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 
 export function failed(code: string, message: string): Failed {
   return { kind: 'failed', code, message };
+}
+
+/** Returns the failure of an answer whose status says that there is nothing in it to use. */
+export function failedStatus(status: number): Failed {
+  return { ...failed(`status-${status}`, `the service answered ${status}`), status };
 }

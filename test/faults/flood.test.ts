@@ -6,13 +6,14 @@ import { flood } from './flood.ts';
 const cli = join(import.meta.dirname, '../../src/cli.ts');
 const megabyte = 1024 * 1024;
 
-it('a flood of valid deliveries takes the disk it may take and little memory, and an honest one is stored', async () => {
+/* A minute of it, and how much memory it takes: D24 of `npm run test:faults`. */
+
+it('a flood of valid deliveries takes the disk it may take, and an honest one amid it is stored', async () => {
   using directory = temporaryDirectory();
-  const config = { retention: { deliveries_bytes: '4MiB' } };
-  const { acknowledged, honest, file, peak } = await flood({ cli, directory: directory.path, seconds: 3, config });
-  expect(acknowledged).toBeGreaterThan(0);
+  const config = { retention: { deliveries_bytes: '2MiB' } };
+  const ends = { acknowledged: 60 } as const;
+  const { honest, file } = await flood({ cli, directory: directory.path, connections: 4, ends, config });
   expect(honest).toBe(200);
-  // The budget, one group of deliveries beyond it, and a write-ahead log of the same.
-  expect(file).toBeLessThan(40 * megabyte);
-  expect(peak).toBeLessThan(300);
+  // Of 18 MB: the budget, one group of deliveries beyond it, and a write-ahead log of the same.
+  expect(file).toBeLessThan(14 * megabyte);
 });

@@ -31,7 +31,8 @@ export interface FloodOptions {
   /** `src/cli.ts` or a built `dist/cli.js`. */
   readonly cli: string;
   readonly directory: string;
-  readonly seconds: number;
+  /** When it ends: after so long, or when so many were acknowledged. */
+  readonly ends: { readonly seconds: number } | { readonly acknowledged: number };
   readonly connections?: number;
   readonly body_bytes?: number;
   /** Megabytes a second at most. */
@@ -41,13 +42,15 @@ export interface FloodOptions {
 }
 
 export async function flood(options: FloodOptions): Promise<Flood> {
-  const { cli, directory, seconds, connections = 60, body_bytes = 400_000, pace = 36, config = {} } = options;
+  const { cli, directory, ends, connections = 60, body_bytes = 400_000, pace = 36, config = {} } = options;
   await using stack = new AsyncDisposableStack();
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 5 }));
   const port = await freePort();
   const file = join(directory, 'catalogued.yaml');
   const receiver = { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` };
-  const subscriptions = [{ id: 'all', type: 'product_ids', entities: 'mirrored' }];
+  const [product] = sandbox.world.visible();
+  // By name: of all that is mirrored there is none yet, and the next look at that is a minute later.
+  const subscriptions = [{ id: 'all', type: 'product_ids', entities: [product?.id] }];
   const more = { receiver, subscriptions, signing: { body: 'json' }, log: { level: 'warn' }, ...config };
   writeFileSync(file, testConfigText(directory, sandbox.url, more));
   const daemon = spawn(process.execPath, [cli, '--config', file, 'run'], {
@@ -70,7 +73,6 @@ export async function flood(options: FloodOptions): Promise<Flood> {
     () => said,
   );
   const path = new URL(callback).pathname;
-  const [product] = sandbox.world.visible();
   const notice = (padding: string) =>
     JSON.stringify({
       subscription_id: 'all',
@@ -78,12 +80,18 @@ export async function flood(options: FloodOptions): Promise<Flood> {
     });
   // Of random bytes: what compresses well would flatter the budget.
   const bodies = Array.from({ length: 8 }, () => notice(randomBytes(Math.ceil(body_bytes * 0.75)).toString('base64')));
-  const until = performance.now() + 1000 * seconds;
   const answers = new Map<number, number>();
   let sent = 0;
   const started = performance.now();
+  /** From 0 to 1. */
+  const progress = () =>
+    'seconds' in ends
+      ? (performance.now() - started) / 1000 / ends.seconds
+      : (answers.get(200) ?? 0) / ends.acknowledged;
+  const amid = Promise.withResolvers<void>();
   const poster = async (n: number) => {
-    for (let round = n; performance.now() < until; round += 1) {
+    for (let round = n; progress() < 1; round += 1) {
+      if (progress() >= 0.5) amid.resolve();
       const early = sent / pace / 1000 - (performance.now() - started);
       if (early > 0) await systemClock.sleep(early, new AbortController().signal);
       const body = bodies[round % bodies.length] ?? '';
@@ -93,7 +101,7 @@ export async function flood(options: FloodOptions): Promise<Flood> {
     }
   };
   const posters = Promise.all(Array.from({ length: connections }, (_, n) => poster(n)));
-  await systemClock.sleep(500 * seconds, new AbortController().signal);
+  await amid.promise;
   const honest = await post(port, path, notice(''), '127.0.0.2');
   await posters;
   const elapsed = (performance.now() - started) / 1000;

@@ -166,7 +166,7 @@ const faults: readonly Fault[] = [
       using directory = temporaryDirectory();
       const config = { retention: { deliveries_bytes: '64MiB' } };
       const options = { cli: join(import.meta.dirname, '../../src/cli.ts'), directory: directory.path, config };
-      const { acknowledged, refused, rate, file, peak, honest } = await flood({ ...options, seconds: 60 });
+      const { acknowledged, refused, rate, file, peak, honest } = await flood({ ...options, ends: { seconds: 60 } });
       return {
         passed: honest === 200 && acknowledged > 0 && file < 2 ** 27 && peak < 256,
         numbers: `${acknowledged} stored, ${refused} answered 503, ${rate.toFixed(0)} MB/s, ${Math.round(file / 2 ** 20)} MiB on the disk, ${peak} MiB of memory at most, an honest delivery got ${honest}`,

@@ -1,9 +1,14 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
 
 const never = new AbortController().signal;
+
+function find({ wiring }: VirtualHouse, id: number): Promise<void> {
+  return findProducts(wiring.ports, [id], { promptly: wiring.storage.promptly, signal: never });
+}
 
 /** A mirror from before its newest product was offered. */
 async function withoutOne(config: Record<string, unknown> = {}): Promise<{ house: VirtualHouse; id: number }> {
@@ -21,7 +26,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await using _ = house;
     const late = house.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
-    await house.drive(findProducts(house.wiring.ports, [id], never));
+    await house.drive(find(house, id));
     expect(house.wiring.mirror.products.isVisible(id)).toBe(true);
     const request = { resources: resyncResources, product_ids: [id], from: null, to: null };
     const job = requestResync(house.wiring.ports, request);
@@ -33,7 +38,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
   it('leaves nothing behind where the service has none: 64, and it is named', async () => {
     const { house, id } = await withoutOne();
     await using _ = house;
-    const asked = house.drive(findProducts(house.wiring.ports, [id], never));
+    const asked = house.drive(find(house, id));
     await expect(asked).rejects.toMatchObject({ code: 'unknown-product', exitCode: 64 });
     expect(house.wiring.mirror.products.find(id)).toBeNull();
     expect(house.wiring.mirror.records.ofProduct(id)).toEqual([]);
@@ -46,10 +51,25 @@ describe('a product that is not mirrored, and asked for by name', () => {
     if (late !== null) late.withdrawn = false;
     for (const kind of ['html', 'hang'] as const) {
       house.sandbox.faults.add({ kind, path: `^/v2/products/${id}`, times: 1 });
-      const asked = house.drive(findProducts(house.wiring.ports, [id], never));
+      const asked = house.drive(find(house, id));
       await expect(asked).rejects.toMatchObject({ code: 'not-answered', exitCode: 69 });
     }
     expect(house.wiring.mirror.records.ofProduct(id)).toEqual([]);
+  });
+
+  it('is told of where its file cannot be written (75), and mirrored once it can', async () => {
+    const { house, id } = await withoutOne();
+    await using _ = house;
+    const late = house.sandbox.world.find(id);
+    if (late !== null) late.withdrawn = false;
+    house.wiring.storage.serve();
+    const other = new Database(house.wiring.mirror.path);
+    other.exec('BEGIN IMMEDIATE');
+    await expect(house.drive(find(house, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });
+    other.exec('ROLLBACK');
+    other.close();
+    await house.drive(find(house, id));
+    expect(house.wiring.mirror.products.isVisible(id)).toBe(true);
   });
 
   it('is not asked for where the configuration leaves it out, or the service has no such read', async () => {
@@ -58,7 +78,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     });
     await using _ = house;
     const { calls } = house.sandbox.calls.counts();
-    const asked = findProducts(house.wiring.ports, [id], never);
+    const asked = find(house, id);
     await expect(asked).rejects.toMatchObject({ code: 'unknown-product', hint: expect.stringContaining('--products') });
     expect(house.sandbox.calls.counts().calls).toBe(calls);
   });

@@ -10,11 +10,18 @@ import { storeProductDetail } from './product.ts';
 /** The service has so long to answer for products that are not mirrored: somebody waits. */
 const patienceMs = 8000;
 
+/** Runs a write for somebody who waits, or throws what they are told where the files cannot be written (74, 75). */
+type Promptly = <Result>(work: () => Result) => Promise<Result>;
+
 /**
  * Asks the service for products that are not mirrored. Those that it has are mirrored from then on, as if the list had
  * brought them; where it lacks one, or says nothing, the others are stored and an error names it (64, 69).
  */
-export async function findProducts(ports: Ports, product_ids: readonly number[], signal: AbortSignal): Promise<void> {
+export async function findProducts(
+  ports: Ports,
+  product_ids: readonly number[],
+  { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
+): Promise<void> {
   const { mirror, clock, policy } = ports;
   const unknown = [...new Set(product_ids)].filter((id) => mirror.products.find(id) === null);
   if (unknown.length === 0) return;
@@ -24,14 +31,18 @@ export async function findProducts(ports: Ports, product_ids: readonly number[],
   if (!hasOwnReads(policy))
     throw notFound(unknown, 'not in the mirror', 'read the list again for new products: catalogued resync --products');
   using patience = clock.deadline(patienceMs, signal);
-  const readings = await Promise.all(unknown.map((id) => ask(ports, id, patience.signal)));
+  const readings = await Promise.all(unknown.map((id) => ask(ports, id, { promptly, signal: patience.signal })));
   const missing = unknown.filter((_, index) => isMissing(readings[index]));
   if (missing.length > 0) throw notFound(missing, 'neither in the mirror nor at the service', 'check the number');
   const silent = readings.find((reading) => reading === null || reading.kind !== 'read');
   if (silent !== undefined) throw notAnswered(silent);
 }
 
-async function ask(ports: Ports, product_id: number, signal: AbortSignal): Promise<Reading<ProductEntry> | null> {
+async function ask(
+  ports: Ports,
+  product_id: number,
+  { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
+): Promise<Reading<ProductEntry> | null> {
   const { mirror, policy, upstream } = ports;
   const { languages, currencies } = policy.extent;
   const question = { product_id, language: languages[0], currency: currencies[0], known_hash: null, signal };
@@ -44,12 +55,14 @@ async function ask(ports: Ports, product_id: number, signal: AbortSignal): Promi
   }
   if (reading.kind !== 'read') return reading;
   const answer = reading;
-  mirror.transaction(() => {
-    const details = productKinds(policy.extent).filter(({ resource }) => resource === 'product_detail');
-    mirror.records.create(details, [product_id]);
-    const record = mirror.records.find({ resource: 'product_detail', product_id, edition: languages[0], part: 0 });
-    if (record !== null) storeProductDetail(ports, { ...record, due_reason: 'requested' }, answer);
-  });
+  await promptly(() =>
+    mirror.transaction(() => {
+      const details = productKinds(policy.extent).filter(({ resource }) => resource === 'product_detail');
+      mirror.records.create(details, [product_id]);
+      const record = mirror.records.find({ resource: 'product_detail', product_id, edition: languages[0], part: 0 });
+      if (record !== null) storeProductDetail(ports, { ...record, due_reason: 'requested' }, answer);
+    }),
+  );
   return reading;
 }
 

@@ -51,7 +51,7 @@ export async function putSubscription(
 
 /** Also where the answer was lost. */
 function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
-  return outcome.kind === 'read' || (outcome.kind === 'failed' && !outcome.code.startsWith('status-'));
+  return outcome.kind === 'read' || (outcome.kind === 'failed' && outcome.status === undefined);
 }
 
 /** The service calls this epoch's address: older ones are accepted for the grace. */

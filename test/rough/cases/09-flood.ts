@@ -9,7 +9,7 @@ export const cases: readonly RoughCase[] = [
     run: async ({ root, directory }) => {
       const config = { retention: { deliveries_bytes: '4MiB' } };
       const ask = (more: Record<string, unknown>) =>
-        flood({ cli: join(root, 'dist/cli.js'), directory, seconds: 6, connections: 20, config: more });
+        flood({ cli: join(root, 'dist/cli.js'), directory, ends: { seconds: 6 }, connections: 20, config: more });
       const refused = (error: unknown) => String(error).includes('deliveries_bytes');
       const { acknowledged, file, honest, limited } = await ask(config).then(
         (seen) => ({ ...seen, limited: true }),
