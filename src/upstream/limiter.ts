@@ -224,7 +224,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return promise;
   }
 
-  function learn(came: Outcome, demand: Demand): Outcome {
+  function learn(came: Outcome, demand: Demand, sent_at: number): Outcome {
     const now = steady();
     const outcome = judgeUnsaid(came);
     const silent = outcome.kind === 'failed' && silence.codes.has(outcome.code);
@@ -240,12 +240,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
       throttled_count += 1;
       const until = judged.until === null ? null : now + judged.until - clock.now();
       const before = budget;
-      budget = afterThrottle(budget, until, chance(), now);
+      budget = afterThrottle(budget, until, chance(), now, sent_at);
       // What was missed during the pause is not made up for at its end.
       due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + credit_ms());
       if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
     } else {
-      budget = afterAnswer(budget, demand, now);
+      budget = afterAnswer(budget, demand, now, sent_at);
     }
     return judged;
   }
@@ -307,8 +307,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (closed !== null) throw closed;
       const demand = await turn(signal, queue);
       calls += 1;
+      const sent_at = steady();
       try {
-        return learn(await call(signal), demand);
+        return learn(await call(signal), demand, sent_at);
       } finally {
         in_flight -= 1;
         pump();

@@ -30,25 +30,45 @@ function answered(budget: Budget, seconds: number, from: number): Budget {
 }
 
 describe('the rate', () => {
-  test('starts at half the ceiling, and reaches it within twenty seconds while no limit was met', () => {
+  test('starts at half the ceiling or thirty calls, at a tenth of a high ceiling, and reaches it within twenty seconds while no limit was met', () => {
     expect(startBudget(10, now).rate).toBe(5);
+    expect(startBudget(300, now).rate).toBe(30);
     for (const ceiling of [10, 30, 300]) expect(answered(startBudget(ceiling, now), 20, now).rate).toBe(ceiling);
   });
 
-  test('is cut to 0.85 of what was delivered by a single throttle, once in five seconds', () => {
+  test('is cut to 0.85 of the limit by a single throttle, and not again by those sent with it', () => {
     const full = answered(startBudget(10, now), 60, now);
     const at = now + 61 * second;
     const once = afterThrottle(full, null, 0, at);
-    expect(once.rate / 10).toBeCloseTo(0.85, 1);
-    expect(afterThrottle(once, null, 0, at + 4_999).rate).toBe(once.rate);
-    expect(afterThrottle(once, null, 0, at + 5_000).rate).toBeLessThan(once.rate);
+    expect(once.rate / 10).toBeCloseTo(0.8, 1);
+    // Sent before the cut.
+    expect(afterThrottle(once, null, 0, at + 100, at - 50).limit).toBe(once.limit);
+    const back = answered(once, 10, at + second);
+    expect(afterThrottle(back, null, 0, at + 12 * second).limit).toBeLessThan(once.limit as number);
+  });
+
+  test('comes back at once after throttles that are as many well below the limit as near it', () => {
+    const strays = { calls: 1_000, throttled: 10 };
+    const met: Budget = {
+      ...startBudget(100, now),
+      rate: 10,
+      cut_to: 10,
+      limit: 10,
+      limit_is: 'met',
+      grown_ms: 60 * second,
+    };
+    const [real, stray] = [{ ...met }, { ...met, below: strays, near: strays }].map((budget) =>
+      afterThrottle(budget, null, 0, now),
+    );
+    expect(real?.limit).toBeCloseTo(9.7, 5);
+    expect(stray?.limit).toBe(10);
   });
 
   test('is cut to 0.7 of what was delivered where nearly everything is throttled', () => {
     let budget = answered(startBudget(10, now), 60, now);
     const at = now + 61 * second;
     for (let i = 0; i < 6; i++) budget = afterThrottle(budget, null, 0, at + i);
-    expect(budget.rate).toBeGreaterThan(6);
+    expect(budget.rate).toBeGreaterThan(4);
     expect(budget.rate).toBeLessThanOrEqual(7);
   });
 

@@ -9,7 +9,7 @@ import { cellOf } from '../simulate/rates/table.ts';
 
 const none = { kind: 'none', share: 0 } as const;
 const usual = { ceiling: 30, per_second: 10, strays: none, shape: 'fixed window', told: 'nothing' } as const;
-const time = { minutes: 10, settle: 5 };
+const time = { minutes: 20, settle: 5 };
 
 describe('of what a service allows', () => {
   test.for([
@@ -23,6 +23,11 @@ describe('of what a service allows', () => {
       'without a limit, with a stray 503 in a hundred',
       { ...usual, per_second: Infinity, strays: { kind: '503', share: 0.01 } },
     ],
+    [
+      'without a limit, with a stray 429 in a thousand',
+      { ...usual, per_second: Infinity, strays: { kind: '429', share: 0.001 } },
+    ],
+    ['of 5 a second under a ceiling of 300', { ...usual, ceiling: 300, per_second: 5 }],
     ['with a reset in a thousand', { ...usual, strays: { kind: 'reset', share: 0.001 } }],
   ] as const)('%s, nine tenths are used, and one call in two hundred is throttled at most', async ([, cell]) => {
     const result = await runCell(cellOf({ ...cell, ...time }), 'ours');
@@ -33,7 +38,7 @@ describe('of what a service allows', () => {
 
   test('the rule before this one left half with a stray 503 in a thousand (control)', async () => {
     const strays = { kind: '503', share: 0.001 } as const;
-    const cell = cellOf({ ...usual, ceiling: 10, per_second: Infinity, strays, minutes: 60, settle: 5 });
+    const cell = cellOf({ ...usual, ceiling: 10, per_second: Infinity, strays, minutes: 65, settle: 5 });
     expect((await runCell(cell, 'old')).used).toBeLessThan(0.7);
     expect((await runCell(cell, 'ours')).used).toBeGreaterThan(0.97);
   });
@@ -44,7 +49,7 @@ describe('of what a service allows', () => {
   });
 
   test('a limit that doubles and halves again is found each time', async () => {
-    const cell = cellOf({ ...usual, per_second: 5, minutes: 25, settle: 5 });
+    const cell = cellOf({ ...usual, per_second: 5, minutes: 30, settle: 5 });
     const changing = [5, 10, 5].map((per_second, index) => ({ from_ms: index * 600_000, per_second }));
     const result = await runCell({ ...cell, limits: changing }, 'ours');
     expect(result.used).toBeGreaterThanOrEqual(0.8);

@@ -344,7 +344,7 @@ describe('a throttle', () => {
     started[0]?.end({ kind: 'throttled', status: 429, until: t.clock.now() + 30_000 });
     await t.clock.advance(0);
     expect(t.limiter.state()).toMatchObject({
-      rate: 4.25,
+      rate: 8.245,
       throttled_count: 1,
       not_before: t.clock.now() + 30_000,
       told_until: t.clock.now() + 30_000,
@@ -510,7 +510,7 @@ describe('an outage', () => {
     await once(t, refusedConnection);
     expect(t.limiter.state()).toMatchObject({ rate: 10, throttled_count: 0 });
     await once(t, throttled);
-    expect(t.limiter.state()).toMatchObject({ rate: 4.25, unreachable_since: null });
+    expect(t.limiter.state()).toMatchObject({ rate: 8.245, unreachable_since: null });
   });
 });
 
@@ -532,7 +532,7 @@ describe('what was learned', () => {
     expect(started).toHaveLength(0);
     await clock.advance(2000);
     expect(started).toHaveLength(1);
-    expect(second.limiter.state().rate).toBe(4.25);
+    expect(second.limiter.state().rate).toBe(8.245);
   });
 
   test('never lifts the rate above a ceiling that was lowered since', () => {

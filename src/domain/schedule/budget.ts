@@ -23,39 +23,60 @@ export interface Budget {
   /** When the rate was last cut and to what, and for how long it has been growing since. */
   readonly cut_at: number;
   readonly cut_to: number;
-  /** What was delivered before that cut: a throttle well below it is a stray one. */
-  readonly proved: number;
   readonly grown_ms: number;
   /** Calls let through, the time that took, and the pauses in it, all fading: what the service delivers. */
   readonly delivered: { readonly calls: number; readonly ms: number; readonly paused_ms: number };
-  /** The shares of throttled calls among about the last twenty, and the last thousand. */
+  /** The shares of throttled calls among about the last twenty, and the last hundred since the limit was taken from what was delivered. */
   readonly throttled: { readonly lately: number; readonly lastingly: number };
-  /** Calls at a rate well below what was delivered before, and how many of them were throttled: for no reason. Both fade. */
-  readonly below: { readonly calls: number; readonly throttled: number };
+  /** Calls well below the limit, and how many of them were throttled, which the limit can't explain; and the same near it. All fade. */
+  readonly below: Tally;
+  readonly near: Tally;
   /** The last outcome. */
   readonly heard_at: number;
   readonly unreachable_since: number | null;
 }
 
+interface Tally {
+  readonly calls: number;
+  readonly throttled: number;
+}
+
 /** One call in twenty seconds, however often the service says "less". */
 const floor = 1 / 20;
-/** What the rate is cut to, of what was delivered: after a single throttle, and after many together. At most once in five seconds. */
+/** A start at which nothing is known: no faster than this share of the ceiling, or so many calls. A limit far below the ceiling is met gently. */
+const start = { share: 0.1, calls: 30 };
+/** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
-/** From the start to the ceiling; from a cut back to the last limit; and the same where throttles are stray ones. */
-const growth = { firstMs: 15_000, backMs: 20_000, strayMs: 1_000 };
-/** How the limit moves, as shares of itself: up by the second, and down with each throttle met near it. A real one is met about once a minute. */
-const drift = { up: 0.0002, upStray: 0.001, upGuessed: 0.003, down: 0.01 };
-/** Nearer to the limit than this a throttle may be the limit's; below, it is a stray one. */
-const near = { limit: 0.95, proved: 0.92 };
+/** From the start to the ceiling; and from a cut back to the limit, in time and in calls at the limit, whichever is longer, but no longer than `latestMs`. */
+const growth = { firstMs: 15_000, backMs: 1_000, backCalls: 30, latestMs: 20_000 };
+/**
+ * How the limit moves, as shares of itself: up by the call and at least by the second, down with each throttle near it
+ * that strays don't explain. A real limit is so met once in `down / upByCall` calls, whatever strays there are.
+ */
+const drift = {
+  upByCall: 0.00008,
+  upBySecond: 0.0002,
+  guessedByCall: 0.0002,
+  guessedBySecond: 0.02,
+  strayTimes: 12,
+  down: 0.03,
+  downGuessed: 0.06,
+};
 /** Without a throttle for so long (and so many calls) after it was back, the rate probes upwards, faster and faster. */
-const probe = { afterMs: 30_000, afterCalls: 200, latestMs: 300_000, share: 0.15, everyMs: 20_000 };
-/** Shares of throttled calls above which the limit is what was delivered: it has moved, or was not known. */
-const many = { lately: 0.22, lastingly: 0.02, most: 0.03 };
-/** Throttles come for no reason where so large a share of the calls well below the limit met one, also beside all calls: the limit stays. */
-const stray = 1.9;
-const memory = { lately: 20, lastingly: 1_000, below: 3_000, deliveredMs: 5_000, deliveredCalls: 10 };
+const probe = { afterMs: 30_000, afterCalls: 800, latestMs: 300_000, share: 0.15, everyMs: 20_000 };
+/** Shares of throttled calls above which the limit is what was delivered: it has moved, or was not known. From `soon` on a second throttle came soon after. */
+const many = { lately: 0.22, lastingly: 0.08, soon: 0.07 };
+/** Below this share of the limit a throttle isn't the limit's. */
+const wellBelow = 0.95;
+/** So few calls well below the limit prove little: as many more count as let through. */
+const doubt = 20;
+/** Fewer throttles there are no strays. */
+const few = 1.5;
+/** After so many calls near a limit it was held. */
+const held = 10;
+const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
 const pause = {
-  throttled: { single: 500, first: 1_000, longest: 60_000 },
+  throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
   unreachable: { first: 1_000, longest: 120_000 },
 };
 /** The longest that a Retry-After is obeyed. */
@@ -65,9 +86,11 @@ const longestPauseMs = 1.1 * longestWaitMs;
 /** Two outcomes further apart have nothing to do with each other. */
 const longestGapMs = 60_000;
 
-/** A new budget starts at half the ceiling: the service's limit is not known, and finding it must not hurt. */
+const nothing: Tally = { calls: 0, throttled: 0 };
+
+/** A new budget starts at half the ceiling, or slower: the service's limit is not known, and finding it must not hurt. */
 export function startBudget(ceiling: number, now: number): Budget {
-  const rate = Math.max(ceiling / 2, lowest(ceiling));
+  const rate = Math.max(Math.min(ceiling / 2, Math.max(start.calls, start.share * ceiling)), lowest(ceiling));
   return {
     rate,
     ceiling,
@@ -79,11 +102,11 @@ export function startBudget(ceiling: number, now: number): Budget {
     limit_is: 'guessed',
     cut_at: 0,
     cut_to: rate,
-    proved: 0,
     grown_ms: 0,
     delivered: { calls: 0, ms: 0, paused_ms: 0 },
     throttled: { lately: 0, lastingly: 0 },
-    below: { calls: 0, throttled: 0 },
+    below: nothing,
+    near: nothing,
     heard_at: now,
     unreachable_since: null,
   };
@@ -124,11 +147,11 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
 }
 
 /**
- * An answer came that was neither a throttle nor a lost connection. `demand` says whether the call had to wait for its
- * turn: what nobody asks for proves nothing, so beyond the last limit the rate grows only with a demand.
+ * An answer came, to a call sent at `sent_at`, that was neither a throttle nor a lost connection. `demand` says whether the
+ * call had to wait for its turn: what nobody asks for proves nothing, so beyond the last limit the rate grows only with a demand.
  */
-export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number): Budget {
-  const budget = { ...heard(before, 'answer', demand, now), misses: 0, unreachable_since: null };
+export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number, sent_at = now): Budget {
+  const budget = { ...heard(before, 'answer', demand, now, sent_at), misses: 0, unreachable_since: null };
   // Asked before the throttle came: it says nothing about now.
   if (pauseLeft(before, now) > 0) return budget;
   // A pause that counts as absent must not come back when the clock has caught up with it.
@@ -136,15 +159,22 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 }
 
 /**
- * The service asked for less: the rate is cut, at most once in five seconds, and a pause lasts until `until`, or where it
- * did not say, of half a second, of one, two, four … up to a minute. `chance` in [0, 1) makes the pause up to a tenth longer.
+ * The service asked for less, answering a call sent at `sent_at`: the rate is cut unless that call is older than the last
+ * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up to a
+ * minute. `chance` in [0, 1) makes the pause up to a tenth longer.
  */
-export function afterThrottle(before: Budget, until: number | null, chance: number, now: number): Budget {
+export function afterThrottle(
+  before: Budget,
+  until: number | null,
+  chance: number,
+  now: number,
+  sent_at = now,
+): Budget {
   const left = pauseLeft(before, now);
-  const budget = heard(before, 'throttled', 'none', now);
-  const cuts = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
+  const budget = heard(before, 'throttled', 'none', now, sent_at);
   // Calls in flight when the pause began are throttled with it: they are no sign that it was too short.
-  const again = left > 0 && budget.throttles > 0;
+  const again = budget.throttles > 0 && (left > 0 || (sent_at < budget.cut_at && budget.cut_at <= now));
+  const cuts = !again && isCut(budget, now);
   const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
   const wait = until === null ? ownPause(next, cuts, again) : asked(next, until - now);
   const not_before = now + Math.max(left, wait * (1 + 0.1 * chance));
@@ -163,88 +193,92 @@ function asked({ rate }: Budget, wait: number): number {
   return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);
 }
 
-/** Half a second for the first throttle after answers; a second one between two cuts needs none while it stays alone. */
+/** Half a second at most for the first throttle after answers; a second one between two cuts needs none while it stays alone. */
 function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
-  const { rate, throttles, throttled } = budget;
+  const { rate, throttles } = budget;
   if (again) return 0;
-  const { single, first, longest } = pause.throttled;
+  const { single, singleCalls, first, longest } = pause.throttled;
   if (throttles > 0) return Math.min(first * 2 ** (throttles - 1), longest);
-  if (throttled.lately >= many.lately) return first;
+  if (isCrowd(budget)) return first;
   if (!cuts) return 0;
-  return isStray(budget) ? 1000 / rate : Math.max(single, 1000 / rate);
+  return Math.max(Math.min(single, (1000 * singleCalls) / rate) * realShare(budget), 1000 / rate);
+}
+
+/** Near the limit each throttle cuts the rate; below, on the way back, only many together, once in five seconds. */
+function isCut(budget: Budget, now: number): boolean {
+  const apart = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
+  return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
 }
 
 /** The rate after a cut, and the limit as it is believed from now on. */
 function reduced(budget: Budget, now: number): Budget {
-  const { ceiling } = budget;
   const crowd = isCrowd(budget);
-  const surely = Math.min(budget.rate, deliveredWithPauses(budget));
-  const delivered = crowd ? surely : deliveredRate(budget);
-  const met = limitAfter(budget, surely);
-  const rate = Math.max(delivered * (crowd ? cut.many : cut.single), lowest(ceiling));
-  return {
-    ...budget,
-    rate,
-    limit: Math.max(met.limit, lowest(ceiling)),
-    limit_is: met.limit_is,
-    cut_at: now,
-    cut_to: rate,
-    proved: provedRate(budget),
-    grown_ms: 0,
-    throttled: met.moved ? { ...budget.throttled, lastingly: 0 } : budget.throttled,
-    below: met.moved ? { calls: 0, throttled: 0 } : budget.below,
-  };
+  const met = crowd
+    ? { limit: deliveredToCrowd(budget), limit_is: 'guessed' as const, near: nothing }
+    : limitAfter(budget);
+  const limit = Math.max(met.limit, lowest(budget.ceiling));
+  const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));
+  const throttled = crowd ? { ...budget.throttled, lastingly: 0 } : budget.throttled;
+  return { ...budget, ...met, limit, rate, throttled, cut_at: now, cut_to: rate, grown_ms: 0 };
 }
 
-/** What a throttle says of the limit, beside what was delivered until then. */
-function limitAfter(budget: Budget, delivered: number): Pick<Budget, 'limit_is'> & { limit: number; moved: boolean } {
-  const { limit, limit_is, rate, throttled } = budget;
-  if (limit === null) return { limit: rate, limit_is: 'guessed', moved: true };
-  if (isCrowd(budget)) return { limit: delivered, limit_is: 'guessed', moved: true };
-  if (throttled.lastingly >= Math.min(many.most, many.lastingly + strayShare(budget)))
-    return { limit: delivered, limit_is: 'met', moved: true };
-  if (isStray(budget)) return { limit, limit_is, moved: false };
-  if (limit_is === 'guessed') return { limit: delivered, limit_is: 'met', moved: true };
-  if (rate < near.limit * limit) return { limit, limit_is, moved: false };
-  return { limit: Math.max(limit, delivered) * (1 - drift.down), limit_is: 'met', moved: false };
+/** What a single throttle near the limit says of it: the first one, that there may be one. */
+function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
+  const { limit, limit_is, rate, below } = budget;
+  const real = realShare(budget);
+  if (limit === null) return { limit: rate * (1 - drift.down * real), limit_is: 'guessed', below };
+  const down = limit_is === 'guessed' ? drift.downGuessed : drift.down;
+  const is = { limit_is: real > 0.5 ? ('met' as const) : limit_is };
+  if (isBack(budget))
+    return { ...is, limit: Math.max(Math.min(limit, rate), deliveredRate(budget)) * (1 - down * real), below };
+  // A second one soon after, on the way back: the limit is no higher than that, which explains it while no limit was held yet.
+  const throttled = budget.near.calls < held ? Math.max(0, below.throttled - 1) : below.throttled;
+  return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
 }
 
-/** What was surely let through: where pauses are a large part of the time, a service that counts by the second let bursts through. */
-function provedRate(budget: Budget): number {
-  const { ms, paused_ms } = budget.delivered;
-  return isCrowd(budget) || paused_ms > 0.2 * ms ? 0 : Math.min(budget.rate, deliveredWithPauses(budget));
-}
-
-/** Throttles come where the service has let through more before: they say nothing about its limit. */
-function isStray(budget: Budget): boolean {
-  return budget.below.throttled >= stray && budget.throttled.lastingly < many.most;
-}
-
-function strayShare({ below }: Budget): number {
-  return below.calls === 0 ? 0 : below.throttled / below.calls;
-}
-
-/** A cut whose first throttle seemed to be a single one, when the others of its burst have come. */
-function reducedFurther(budget: Budget): Budget {
-  if (!isCrowd(budget)) return budget;
-  const delivered = deliveredWithPauses(budget);
-  const rate = Math.max(Math.min(budget.rate, delivered * cut.many), lowest(budget.ceiling));
-  const limit = Math.max(Math.min(budget.limit ?? delivered, delivered), lowest(budget.ceiling));
-  return { ...budget, rate, cut_to: rate, limit, limit_is: 'guessed' };
-}
-
-function isCrowd({ throttled }: Budget): boolean {
-  return throttled.lately >= many.lately;
-}
-
-/** The same in a whole second at least, its pauses included: a service that counts by the second lets a burst through first. */
-function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): number {
-  return (1000 * calls) / Math.max(1000, ms + paused_ms);
+/** What was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
+function deliveredToCrowd(budget: Budget): number {
+  const { rate, throttled } = budget;
+  if (throttled.lately >= many.lately) return Math.min(rate, deliveredWithPauses(budget));
+  return rate * (1 - throttled.lastingly);
 }
 
 /** What the service has let through lately, in calls a second; never more than was allowed. */
 function deliveredRate({ delivered, rate }: Budget): number {
   return delivered.ms === 0 ? rate / 2 : Math.min(rate, (1000 * delivered.calls) / delivered.ms);
+}
+
+/** Of the throttles near the limit, the share that strays don't explain: as many of the calls below the limit met one. */
+function realShare(budget: Budget): number {
+  const { near } = budget;
+  if (near.throttled === 0) return 1;
+  const strays = near.calls * strayShare(budget);
+  // As many more as chance may bring.
+  return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
+}
+
+/** The share of calls throttled for no reason: well below the limit, and more than once. */
+function strayShare({ below }: Budget): number {
+  return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
+}
+
+/** A cut whose first throttle seemed to be a single one, when the others of its burst have come. */
+function reducedFurther(budget: Budget): Budget {
+  if (!isCrowd(budget)) return budget;
+  const delivered = deliveredToCrowd(budget);
+  const rate = Math.max(Math.min(budget.rate, delivered * cut.many), lowest(budget.ceiling));
+  const limit = Math.max(Math.min(budget.limit ?? delivered, delivered), lowest(budget.ceiling));
+  return { ...budget, rate, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
+}
+
+function isCrowd(budget: Budget): boolean {
+  const { lately, lastingly } = budget.throttled;
+  return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget);
+}
+
+/** The same in a whole second at least, its pauses included: a service that counts by the second lets a burst through first. */
+function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): number {
+  return (1000 * calls) / Math.max(1000, ms + paused_ms);
 }
 
 /** The rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing above. */
@@ -253,30 +287,46 @@ function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): Budget {
   if (budget.limit === null) {
     const grown_ms = Math.min(budget.grown_ms + ms, growth.firstMs);
     const share = grown_ms / growth.firstMs;
-    return { ...budget, grown_ms, rate: share === 1 ? ceiling : cut_to + (ceiling - cut_to) * share };
+    return { ...budget, grown_ms, rate: share === 1 ? ceiling : cut_to * (ceiling / cut_to) ** share };
   }
-  const backMs = backAfter(budget);
+  const backMs = backAfter(budget.limit);
   const before = budget.grown_ms;
   const grown_ms = demand === 'waiting' ? before + ms : Math.max(before, Math.min(before + ms, backMs));
-  const by = budget.limit_is === 'guessed' ? drift.upGuessed : isStray(budget) ? drift.upStray : drift.up;
-  const up = (by * (grown_ms - before)) / 1000;
-  const limit = budget.limit * (1 + up);
-  const rate = Math.max(rateAfter({ ...budget, limit, grown_ms }, backMs), lowest(ceiling));
+  const limit =
+    Math.min(ceiling, budget.limit) *
+    (1 + (upBySecond(budget, budget.limit) * Math.max(0, grown_ms - Math.max(before, backMs))) / 1000);
+  const rate = Math.max(rateAfter({ ...budget, limit, grown_ms }), lowest(ceiling));
   // Nothing was throttled at the ceiling: that is no limit of the service.
-  if (rate >= ceiling && grown_ms > backMs)
+  if (rate >= ceiling && grown_ms > backMs + staysAfter(limit))
     return { ...budget, rate: ceiling, limit: null, limit_is: 'guessed', cut_to: ceiling, grown_ms: 0 };
   return { ...budget, rate: Math.min(rate, ceiling), limit, grown_ms };
 }
 
-function backAfter(budget: Budget): number {
-  return isStray(budget) ? growth.strayMs : growth.backMs;
+/** A limit that was only guessed is soon known better, and one that nothing but strays speak for is left behind. */
+function upBySecond(budget: Budget, limit: number): number {
+  if (budget.limit_is === 'guessed') return Math.max(drift.guessedByCall * limit, drift.guessedBySecond);
+  const times = realShare(budget) === 0 ? drift.strayTimes : 1;
+  return times * Math.max(drift.upByCall * limit, drift.upBySecond);
 }
 
-function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: number }, backMs: number): number {
-  if (grown_ms < backMs) return limit - (limit - cut_to) * (1 - grown_ms / backMs) ** 3;
-  const stays =
-    limit_is === 'guessed' ? 0 : Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
-  const over = grown_ms - backMs - stays;
+function backAfter(limit: number): number {
+  return Math.min(Math.max(growth.backMs, (1000 * growth.backCalls) / limit), growth.latestMs);
+}
+
+/** Whether the rate has come back to the limit since it was cut. */
+function isBack({ limit, grown_ms }: Budget): boolean {
+  return limit === null || grown_ms >= backAfter(limit);
+}
+
+/** How long a rate that came back to a limit stays around it. */
+function staysAfter(limit: number): number {
+  return Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
+}
+
+function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: number }): number {
+  const backMs = backAfter(limit);
+  if (grown_ms < backMs) return limit - Math.max(0, limit - cut_to) * (1 - (grown_ms / backMs) ** 3);
+  const over = grown_ms - backMs - (limit_is === 'guessed' ? 0 : staysAfter(limit));
   return over <= 0 ? limit : limit * (1 + probe.share * (over / probe.everyMs) ** 3);
 }
 
@@ -287,18 +337,29 @@ function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
 }
 
 /** What is counted of every outcome. */
-function heard(budget: Budget, outcome: 'answer' | 'throttled', demand: 'waiting' | 'none', now: number): Budget {
+function heard(
+  budget: Budget,
+  outcome: 'answer' | 'throttled',
+  demand: 'waiting' | 'none',
+  now: number,
+  sent_at: number,
+): Budget {
   const passed = sinceHeard(budget, now);
   const paused_ms = Math.min(Math.max(0, now - budget.heard_at), longestGapMs) - passed;
   // Time in which nobody asked says nothing about what would have been let through.
   const ms = demand === 'waiting' ? passed : Math.min(passed, 1000 / budget.rate);
   const lasts = Math.max(memory.deliveredMs, (1000 * memory.deliveredCalls) / budget.rate);
   const kept = Math.exp(-(ms + paused_ms) / lasts);
-  const { delivered, throttled, below } = budget;
-  const isBelow = budget.rate < near.proved * budget.proved && throttled.lately < many.lately;
-  const fades = 1 - 1 / memory.below;
+  const { delivered, throttled, below, near, rate, limit } = budget;
   const hit = outcome === 'throttled' ? 1 : 0;
   const towards = (share: number, calls: number) => share + (hit - share) / calls;
+  const counted = ({ calls, throttled }: Tally, lasts: number) => {
+    const fades = 1 - 1 / lasts;
+    return { calls: calls * fades + 1, throttled: throttled * fades + hit };
+  };
+  // What was sent before the last cut belongs to the throttle that made it.
+  const since = limit !== null && sent_at > budget.cut_at;
+  const isBelow = since && rate < wellBelow * limit;
   return {
     ...budget,
     heard_at: now,
@@ -311,7 +372,8 @@ function heard(budget: Budget, outcome: 'answer' | 'throttled', demand: 'waiting
       lately: towards(throttled.lately, memory.lately),
       lastingly: towards(throttled.lastingly, memory.lastingly),
     },
-    below: isBelow ? { calls: below.calls * fades + 1, throttled: below.throttled * fades + hit } : below,
+    below: isBelow ? counted(below, memory.below) : below,
+    near: since && isBack(budget) ? counted(near, memory.near) : near,
   };
 }
 

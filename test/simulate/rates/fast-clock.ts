@@ -84,6 +84,7 @@ export function fastClock(start: number): FastClock {
     },
     at: (ms, fire) => void schedule(ms, fire),
     run: async (end) => {
+      for (let turn = 0; turn < turns; turn += 1) await null;
       for (let timer = heap[0]; timer !== undefined && timer.at <= end; timer = heap[0]) {
         pop();
         if (timer.fire === null) continue;

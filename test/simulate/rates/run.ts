@@ -19,22 +19,30 @@ export interface Cell {
   /** How the service says "less". */
   readonly status: 429 | 503;
   readonly strays: { readonly kind: 'none' | '503' | 'reset' | '429'; readonly share: number };
-  /** How long it is measured, after `settle` minutes that count for nothing. */
+  /** How long it lasts, from a start at which nothing is known. */
   readonly minutes: number;
+  /** So many of its first minutes are left out of what is counted as settled. */
   readonly settle: number;
   readonly seed: number;
 }
 
-export interface Result {
+/** What was counted over a stretch of a cell. */
+export interface Counted {
   /** Calls let through, beside what was allowed outside the time that the service told us to wait. */
   readonly used: number;
   /** Of all calls, the share that the limit throttled: planted strays left out. */
   readonly throttled: number;
+  readonly calls: number;
+}
+
+/** Of the whole cell, its start included. */
+export interface Result extends Counted {
+  readonly settled: Counted;
   /** Calls that started although the service had told us to wait. */
   readonly while_told: number;
   /** Milliseconds until the rate reached 95 % of the ceiling; null: it never did. */
   readonly reached_ms: number | null;
-  readonly calls: number;
+  /** At the end. */
   readonly rate: number;
 }
 
@@ -46,10 +54,11 @@ const shares = Object.fromEntries(lanes.map((lane) => [lane, 0])) as LaneShares 
 export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Promise<Result> {
   const { ceiling, concurrency, seed } = cell;
   const clock = fastClock(Date.UTC(2026, 10, 21));
-  const begin = cell.settle * 60_000;
-  const end = begin + cell.minutes * 60_000;
+  const settled = cell.settle * 60_000;
+  const end = cell.minutes * 60_000;
   const service = serviceOf(cell);
-  const counts = { calls: 0, through: 0, throttled: 0, while_told: 0, reached_ms: null as number | null };
+  const stretches = [0, settled].map((from) => ({ from, calls: 0, through: 0, throttled: 0 }));
+  const counts = { while_told: 0, reached_ms: null as number | null };
   let step = 0;
   let step_of_calls = 0;
   const chance = () => roll(seed, step++, 'chance');
@@ -58,15 +67,14 @@ export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Pro
   function call(): Promise<Outcome> {
     const n = step_of_calls++;
     const at = clock.monotonic();
-    const counted = at >= begin;
-    if (counted) counts.calls += 1;
+    const counting = stretches.filter(({ from }) => at >= from);
+    for (const each of counting) each.calls += 1;
     if (at < told.until()) counts.while_told += 1;
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const latency = cell.latency_ms * (0.75 + roll(seed, n, 'latency') / 2);
     clock.at(latency / 2, () => {
       const came = service.answer(clock.monotonic(), n, roll(seed, n, 'stray'));
-      if (counted && came === 'through') counts.through += 1;
-      if (counted && came === 'throttled') counts.throttled += 1;
+      if (came === 'through' || came === 'throttled') for (const each of counting) each[came] += 1;
       clock.at(latency / 2, () => {
         const now = clock.monotonic();
         const wait = cell.told === 'retry-after' && (came === 'throttled' || came === '429') ? 1000 : null;
@@ -99,15 +107,18 @@ export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Pro
   }
   let budget = startOld(ceiling);
   let due = 0;
-  let waiting: (() => void)[] = [];
-  const turn = async () => {
-    for (;;) {
-      const now = clock.monotonic();
-      const wait = Math.max(due, budget.not_before) - now;
-      if (wait <= 0) break;
-      await clock.sleep(wait);
-    }
-    due = Math.max(due, clock.monotonic()) + 1000 / budget.rate;
+  let before: Promise<void> = Promise.resolve();
+  const turn = () => {
+    // One at a time, first come first served: only the next one looks at the clock.
+    before = before.then(async () => {
+      for (;;) {
+        const wait = Math.max(due, budget.not_before) - clock.monotonic();
+        if (wait <= 0) break;
+        await clock.sleep(wait);
+      }
+      due = Math.max(due, clock.monotonic()) + 1000 / budget.rate;
+    });
+    return before;
   };
   const work = async () => {
     while (clock.monotonic() < end) {
@@ -118,10 +129,8 @@ export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Pro
       if (outcome.kind === 'throttled') budget = oldAfterThrottle(budget, until, chance(), now);
       else if (outcome.kind === 'answer') budget = oldAfterAnswer(budget, now);
       if (counts.reached_ms === null && budget.rate >= 0.95 * ceiling) counts.reached_ms = now;
-      for (const wake of waiting.splice(0)) wake();
     }
   };
-  waiting = [];
   for (let worker = 0; worker < concurrency; worker += 1) work().catch(() => undefined);
   await clock.run(end);
   return resultOf(budget.rate);
@@ -129,15 +138,11 @@ export async function runCell(cell: Cell, rule: Rule, make = createLimiter): Pro
   function resultOf(rate: number): Result {
     const planted = 1 - (cell.strays.kind === 'none' ? 0 : cell.strays.share);
     const mostInFlight = (concurrency * 1000) / cell.latency_ms;
-    const allowed = told.free(begin, end, (from, to) => allowedIn(cell, from, to, mostInFlight)) * planted;
-    return {
-      used: counts.through / allowed,
-      throttled: counts.throttled / counts.calls,
-      while_told: counts.while_told,
-      reached_ms: counts.reached_ms,
-      calls: counts.calls,
-      rate,
-    };
+    const [whole, later] = stretches.map(({ from, calls, through, throttled }) => {
+      const allowed = told.free(from, end, (from, to) => allowedIn(cell, from, to, mostInFlight)) * planted;
+      return { used: through / allowed, throttled: throttled / calls, calls };
+    }) as [Counted, Counted];
+    return { ...whole, settled: later, ...counts, rate };
   }
 }
 
