@@ -125,7 +125,9 @@ describe('what is too long', () => {
     );
     expect(await announced.said('200 OK')).toMatch(/connection: close/i);
     await announced.ended;
-    const [whole, endless, said_so] = test.inbox.deliveries.after(0, 10);
+    // One as long as may be fills a batch by itself.
+    const [whole] = test.inbox.deliveries.after(0, 10);
+    const [endless, said_so] = test.inbox.deliveries.after(whole?.delivery_id ?? 0, 10);
     expect(whole).toMatchObject({ truncated: false, length: long - 1 });
     expect(endless).toMatchObject({ truncated: true });
     expect(endless?.length).toBeGreaterThanOrEqual(long);
