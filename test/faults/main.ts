@@ -43,7 +43,7 @@ const tools = {
   strace: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
   unshare: ['unshare', '-Urm', 'true'],
   nsenter: ['nsenter', '--version'],
-  faketime: ['faketime', '+0', 'true'],
+  faketime: ['faketime', '-f', '+0d', 'true'],
 } as const;
 
 const faults: readonly Fault[] = [
