@@ -205,10 +205,13 @@ say(
     ]),
   ),
 );
+// Fewer lives say more about where in their work they were killed than about growth.
+const judged = lives.length >= 10;
 const grows =
-  mean(lives.slice(half), ({ descriptors }) => descriptors) >
+  judged &&
+  (mean(lives.slice(half), ({ descriptors }) => descriptors) >
     mean(lives.slice(0, half), ({ descriptors }) => descriptors) + 5 ||
-  mean(lives.slice(half), ({ rss }) => rss) > 1.25 * mean(lives.slice(0, half), ({ rss }) => rss);
+    mean(lives.slice(half), ({ rss }) => rss) > 1.25 * mean(lives.slice(0, half), ({ rss }) => rss));
 say(
   `${Object.values(rows).reduce((sum, each) => sum + each, 0)} rows compared: ${differences} differences; stopped with ${stopped}`,
 );
