@@ -16,9 +16,9 @@ import { section } from './documents.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
-import { notifiedHouse } from './fakes/notified-house.ts';
+import { notifiedHarness } from './fakes/notified-harness.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
-import { subscriptionHouse } from './fakes/subscription-house.ts';
+import { subscriptionHarness } from './fakes/subscription-harness.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
@@ -175,7 +175,7 @@ const beliefs: readonly Belief[] = [
     otherwise: 'it is elsewhere',
     seen: '`subscription list`: refused (404); alarm “Failing”',
     shows: async () => {
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       at.service.verify = () => ({ status: 404, error_code: 'not_found' });
       await at.live(2 * hour, 10 * minute);
       expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
@@ -192,7 +192,7 @@ const beliefs: readonly Belief[] = [
         'GET subscription',
         /405: not offered/,
       )();
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       at.service.lacks.set('read', 405);
       await at.work.tend(never);
       await at.live(2 * hour, 10 * minute);
@@ -205,7 +205,7 @@ const beliefs: readonly Belief[] = [
     otherwise: 'there is none',
     seen: '`status`: not offered; a degraded subscription is put again',
     shows: async () => {
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       at.service.lacks.set('reactivate', 404);
       await at.work.tend(never);
       await at.live(hour + minute, 10 * minute);
@@ -292,7 +292,7 @@ const beliefs: readonly Belief[] = [
     otherwise: 'a list of more than two is refused',
     seen: '`subscription list`: refused, with the service’s words; alarm “Failing”',
     shows: async () => {
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       at.service.verify = ({ method, body }) =>
         method === 'PUT' && namedIn(body) > 2 ? { status: 400, error_code: 'validation_error' } : null;
       await at.live(2 * hour, 10 * minute);
@@ -305,10 +305,10 @@ const beliefs: readonly Belief[] = [
     otherwise: 'changes are held for days',
     seen: 'alarm “Silent”: polls find what nobody announced; what it covers is read as without it',
     shows: async () => {
-      await using test = await notifiedHouse({ products: 36, hold_ms: 30 * day }, { cadence: { products: '1d' } });
+      await using test = await notifiedHarness({ products: 36, hold_ms: 30 * day }, { cadence: { products: '1d' } });
       const ids = test.ids();
       for (const id of ids.slice(0, 20)) {
-        test.house.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+        test.harness.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
         await test.live(day + hour, hour);
         if (test.alarms().includes('subscription-silent')) break;
       }
@@ -324,8 +324,8 @@ const beliefs: readonly Belief[] = [
         [10 * minute, 0],
         [20 * minute, 1],
       ] as const) {
-        await using test = await notifiedHouse({ products: 6 });
-        const { sandbox } = test.house;
+        await using test = await notifiedHarness({ products: 6 });
+        const { sandbox } = test.harness;
         const [id = 0] = test.ids();
         await test.live(minute);
         sandbox.setSending('all', 'none');
@@ -334,7 +334,7 @@ const beliefs: readonly Belief[] = [
         sandbox.setSending('all', 'all');
         await test.live(hour);
         expect(
-          test.house.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
+          test.harness.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
         ).toHaveLength(gaps);
         const [{ text } = { text: '' }] = test.query<{ text: string }>(
           `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${id}`,
@@ -438,14 +438,14 @@ const beliefs: readonly Belief[] = [
     otherwise: 'an address that was replaced is called for longer',
     seen: 'alarm “Address”; the call is answered 404, what it said is read when it is due',
     shows: async () => {
-      await using test = await notifiedHouse({ products: 6 });
-      const { sandbox } = test.house;
+      await using test = await notifiedHarness({ products: 6 });
+      const { sandbox } = test.harness;
       const old = sandbox.subscriptions()[0]?.callback_url;
       await test.live(31 * day, hour);
       await test.live(9 * day, hour);
       expect(sandbox.subscriptions()[0]?.callback_url).not.toBe(old);
       const [id = 0] = test.ids();
-      await test.house.drive(sandbox.sendLegacy(id, ['content'], old));
+      await test.harness.drive(sandbox.sendLegacy(id, ['content'], old));
       await test.live(5 * minute);
       expect(test.alarms()).toContain('old-address-used');
     },
@@ -455,7 +455,7 @@ const beliefs: readonly Belief[] = [
     otherwise: 'it stays degraded',
     seen: 'alarm “Broken”: what it covers is read as without it',
     shows: async () => {
-      await using at = await subscriptionHouse(undefined, { reactivate: false });
+      await using at = await subscriptionHarness(undefined, { reactivate: false });
       await at.live(minute);
       const held = at.service.held.get('all');
       if (held === undefined) throw new Error('nothing was put');

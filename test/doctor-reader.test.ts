@@ -55,10 +55,10 @@ async function found(path: string, more: Partial<ReaderQuestion> = {}): Promise<
   return Object.fromEntries(checks.map((check) => [check.name, check]));
 }
 
-type House = ReturnType<typeof stopped>;
+type Harness = ReturnType<typeof stopped>;
 
 describe('doctor --reader', () => {
-  const cases: [string, (house: House) => void, string, Partial<Check>][] = [
+  const cases: [string, (harness: Harness) => void, string, Partial<Check>][] = [
     [
       'reads what is as it should be',
       () => {},
@@ -136,23 +136,23 @@ describe('doctor --reader', () => {
     ],
   ];
   test.each(cases)('%s', async (_, prepare, name, expected) => {
-    using house = stopped();
-    prepare(house);
-    expect((await found(house.path))[name]).toMatchObject(expected);
+    using harness = stopped();
+    prepare(harness);
+    expect((await found(harness.path))[name]).toMatchObject(expected);
   });
 
   it('tells that reads fail once the daemon stops, while it still runs', async () => {
-    using house = stopped();
-    using _ = openMirror(testMirrorOptions(house.root));
-    if (isRoot) for (const each of ['-wal', '-shm']) chownSync(house.path + each, 0, nogroup);
-    deny(house.directory, 0o2);
-    expect((await found(house.path))['side files']).toMatchObject({
+    using harness = stopped();
+    using _ = openMirror(testMirrorOptions(harness.root));
+    if (isRoot) for (const each of ['-wal', '-shm']) chownSync(harness.path + each, 0, nogroup);
+    deny(harness.directory, 0o2);
+    expect((await found(harness.path))['side files']).toMatchObject({
       verdict: 'wrong',
       found: expect.stringMatching(/^there, and .* every read fails while the daemon is stopped$/),
     });
   });
 
-  const shared: [string, (house: House) => void, RegExp][] = [
+  const shared: [string, (harness: Harness) => void, RegExp][] = [
     ['mode 0640, with which a reader locks the daemon out', ({ path }) => chmodSync(path, 0o640), /locks it out/],
     [
       'a directory whose files are not of the group',
@@ -166,37 +166,37 @@ describe('doctor --reader', () => {
     ],
   ];
   test.each(shared)('finds %s, unless reader and daemon are one user', async (_, prepare, words) => {
-    using house = stopped();
-    prepare(house);
-    const { sharing } = await found(house.path);
+    using harness = stopped();
+    prepare(harness);
+    const { sharing } = await found(harness.path);
     expect(sharing).toMatchObject(
       isRoot ? { verdict: 'wrong', found: expect.stringMatching(words) } : { verdict: 'ok' },
     );
-    expect((await found(house.path, { user: null })).sharing).toMatchObject({ verdict: 'ok' });
+    expect((await found(harness.path, { user: null })).sharing).toMatchObject({ verdict: 'ok' });
   });
 
   it('finds a side file that the daemon or a reader has left closed', async () => {
-    using house = stopped();
-    for (const each of ['-wal', '-shm']) writeFileSync(house.path + each, '', { mode: 0o600 });
-    deny(`${house.path}-shm`, 0o6);
-    expect((await found(house.path))['side files']).toMatchObject({
+    using harness = stopped();
+    for (const each of ['-wal', '-shm']) writeFileSync(harness.path + each, '', { mode: 0o600 });
+    deny(`${harness.path}-shm`, 0o6);
+    expect((await found(harness.path))['side files']).toMatchObject({
       verdict: 'wrong',
       found: expect.stringMatching(/may not write .*mirror\.db-(wal|shm)/),
     });
   });
 
   it('knows a read-only mount, also as root', () => {
-    using house = stopped();
+    using harness = stopped();
     const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
     const mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
-    const command = [process.execPath, cli, 'doctor', '--reader', '--path', house.path, '--json'];
+    const command = [process.execPath, cli, 'doctor', '--reader', '--path', harness.path, '--json'];
     const shell = [
       '-Urm',
       'sh',
       '-c',
       `${mounted} || true`,
       'sh',
-      house.directory,
+      harness.directory,
       'sh',
       '-c',
       '"$@"; true',
@@ -212,8 +212,8 @@ describe('doctor --reader', () => {
   });
 
   it('looks at the SQLite that this user’s programs bring', async () => {
-    using house = stopped();
-    const bin = join(house.root, 'bin');
+    using harness = stopped();
+    const bin = join(harness.root, 'bin');
     mkdirSync(bin);
     const say = (name: string, text: string) => {
       writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
@@ -221,52 +221,52 @@ describe('doctor --reader', () => {
     };
     say('php', 'echo 3.34.1');
     say('python3', 'exit 1');
-    const checks = await found(house.path, { search_path: bin });
+    const checks = await found(harness.path, { search_path: bin });
     expect(checks['SQLite of PHP']).toMatchObject({ verdict: 'wrong', found: '3.34.1: the views need 3.38' });
     expect(checks['SQLite of Python']).toMatchObject({ verdict: 'skipped', found: 'python3 is there, and has none' });
     expect(checks['sqlite3 shell']).toMatchObject({ verdict: 'skipped', found: 'not on this machine' });
     say('sqlite3', 'echo 3.51.2 2026-01-01');
-    expect((await found(house.path, { search_path: bin }))['sqlite3 shell']).toMatchObject({
+    expect((await found(harness.path, { search_path: bin }))['sqlite3 shell']).toMatchObject({
       verdict: 'ok',
       found: '3.51.2; to be opened read-only: writers need 3.51.3',
     });
   });
 
   it('names who holds an old snapshot while the log grows', async () => {
-    using house = stopped();
-    using mirror = openMirror(testMirrorOptions(house.root));
+    using harness = stopped();
+    using mirror = openMirror(testMirrorOptions(harness.root));
     mirror.transaction(() => mirror.noteDelivery(1));
     const hold = `import sqlite3, sys
-db = sqlite3.connect("file:${house.path}?mode=ro", uri=True)
+db = sqlite3.connect("file:${harness.path}?mode=ro", uri=True)
 db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("holding", flush=True); sys.stdin.read()`;
     const reader = spawn('python3', ['-c', hold], { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(reader.stdout, 'data');
     const never = async () => {};
-    const [open, log] = await longReaders(house.path, never, { large: 0 });
+    const [open, log] = await longReaders(harness.path, never, { large: 0 });
     expect(open).toMatchObject({ verdict: 'ok', found: expect.stringContaining(`python3 (${reader.pid})`) });
     expect(log).toMatchObject({
       verdict: 'wrong',
       found: expect.stringContaining(`because python3 (${reader.pid}) holds an old snapshot open`),
     });
-    expect((await longReaders(house.path, never))[1]).toMatchObject({ verdict: 'ok' });
+    expect((await longReaders(harness.path, never))[1]).toMatchObject({ verdict: 'ok' });
     reader.stdin.end();
     await once(reader, 'close');
-    expect((await longReaders(house.path, never, { large: 0 }))[1]).toMatchObject({
+    expect((await longReaders(harness.path, never, { large: 0 }))[1]).toMatchObject({
       verdict: 'wrong',
       found: expect.stringContaining('cannot be seen from here'),
     });
   });
 
   it('prints its checks as JSON, ends with 1 where one is wrong, and needs no configuration with --path', async () => {
-    using house = stopped();
+    using harness = stopped();
     const env = { PATH: process.env.PATH ?? '' };
     const io = capturedIo(env);
-    const args = ['doctor', '--reader', '--json', '--path', house.path, ...(user === null ? [] : ['--user', user])];
+    const args = ['doctor', '--reader', '--json', '--path', harness.path, ...(user === null ? [] : ['--user', user])];
     expect(await main(args, io)).toBe(0);
     const answer = JSON.parse(io.out()) as Record<string, unknown>;
     expect(Object.keys(answer).sort()).toEqual(['checks', 'healthy', 'path', 'user']);
-    expect(answer).toMatchObject({ path: house.path, user, healthy: true });
-    deny(house.path, 0o4);
+    expect(answer).toMatchObject({ path: harness.path, user, healthy: true });
+    deny(harness.path, 0o4);
     const worse = capturedIo(env);
     expect(
       await main(
@@ -278,11 +278,11 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
   });
 
   it('refuses a user that nobody knows, and options that mean nothing', async () => {
-    using house = stopped();
+    using harness = stopped();
     for (const args of [
-      ['--reader', '--path', house.path, '--user', 'nobody-of-that-name'],
+      ['--reader', '--path', harness.path, '--user', 'nobody-of-that-name'],
       ['--user', 'nobody'],
-      ['--path', house.path],
+      ['--path', harness.path],
     ]) {
       const io = capturedIo();
       expect(await main(['doctor', ...args], io), args.join(' ')).toBe(64);
@@ -291,9 +291,9 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
   });
 
   it('is nobody else where it is not root (77)', async () => {
-    using house = stopped();
+    using harness = stopped();
     const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
-    const args = [cli, 'doctor', '--reader', '--path', house.path, '--user', 'nobody'];
+    const args = [cli, 'doctor', '--reader', '--path', harness.path, '--user', 'nobody'];
     const code = '"$@"; echo "code $?"';
     const shell = ['-U', '--map-user=1000', '--map-group=1000', 'sh', '-c', code, 'sh', process.execPath, ...args];
     const said = execFileSync('unshare', shell, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
@@ -328,12 +328,12 @@ describe.runIf(isRoot)('a storefront of another user, in the group of the daemon
     execFileSync(process.execPath, [child, root, String(daemon), String(nogroup)], { encoding: 'utf8', stdio: 'pipe' });
   const read = ['sqlite3', '-readonly'];
 
-  function owned(): House {
-    const house = stopped();
-    mkdirSync(join(house.root, 'state'), { mode: 0o700 });
-    for (const path of [house.directory, house.path, join(house.root, 'state')]) chownSync(path, daemon, nogroup);
-    chmodSync(house.directory, 0o3770);
-    return house;
+  function owned(): Harness {
+    const harness = stopped();
+    mkdirSync(join(harness.root, 'state'), { mode: 0o700 });
+    for (const path of [harness.directory, harness.path, join(harness.root, 'state')]) chownSync(path, daemon, nogroup);
+    chmodSync(harness.directory, 0o3770);
+    return harness;
   }
   /** Reads while the daemon is down, and is killed: what it made beside the file stays. */
   async function leaveSideFiles(path: string): Promise<void> {
@@ -353,33 +353,33 @@ describe.runIf(isRoot)('a storefront of another user, in the group of the daemon
   }
 
   it('opens the file while the daemon is down, ten times, and the daemon starts and writes each time', async () => {
-    using house = owned();
+    using harness = owned();
     for (let round = 1; round <= 10; round += 1) {
-      await leaveSideFiles(house.path);
-      startDaemon(house.root);
-      const count = as(65_534, [...read, house.path, 'SELECT last_delivery_id FROM mirror']);
+      await leaveSideFiles(harness.path);
+      startDaemon(harness.root);
+      const count = as(65_534, [...read, harness.path, 'SELECT last_delivery_id FROM mirror']);
       expect(count).toBe(`${round}\n`);
     }
   });
 
   it('can neither remove nor replace what is the daemon’s, nor look into its state', async () => {
-    using house = owned();
-    const other = join(house.directory, 'other.db');
+    using harness = owned();
+    const other = join(harness.directory, 'other.db');
     const attempts = [
-      ['rm', '-f', house.path],
-      ['mv', house.path, other],
-      ['sh', '-c', `echo x > ${other} && mv -f ${other} ${house.path}`],
-      ['ls', join(house.root, 'state')],
-      ['rm', '-rf', join(house.root, 'state')],
+      ['rm', '-f', harness.path],
+      ['mv', harness.path, other],
+      ['sh', '-c', `echo x > ${other} && mv -f ${other} ${harness.path}`],
+      ['ls', join(harness.root, 'state')],
+      ['rm', '-rf', join(harness.root, 'state')],
     ];
     for (const attempt of attempts) expect(() => as(65_534, attempt), attempt.join(' ')).toThrow();
-    startDaemon(house.root);
+    startDaemon(harness.root);
   });
 
   it('locks it out where the file has mode 0640 (control)', async () => {
-    using house = owned();
-    chmodSync(house.path, 0o640);
-    await leaveSideFiles(house.path);
-    expect(() => startDaemon(house.root)).toThrow(/cannot write .*readonly/);
+    using harness = owned();
+    chmodSync(harness.path, 0o640);
+    await leaveSideFiles(harness.path);
+    expect(() => startDaemon(harness.root)).toThrow(/cannot write .*readonly/);
   });
 });

@@ -26,7 +26,7 @@ import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
-import { virtualHouse } from './fakes/virtual-house.ts';
+import { virtualHarness } from './fakes/virtual-harness.ts';
 import { manualClock } from './upstream/manual-clock.ts';
 
 const day = 86_400_000;
@@ -62,13 +62,13 @@ function large(megabytes: number) {
 
 describe('a published copy', () => {
   it('shows what the mirror shows, in every view, and is one file that needs no other', async () => {
-    await using house = await virtualHouse({ products: 8 });
+    await using harness = await virtualHarness({ products: 8 });
     using place = temporaryDirectory();
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const copy = join(place.path, 'mirror.db');
-    const { bytes } = publishCopy(house.wiring.mirror.path, copy, temporaryName(copy, 1));
-    const now = house.clock.now();
-    expect(shown(copy, now)).toEqual(shown(house.wiring.mirror.path, now));
+    const { bytes } = publishCopy(harness.wiring.mirror.path, copy, temporaryName(copy, 1));
+    const now = harness.clock.now();
+    expect(shown(copy, now)).toEqual(shown(harness.wiring.mirror.path, now));
     const { size, mode } = statSync(copy);
     expect([size, mode & 0o777]).toEqual([bytes, 0o444]);
     expect(readdirSync(place.path)).toEqual(['mirror.db']);

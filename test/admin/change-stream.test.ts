@@ -13,7 +13,7 @@ import { manualClock } from '../upstream/manual-clock.ts';
 const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
 
 /** The admin interface over a mirror of its own: only what the feed needs. */
-async function house(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
+async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
   const stack = new AsyncDisposableStack();
   const test = stack.use(testMirror());
   const { path } = stack.use(temporaryDirectory());
@@ -53,7 +53,7 @@ const upTo = (count: number, after = 0) => Array.from({ length: count }, (_, ind
 
 describe('GET /v1/changes as JSON', () => {
   it('is a page after a cursor, with the next one and how far the feed reaches', async () => {
-    await using it = await house();
+    await using it = await harness();
     expect(await it.json('/v1/changes')).toEqual({
       status: 200,
       body: { changes: [], next: 0, floor: 0, newest: 0, feed: expect.any(String) },
@@ -69,7 +69,7 @@ describe('GET /v1/changes as JSON', () => {
   });
 
   it('says of a cursor before the floor that it is gone (410), of one ahead of the newest or of nonsense that it is wrong (400)', async () => {
-    await using it = await house();
+    await using it = await harness();
     it.add(5);
     it.mirror.changes.prune(2000);
     it.add(1);
@@ -98,7 +98,7 @@ describe('GET /v1/changes as JSON', () => {
 
 describe('GET /v1/changes as server-sent events', () => {
   it('sends what is there, then each change with its commit, without waiting for any time', async () => {
-    await using it = await house();
+    await using it = await harness();
     it.add(250);
     const source = await eventSource(it.socket, '/v1/changes?after=3');
     await source.reached(247);
@@ -122,7 +122,7 @@ describe('GET /v1/changes as server-sent events', () => {
   });
 
   it('goes on after the Last-Event-ID of who comes back, whatever the address says', async () => {
-    await using it = await house();
+    await using it = await harness();
     it.add(5);
     const source = await eventSource(it.socket, '/v1/changes?after=0', { headers: { 'last-event-id': '3' } });
     await source.reached(2);
@@ -131,7 +131,7 @@ describe('GET /v1/changes as server-sent events', () => {
   });
 
   it('refuses a cursor before the stream begins, with the statuses of the JSON', async () => {
-    await using it = await house();
+    await using it = await harness();
     it.add(5);
     it.mirror.changes.prune(2000);
     const ask = async (cursor: string) => {
@@ -145,7 +145,7 @@ describe('GET /v1/changes as server-sent events', () => {
 
   it('reads no further for a client that does not, tells it where retention has overtaken it, and closes', async () => {
     let handed = 0;
-    await using it = await house((feed) => ({
+    await using it = await harness((feed) => ({
       ...feed,
       after: (cursor, limit) => {
         const page = feed.after(cursor, limit);
@@ -169,7 +169,7 @@ describe('GET /v1/changes as server-sent events', () => {
 
   it('reads the file once for many who wait at the same place', async () => {
     let reads = 0;
-    await using it = await house((feed) => ({
+    await using it = await harness((feed) => ({
       ...feed,
       after: (cursor, limit) => {
         reads += 1;
@@ -185,7 +185,7 @@ describe('GET /v1/changes as server-sent events', () => {
   });
 
   it('has a heartbeat every fifteen seconds', async () => {
-    await using it = await house();
+    await using it = await harness();
     const source = await eventSource(it.socket, '/v1/changes');
     await it.clock.advance(15_000);
     await source.heard('still here');
@@ -194,7 +194,7 @@ describe('GET /v1/changes as server-sent events', () => {
   });
 
   it('ends when the daemon drains, also for a client that does not read', async () => {
-    await using it = await house();
+    await using it = await harness();
     it.add(20_000, 1000);
     const [reading, stuck] = [
       await eventSource(it.socket, '/v1/changes?after=20000'),
@@ -213,7 +213,7 @@ describe('whoever stalls', () => {
     ['in a head', 'GET /v1/changes HTTP/1.1\r\n'],
     ['in a body', 'POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{'],
   ])('%s does not keep the daemon from ending', async (_, sent) => {
-    await using it = await house();
+    await using it = await harness();
     const socket = connect(it.socket);
     const ended = new Promise((resolve) => socket.on('error', resolve).on('close', resolve));
     await new Promise((resolve) => socket.write(sent, resolve));
@@ -227,7 +227,7 @@ describe('whoever stalls', () => {
 });
 
 it('a cursor of another feed is refused with the feed that there is now, as a page and as events', async () => {
-  await using it = await house();
+  await using it = await harness();
   const { feed } = (await it.json('/v1/changes')).body as unknown as { feed: string };
   expect(await it.json('/v1/changes?after=0&feed=another')).toMatchObject({
     status: 410,

@@ -11,7 +11,7 @@ import { Client } from 'undici';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type Line, median } from './line.ts';
 
 /*
@@ -32,9 +32,9 @@ interface Source extends AsyncDisposable {
 export async function neighbourLines(): Promise<Line[]> {
   const missing = ['nginx', 'redis-server'].filter((program) => spawnSync(program, ['-v']).error !== undefined);
   if (missing.length > 0) return notRun(`not run: there is no ${missing.join(' and no ')} here`);
-  await using house = await virtualHouse({ products: 150 }, {}, { start: Date.now() });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  using reader = openReader(house.wiring.mirror.path);
+  await using harness = await virtualHarness({ products: 150 }, {}, { start: Date.now() });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  using reader = openReader(harness.wiring.mirror.path);
   const ids = reader
     .products({ limit: 1000 })
     .filter(({ sellable }) => sellable === 1)

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { around } from '../../src/storefront/places.ts';
 import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type Line, median } from './line.ts';
 
 /*
@@ -102,9 +102,9 @@ export async function readerLines(args: readonly string[]): Promise<Line[]> {
     options: { products: { type: 'string', default: '150' }, mirror: { type: 'string' } },
   });
   if (values.mirror !== undefined) return linesOf(values.mirror);
-  await using house = await virtualHouse({ products: Number(values.products) }, {}, { start: Date.now() });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return linesOf(house.wiring.mirror.path);
+  await using harness = await virtualHarness({ products: Number(values.products) }, {}, { start: Date.now() });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return linesOf(harness.wiring.mirror.path);
 }
 
 function linesOf(path: string): Line[] {

@@ -40,7 +40,7 @@ async function refuses(
   expect(ran.stderr).not.toMatch(/^ {4}at /m);
 }
 
-function house(directory: string, url = 'http://127.0.0.1:9', more: Record<string, unknown> = {}): string {
+function harness(directory: string, url = 'http://127.0.0.1:9', more: Record<string, unknown> = {}): string {
   const file = join(directory, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory, url, more));
   return file;
@@ -62,13 +62,13 @@ describe('a secret file', () => {
     using directory = temporaryDirectory();
     const key = join(directory.path, 'key');
     prepare(key);
-    const config = house(directory.path, undefined, withKey({ api_key_file: key }));
+    const config = harness(directory.path, undefined, withKey({ api_key_file: key }));
     await refuses(['--config', config, 'config', 'check'], code, says, { cwd: directory.path });
   });
 
   it('that nobody named is missed, and never printed when it is there', async () => {
     using directory = temporaryDirectory();
-    const config = house(directory.path, undefined, withKey({}));
+    const config = harness(directory.path, undefined, withKey({}));
     await refuses(['--config', config, 'config', 'check'], 78, /there is no key/, { cwd: directory.path });
     const ran = await runHere(['--config', config, 'config', 'show'], {
       env: { CATALOGUED_API_KEY: 'canary-4711' },
@@ -89,7 +89,7 @@ describe('the mirror', () => {
       inbox_path: join(directory.path, 's', 'i.db'),
       state_dir: join(directory.path, 's'),
     };
-    const config = house(directory.path, undefined, { mirror });
+    const config = harness(directory.path, undefined, { mirror });
     await refuses(['--config', config, 'run'], 77, /not a directory/, { cwd: directory.path });
   });
 
@@ -97,7 +97,9 @@ describe('the mirror', () => {
     using directory = temporaryDirectory();
     mkdirSync(join(directory.path, 'state'));
     chmodSync(join(directory.path, 'state'), 0o755);
-    await refuses(['--config', house(directory.path), 'run'], 77, /can be entered by others/, { cwd: directory.path });
+    await refuses(['--config', harness(directory.path), 'run'], 77, /can be entered by others/, {
+      cwd: directory.path,
+    });
   });
 
   it.each<[string, (path: string, backup: string) => void, RegExp]>([
@@ -127,14 +129,14 @@ describe('the mirror', () => {
     mkdirSync(join(directory.path, 'mirror'));
     prepare(path, join(directory.path, 'backup'));
     const before = readFileSync(path);
-    await refuses(['--config', house(directory.path), 'run'], 65, says, { cwd: directory.path });
+    await refuses(['--config', harness(directory.path), 'run'], 65, says, { cwd: directory.path });
     expect(readFileSync(path)).toEqual(before);
   });
 
   it('that was damaged while the daemon was away is refused, and named', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
-    const config = house(directory.path, sandbox.url);
+    const config = harness(directory.path, sandbox.url);
     expect((await runHere(['--config', config, 'resync', '--all', '--wait'])).code).toBe(0);
     const path = join(directory.path, 'mirror', 'mirror.db');
     const fd = openSync(path, 'r+');
@@ -146,7 +148,7 @@ describe('the mirror', () => {
 
   it('is not there yet: status says so', async () => {
     using directory = temporaryDirectory();
-    await refuses(['--config', house(directory.path), 'status'], 65, /there is no mirror/, { cwd: directory.path });
+    await refuses(['--config', harness(directory.path), 'status'], 65, /there is no mirror/, { cwd: directory.path });
   });
 });
 
@@ -154,7 +156,7 @@ describe('a second process', () => {
   it('on the same state directory ends with 75, and leaves the first alone', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
-    const config = house(directory.path, sandbox.url);
+    const config = harness(directory.path, sandbox.url);
     const first = startCli(['--config', config, 'run'], { cwd: directory.path });
     await first.said('daemon started');
     await refuses(['--config', config, 'run'], 75, /another catalogued holds/, {
@@ -170,7 +172,7 @@ describe('a second process', () => {
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
     expect(
       (
-        await runCli(['--config', house(directory.path, sandbox.url), 'resync', '--images', '--wait'], {
+        await runCli(['--config', harness(directory.path, sandbox.url), 'resync', '--images', '--wait'], {
           cwd: directory.path,
         })
       ).code,
@@ -181,9 +183,14 @@ describe('a second process', () => {
       inbox_path: join(other, 'inbox.db'),
       state_dir: other,
     };
-    await refuses(['--config', house(directory.path, sandbox.url, { mirror }), 'run'], 78, /belongs to another inbox/, {
-      cwd: directory.path,
-    });
+    await refuses(
+      ['--config', harness(directory.path, sandbox.url, { mirror }), 'run'],
+      78,
+      /belongs to another inbox/,
+      {
+        cwd: directory.path,
+      },
+    );
   });
 });
 
@@ -196,7 +203,7 @@ describe('a port in use', () => {
     const token = join(directory.path, 'token');
     writeFileSync(token, 'admin-token', { mode: 0o600 });
     const admin = { listen: `127.0.0.1:${port}`, token_file: token };
-    await refuses(['--config', house(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, {
+    await refuses(['--config', harness(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, {
       cwd: directory.path,
     });
     await refuses(['sandbox', '--products', '5', '--port', String(port)], 74, /it is in use/, { cwd: directory.path });
@@ -208,7 +215,7 @@ describe('the service', () => {
   it('that refuses the key ends a one-shot command with 69', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'right' });
-    const config = house(directory.path, undefined, { service: { base_url: sandbox.url } });
+    const config = harness(directory.path, undefined, { service: { base_url: sandbox.url } });
     const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'wrong' } };
     await refuses(['--config', config, 'resync', '--all', '--wait'], 69, /refuses the key: Key not accepted/, options);
   });

@@ -12,7 +12,7 @@ import { testMirror } from '../fakes/test-mirror.ts';
 
 const by = { sent_at: Date.parse('2026-11-21T12:00:00Z'), reason: 'cadence-elapsed' } as const;
 
-function house() {
+function harness() {
   const test = testMirror();
   const directory = dirname(dirname(test.mirror.path));
   const config = join(directory, 'catalogued.yaml');
@@ -62,7 +62,7 @@ const seqs = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line)
 
 describe('catalogued changes', () => {
   it('prints what is kept, a row a change under headings, or a line of JSON', async () => {
-    using at = house();
+    using at = harness();
     expect(await at.run()).toEqual({ code: 0, err: '', out: '' });
     at.add(3);
     expect((await at.run('--limit', '2')).out).toBe(
@@ -81,7 +81,7 @@ describe('catalogued changes', () => {
   });
 
   it('ends with 65 for a cursor that the feed cannot answer, and with 64 for nonsense', async () => {
-    using at = house();
+    using at = harness();
     at.add(3);
     at.test.mirror.changes.prune(by.sent_at + 1);
     expect(await at.run('--after', '2')).toMatchObject({
@@ -97,7 +97,7 @@ describe('catalogued changes', () => {
   });
 
   it('--follow goes on with what comes, without a daemon, and ends with 0 when it is stopped', async () => {
-    using at = house();
+    using at = harness();
     at.add(2);
     const from = at.start('--follow', '--json', '--after', '1');
     await from.said(1);
@@ -110,7 +110,7 @@ describe('catalogued changes', () => {
   });
 
   it('--follow without a cursor begins with now; with a limit it ends by itself', async () => {
-    using at = house();
+    using at = harness();
     at.add(2);
     const three = at.start('--follow', '--json', '--limit', '3');
     await setImmediate();
@@ -120,7 +120,7 @@ describe('catalogued changes', () => {
   });
 
   it('--follow reads on in the file that replaces the one it has open, as a snapshot does', async () => {
-    using at = house();
+    using at = harness();
     at.add(2);
     const published = join(dirname(at.config), 'published.db');
     const publish = () => {
@@ -140,7 +140,7 @@ describe('catalogued changes', () => {
   });
 
   it('as a process ends with 0 on SIGINT, and when nobody reads its pipe any more', async () => {
-    using at = house();
+    using at = harness();
     at.add(2000);
     const following = startCli(at.args('--follow', '--after', '1999'), { cwd: '/' });
     await following.said('2700');

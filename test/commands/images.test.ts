@@ -11,22 +11,22 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { servedImages } from '../fakes/served-images.ts';
 import { testConfigText } from '../fakes/test-config.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const formula = '=HYPERLINK("https://x.example"), "the" best';
 
-/** A house whose life began two days ago, so that the audit, which asks the machine's clock, finds it today. */
-async function auditedHouse() {
+/** A harness whose life began two days ago, so that the audit, which asks the machine's clock, finds it today. */
+async function auditedHarness() {
   const served = servedImages();
-  const house = await virtualHouse({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const directory = dirname(dirname(house.wiring.mirror.path));
+  const harness = await virtualHarness({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const directory = dirname(dirname(harness.wiring.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(
     config,
-    testConfigText(directory, house.sandbox.url, { images: { directory: join(directory, 'images') } }),
+    testConfigText(directory, harness.sandbox.url, { images: { directory: join(directory, 'images') } }),
   );
   const audit = async (...args: string[]) => {
     const io = capturedIo();
@@ -37,38 +37,38 @@ async function auditedHouse() {
     const io = capturedIo();
     return { code: await main(['--config', config, 'status'], io), out: io.out() };
   };
-  return { house, served, audit, status, directory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
+  return { harness, served, audit, status, directory, [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };
 }
 
-async function readImages(house: VirtualHouse): Promise<void> {
-  await house.drive(house.clock.sleep(hour));
-  requestResync(house.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+async function readImages(harness: VirtualHarness): Promise<void> {
+  await harness.drive(harness.clock.sleep(hour));
+  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
-function withImages(house: VirtualHouse, count: number): { id: number; images: SandboxImage[] }[] {
-  return house.sandbox.products().filter(({ images }) => images.length >= count);
+function withImages(harness: VirtualHarness, count: number): { id: number; images: SandboxImage[] }[] {
+  return harness.sandbox.products().filter(({ images }) => images.length >= count);
 }
 
 describe('catalogued images audit', () => {
   it('agrees in every line with what the service has served', async () => {
-    await using test = await auditedHouse();
-    const { house, served } = test;
-    const [first, second, third, fourth] = withImages(house, 3);
+    await using test = await auditedHarness();
+    const { harness, served } = test;
+    const [first, second, third, fourth] = withImages(harness, 3);
     if (!first || !second || !third || !fourth) throw new Error('too few images');
     const [gone] = first.images.splice(1, 1);
     const [back] = second.images.splice(0, 1);
     Object.assign(third.images[0] ?? {}, { credit: formula });
     Object.assign(third.images[1] ?? {}, { credit: ' \t ' });
     Object.assign(fourth.images[0] ?? {}, { credit: '<b onclick="x()">Ann & Bob</b>' });
-    await readImages(house);
+    await readImages(harness);
     if (back !== undefined) second.images.unshift(back);
-    await readImages(house);
+    await readImages(harness);
 
     const { code, out } = await test.audit('--json');
     expect(code).toBe(0);
     const audit = JSON.parse(out) as ImageAudit;
-    expect(audit).toMatchObject({ service: house.sandbox.url, mirror: house.wiring.mirror.path, breaches: [] });
+    expect(audit).toMatchObject({ service: harness.sandbox.url, mirror: harness.wiring.mirror.path, breaches: [] });
 
     // Each published line is in the newest answer about its product, and nothing of that answer is missing.
     const lines = new Map(audit.published.map((line) => [`${line.product_id} ${line.image_key}`, line]));
@@ -107,12 +107,12 @@ describe('catalogued images audit', () => {
   });
 
   it('is a report that says what, by which rule, and what went; and a table that a spreadsheet takes without a formula', async () => {
-    await using test = await auditedHouse();
-    const [product, other] = withImages(test.house, 2);
+    await using test = await auditedHarness();
+    const [product, other] = withImages(test.harness, 2);
     if (product === undefined || other === undefined) throw new Error('too few images');
     Object.assign(product.images[0] ?? {}, { credit: `${formula}\nand a second line` });
     other.images.splice(0, 1);
-    await readImages(test.house);
+    await readImages(test.harness);
     const report = await test.audit();
     expect(report.code).toBe(0);
     expect(report.out).toMatch(/^Images published on \d{4}-\d\d-\d\d \d\d:\d\d UTC\n\nService {10}http/);
@@ -138,11 +138,11 @@ describe('catalogued images audit', () => {
   });
 
   it('exits 1 for an image that is shown too long or was withdrawn, and for a file of one that is not shown', async () => {
-    await using test = await auditedHouse();
-    const [first, second] = withImages(test.house, 2);
+    await using test = await auditedHarness();
+    const [first, second] = withImages(test.harness, 2);
     const gone = first?.images.splice(0, 1)[0];
-    await readImages(test.house);
-    const { path } = test.house.wiring.mirror;
+    await readImages(test.harness);
+    const { path } = test.harness.wiring.mirror;
     const db = new Database(path);
     // Its file was left behind; a file that another image shares may stay.
     const put = db.prepare(
@@ -181,8 +181,8 @@ describe('catalogued images audit', () => {
   });
 
   it('of an account without images says that none is published', async () => {
-    await using test = await auditedHouse();
-    const db = new Database(test.house.wiring.mirror.path);
+    await using test = await auditedHarness();
+    const db = new Database(test.harness.wiring.mirror.path);
     db.exec('DELETE FROM image');
     db.close();
     const { code, out } = await test.audit();
@@ -193,9 +193,9 @@ describe('catalogued images audit', () => {
 });
 
 it('status names the products whose images nobody could confirm for twelve days, and when they go', async () => {
-  await using test = await auditedHouse();
-  const [product] = withImages(test.house, 3);
-  const db = new Database(test.house.wiring.mirror.path);
+  await using test = await auditedHarness();
+  const [product] = withImages(test.harness, 3);
+  const db = new Database(test.harness.wiring.mirror.path);
   const at = Date.now();
   db.prepare('UPDATE product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
   db.prepare("INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(

@@ -47,15 +47,15 @@ function write(directory: string, more: Record<string, unknown> = {}): string {
   return config;
 }
 
-interface House extends Disposable {
+interface Harness extends Disposable {
   readonly directory: string;
   readonly config: string;
   readonly mirror: string;
   readonly inbox: string;
 }
 
-/** A house of its own that was filled and stopped in order. */
-function house(): House {
+/** A harness of its own that was filled and stopped in order. */
+function harness(): Harness {
   const { path: directory, [Symbol.dispose]: dispose } = temporaryDirectory();
   for (const part of ['mirror', 'state']) cpSync(join(filled, part), join(directory, part), { recursive: true });
   const mirror = join(directory, 'mirror', 'mirror.db');
@@ -100,13 +100,13 @@ function bytesIn(directory: string): Record<string, string> {
 }
 
 /** A start, as far as it writes. */
-async function start({ directory }: House): Promise<void> {
+async function start({ directory }: Harness): Promise<void> {
   await using wiring = wire(testConfig(directory, url), testLog('silent').log);
   wiring.mirror.transaction(() => wiring.mirror.noteDelivery(wiring.mirror.lastDelivery()));
 }
 
 /** Does what `Try:` says, word by word: each command in it, as a shell would read it. */
-async function follow(hint: string, { config }: House): Promise<void> {
+async function follow(hint: string, { config }: Harness): Promise<void> {
   const [command] = /\b(catalogued repair|mv \S+ \S+)/.exec(hint) ?? [];
   if (command === undefined) throw new Error(`there is nothing to do in: ${hint}`);
   if (command.startsWith('mv')) execFileSync('sh', ['-c', command]);
@@ -115,7 +115,7 @@ async function follow(hint: string, { config }: House): Promise<void> {
 }
 
 describe('a file that cannot be used', () => {
-  type Harm = (house: House) => void;
+  type Harm = (harness: Harness) => void;
   it.each<[string, Harm, number, RegExp, number]>([
     ['a mirror with damaged pages', ({ mirror }) => pages(mirror), 65, /mirror\.db is damaged/, 1],
     ['a mirror whose beginning is zeros', ({ mirror }) => zeroed(mirror), 65, /mirror\.db is damaged/, 1],
@@ -136,7 +136,7 @@ describe('a file that cannot be used', () => {
   ])(
     '%s is refused untouched, and what the error says to do is all that is needed',
     async (title, harm, code, says, steps) => {
-      using place = house();
+      using place = harness();
       const feed = openReader(place.mirror);
       const { feed_id } = feed.info();
       feed.close();
@@ -180,7 +180,7 @@ describe('a file that cannot be used', () => {
   }
 
   it('of another program is not set aside by repair', async () => {
-    using place = house();
+    using place = harness();
     foreign(place.mirror);
     const before = bytesIn(place.directory);
     const refused = await runHere(['--config', place.config, 'repair']);
@@ -189,7 +189,7 @@ describe('a file that cannot be used', () => {
   });
 
   it('is only spoken of by repair --dry-run', async () => {
-    using place = house();
+    using place = harness();
     pages(place.mirror);
     const before = bytesIn(place.directory);
     const said = await runHere(['--config', place.config, 'repair', '--dry-run']);
@@ -201,7 +201,7 @@ describe('a file that cannot be used', () => {
   });
 
   it('takes the newest sound copy instead, where there is one', async () => {
-    using place = house();
+    using place = harness();
     mkdirSync(join(place.directory, 'backup'));
     cpSync(place.mirror, join(place.directory, 'backup', 'mirror-1.db'));
     cpSync(place.mirror, join(place.directory, 'backup', 'mirror-2.db'));
@@ -215,7 +215,7 @@ describe('a file that cannot be used', () => {
   });
 
   it('after a kill is gone through before it is used, after an orderly stop only where it was touched', async () => {
-    using place = house();
+    using place = harness();
     await start(place);
     pages(place.mirror);
     await expect(start(place)).rejects.toThrow(/is damaged/);
@@ -239,7 +239,7 @@ describe('a running daemon', () => {
     while (!(await done())) await systemClock.sleep(50);
   };
 
-  it.each<[string, (house: House) => void, 'mirror-lost' | 'inbox-lost']>([
+  it.each<[string, (harness: Harness) => void, 'mirror-lost' | 'inbox-lost']>([
     ['whose mirror is removed', ({ mirror }) => gone(mirror), 'mirror-lost'],
     ['whose mirror is replaced', ({ mirror }) => replaced(mirror), 'mirror-lost'],
     ['whose write-ahead log is removed', ({ mirror }) => rmSync(`${mirror}-wal`), 'mirror-lost'],
@@ -248,7 +248,7 @@ describe('a running daemon', () => {
     '%s says so everywhere, stays alive, ends with 65, and goes on after what it said to do',
     { timeout: 120_000 },
     async (_, harm, alarm) => {
-      using place = house();
+      using place = harness();
       const socket = join(place.directory, 'state', 'admin.sock');
       const daemon = startCli(['--config', place.config, 'run'], { cwd: place.directory });
       await daemon.said('daemon started');
@@ -272,7 +272,7 @@ describe('a running daemon', () => {
   );
 
   it('whose mirror is put back goes on as if nothing had been', { timeout: 120_000 }, async () => {
-    using place = house();
+    using place = harness();
     const socket = join(place.directory, 'state', 'admin.sock');
     const daemon = startCli(['--config', place.config, 'run'], { cwd: place.directory });
     await daemon.said('daemon started');
@@ -285,14 +285,14 @@ describe('a running daemon', () => {
   });
 
   it('keeps repair from its files', async () => {
-    using place = house();
+    using place = harness();
     await using _ = wire(testConfig(place.directory, url), testLog('silent').log);
     const refused = await runHere(['--config', place.config, 'repair']);
     expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('another catalogued holds') });
   });
 
   it('beside a file whose pages are damaged is not healthy to doctor', { timeout: 60_000 }, async () => {
-    using place = house();
+    using place = harness();
     const healthy = await runHere(['--config', place.config, 'doctor', '--json']);
     const about = (text: string) => JSON.parse(text).checks.find(({ name }: { name: string }) => name === 'mirror');
     expect(about(healthy.stdout)).toMatchObject({ verdict: 'ok' });

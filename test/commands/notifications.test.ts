@@ -11,7 +11,7 @@ import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** A configuration beside an inbox, and the program in this process. */
-function house(): Disposable & {
+function harness(): Disposable & {
   inbox(work: (inbox: Inbox) => void): void;
   run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
 } {
@@ -55,7 +55,7 @@ function deliver({ deliveries }: Inbox, text: string | Buffer, hours_ago: number
 
 describe('catalogued notifications', () => {
   it('lists what came, shows one, and lets it wait again, with no daemon running', async () => {
-    using test = house();
+    using test = harness();
     test.inbox((inbox) => {
       deliver(inbox, '{"subscription_id":"norland","products":[{"product_id":9007199254740993}]}', 5);
       deliver(inbox, 'not \u001b[31mJSON', 3);
@@ -96,7 +96,7 @@ describe('catalogued notifications', () => {
   });
 
   it('refuses what it cannot do, with the reason', async () => {
-    using test = house();
+    using test = harness();
     for (const args of [['list'], ['show', '1'], ['replay', '--since', '1h'], ['replay', '--since', '1h', '--dry-run']])
       expect(await test.run('notifications', ...args)).toMatchObject({
         code: exitCodes.data,

@@ -9,7 +9,7 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-interface FilledHouse extends AsyncDisposable {
+interface FilledHarness extends AsyncDisposable {
   readonly ids: readonly number[];
   readonly mirror: string;
   run(...args: string[]): Promise<Ran>;
@@ -17,7 +17,7 @@ interface FilledHouse extends AsyncDisposable {
 }
 
 /** A mirror of twelve products that was filled by a command, with no daemon running. */
-async function filledHouse(): Promise<FilledHouse> {
+async function filledHarness(): Promise<FilledHarness> {
   const stack = new AsyncDisposableStack();
   const { path: cwd } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, lean: true }));
@@ -55,53 +55,53 @@ function visible(mirror: string): number {
 
 describe('catalogued removals', () => {
   it('without a daemon lists what is held, lets some of it go, and keeps the rest', async () => {
-    await using house = await filledHouse();
-    expect(await house.run('removals', 'list')).toMatchObject({
+    await using harness = await filledHarness();
+    expect(await harness.run('removals', 'list')).toMatchObject({
       code: 0,
       stdout: '0 products are missing from the list; nothing is held.\n',
     });
-    const refused = await house.run('removals', 'approve');
+    const refused = await harness.run('removals', 'approve');
     expect(refused).toMatchObject({ code: 64, stderr: expect.stringMatching(/^Error: no removal is held\nTry: /) });
 
-    hold(house.mirror, house.ids.slice(0, 8));
-    const listed = await house.run('removals', 'list');
+    hold(harness.mirror, harness.ids.slice(0, 8));
+    const listed = await harness.run('removals', 'list');
     expect(listed.stdout).toMatch(
       /^Held for 3 h: 8 products are missing\. Lists that agree so far: 1; it takes three\.$/m,
     );
     expect(listed.stdout.match(/not asked yet +held$/gm)).toHaveLength(8);
-    const json = JSON.parse((await house.run('removals', 'list', '--json')).stdout) as { products: object[] };
+    const json = JSON.parse((await harness.run('removals', 'list', '--json')).stdout) as { products: object[] };
     expect(json).toMatchObject({ hold: { lists: 1, ended_at: null } });
-    expect(json.products[0]).toMatchObject({ product_id: house.ids.toSorted((a, b) => a - b)[0], missing_walks: 1 });
+    expect(json.products[0]).toMatchObject({ product_id: harness.ids.toSorted((a, b) => a - b)[0], missing_walks: 1 });
 
-    const status = await house.run('status');
+    const status = await harness.run('status');
     expect(status).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/^Removals {2}8 products held .*catalogued removals list$/m),
     });
-    const [one = 0] = house.ids;
-    expect(await house.run('removals', 'approve', '--product', '1')).toMatchObject({
+    const [one = 0] = harness.ids;
+    expect(await harness.run('removals', 'approve', '--product', '1')).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('not held: product 1'),
     });
-    expect(await house.run('removals', 'approve', '--product', String(one))).toMatchObject({ code: 0 });
-    expect(visible(house.mirror)).toBe(11);
-    expect(await house.run('removals', 'reject')).toMatchObject({ code: 0, stdout: '7 products stay.\n' });
-    expect(visible(house.mirror)).toBe(11);
-    expect((await house.run('status')).code).toBe(0);
+    expect(await harness.run('removals', 'approve', '--product', String(one))).toMatchObject({ code: 0 });
+    expect(visible(harness.mirror)).toBe(11);
+    expect(await harness.run('removals', 'reject')).toMatchObject({ code: 0, stdout: '7 products stay.\n' });
+    expect(visible(harness.mirror)).toBe(11);
+    expect((await harness.run('status')).code).toBe(0);
   });
 
   it('goes through a running daemon, with the same answers', async () => {
-    await using house = await filledHouse();
-    hold(house.mirror, house.ids.slice(0, 8));
-    const daemon = house.start('run');
+    await using harness = await filledHarness();
+    hold(harness.mirror, harness.ids.slice(0, 8));
+    const daemon = harness.start('run');
     await daemon.said('daemon started');
-    expect(await house.run('removals', 'approve', '--product', '1')).toMatchObject({
+    expect(await harness.run('removals', 'approve', '--product', '1')).toMatchObject({
       code: 64,
       stderr: expect.stringMatching(/^Error: not held: product 1\nTry: /),
     });
-    expect(await house.run('removals', 'approve')).toMatchObject({ code: 0, stdout: '8 products withdrawn.\n' });
-    expect(visible(house.mirror)).toBe(4);
-    expect(await house.run('removals', 'reject')).toMatchObject({ code: 64 });
+    expect(await harness.run('removals', 'approve')).toMatchObject({ code: 0, stdout: '8 products withdrawn.\n' });
+    expect(visible(harness.mirror)).toBe(4);
+    expect(await harness.run('removals', 'reject')).toMatchObject({ code: 64 });
     daemon.child.kill('SIGTERM');
     const { code, stdout } = await daemon.ended;
     expect(code).toBe(0);
@@ -109,13 +109,13 @@ describe('catalogued removals', () => {
   });
 
   it('ends with 75 where somebody holds the lock and no daemon answers', async () => {
-    await using house = await filledHouse();
-    hold(house.mirror, house.ids.slice(0, 8));
-    const daemon = house.start('run');
+    await using harness = await filledHarness();
+    hold(harness.mirror, harness.ids.slice(0, 8));
+    const daemon = harness.start('run');
     await daemon.said('daemon started');
     daemon.child.kill('SIGSTOP');
-    rmSync(join(house.mirror, '..', '..', 'state', 'admin.sock'));
-    expect(await house.run('removals', 'reject')).toMatchObject({ code: 75 });
+    rmSync(join(harness.mirror, '..', '..', 'state', 'admin.sock'));
+    expect(await harness.run('removals', 'reject')).toMatchObject({ code: 75 });
     daemon.child.kill('SIGCONT');
     daemon.child.kill('SIGTERM');
     await daemon.ended;

@@ -28,7 +28,7 @@ interface Answered {
   readonly error: CataloguedError | null;
 }
 
-interface CommandHouse extends AsyncDisposable {
+interface CommandHarness extends AsyncDisposable {
   readonly service: SubscriptionService;
   run(...args: string[]): Promise<Answered>;
   doctor(...args: string[]): Promise<Answered>;
@@ -38,7 +38,7 @@ interface CommandHouse extends AsyncDisposable {
 
 const these = { id: 'these', type: 'product_ids', entities: [1004411, 1004412] };
 
-async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> {
+async function harness(more: Record<string, unknown> = {}): Promise<CommandHarness> {
   const stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(temporaryDirectory());
   const service = stack.use(await subscriptionService(systemClock.now));
@@ -105,7 +105,7 @@ async function house(more: Record<string, unknown> = {}): Promise<CommandHouse> 
 
 describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
   const begin = async (more: Record<string, unknown> = {}) => {
-    const at = await house(more);
+    const at = await harness(more);
     if (running === 'a daemon') await at.start();
     // The first command makes the files.
     else await at.run('apply', '--dry-run');
@@ -239,14 +239,14 @@ describe('where subscriptions cannot be managed', () => {
     ],
   ];
   it.each(cases)('because %s, a command says so (78)', async (_, more, expected) => {
-    await using at = await house(more);
+    await using at = await harness(more);
     expect(await at.run('apply')).toMatchObject({ code: 78, error: { message: expected } });
     expect(at.service.calls).toEqual([]);
   });
 });
 
 it('the doctor makes no files, and says that a service that is away is away', async () => {
-  await using at = await house();
+  await using at = await harness();
   expect((await at.doctor()).out).toMatch(/^- +service +not asked before the first start$/m);
   expect(await at.run('list')).toMatchObject({ code: 65 });
   await at.run('apply', '--dry-run');
@@ -258,7 +258,7 @@ it('the doctor makes no files, and says that a service that is away is away', as
 });
 
 it('a configuration that is wrong is the doctor’s first and only finding', async () => {
-  await using at = await house({ signing: { key_file: '/nowhere/key.pem' } });
+  await using at = await harness({ signing: { key_file: '/nowhere/key.pem' } });
   const { code, out } = await at.doctor();
   expect(code).toBe(1);
   expect(out.trim().split('\n')).toHaveLength(2);

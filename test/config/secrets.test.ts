@@ -12,7 +12,7 @@ import { refusalOf } from './check.ts';
 const key = 'k3y-0123456789';
 
 /** A directory with a configuration whose key is in the file `key`, and what `place` puts there. */
-function house(place: (path: string) => void, more = '') {
+function harness(place: (path: string) => void, more = '') {
   const { path: directory, [Symbol.dispose]: remove } = mkdtempDisposableSync(join(tmpdir(), 'catalogued-secrets-'));
   const path = join(directory, 'key');
   place(path);
@@ -36,7 +36,7 @@ describe('a secret file that is right is read', () => {
     ['with a line break of Windows', write(`${key}\r\n`)],
   ];
   test.each(cases)('%s', (_, place) => {
-    using at = house(place);
+    using at = harness(place);
     expect(loadConfig({ file: at.file, env: {} }).secrets.api_key?.reveal()).toBe(key);
   });
 });
@@ -59,7 +59,7 @@ describe('a secret file that is wrong is refused', () => {
     ['a link to itself', (path) => execFileSync('ln', ['-s', path, path]), 78, 'ELOOP'],
   ];
   test.each(cases)('%s', (title, place, exitCode, expected) => {
-    using at = house(place);
+    using at = harness(place);
     if (title === 'below a file')
       writeFileSync(at.file, `service: { base_url: https://a.example, api_key_file: ${at.path}/key }`);
     const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
@@ -72,7 +72,7 @@ describe('a secret file that is wrong is refused', () => {
 });
 
 test('a master secret that can be guessed is refused', () => {
-  using at = house(write(key));
+  using at = harness(write(key));
   const load = (CATALOGUED_RECEIVER_SECRET: string) => () =>
     loadConfig({ file: at.file, env: { CATALOGUED_RECEIVER_SECRET } });
   expect(refusalOf(load('hunter2'))).toMatchObject({
@@ -84,7 +84,7 @@ test('a master secret that can be guessed is refused', () => {
 });
 
 test('a secret file that this user cannot read is a matter of permission', () => {
-  using at = house(write(key));
+  using at = harness(write(key));
   const root = process.getuid?.() === 0;
   if (!root) chmodSync(at.path, 0);
   // Root reads everything: a child gives up its rights first.
@@ -99,7 +99,7 @@ test('a secret file that this user cannot read is a matter of permission', () =>
 });
 
 test('no key at all is refused, unless the profile sends none', () => {
-  using at = house(write(key));
+  using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
   expect(refusalOf(() => loadConfig({ file: at.file, env: {} }))).toMatchObject({
     exitCode: 78,
@@ -113,7 +113,7 @@ test('no key at all is refused, unless the profile sends none', () => {
 });
 
 test('the file comes before the systemd credential, and that before the variable', () => {
-  using at = house(write('from-file'));
+  using at = harness(write('from-file'));
   const env = { CREDENTIALS_DIRECTORY: join(at.directory, 'credentials'), CATALOGUED_API_KEY: 'from-variable' };
   mkdirSync(env.CREDENTIALS_DIRECTORY);
   const revealed = () => loadConfig({ file: at.file, env }).secrets.api_key?.reveal();
@@ -130,7 +130,7 @@ test('the file comes before the systemd credential, and that before the variable
 });
 
 test('a systemd credential that everybody can read is refused', () => {
-  using at = house(write(key));
+  using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
   write(key, 0o444)(join(at.directory, 'api_key'));
   expect(refusalOf(() => loadConfig({ file: at.file, env: { CREDENTIALS_DIRECTORY: at.directory } }))).toMatchObject({
@@ -139,7 +139,7 @@ test('a systemd credential that everybody can read is refused', () => {
 });
 
 test('an empty variable is no key', () => {
-  using at = house(write(key));
+  using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
   expect(refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_API_KEY: '' } }))?.message).toBe(
     'CATALOGUED_API_KEY: it is empty',
@@ -147,14 +147,14 @@ test('an empty variable is no key', () => {
 });
 
 test('everything that is wrong with the secrets is told at once', () => {
-  using at = house(write(key, 0o644), 'signing: { key_file: /nowhere/key.pem }\nadmin: { listen: "127.0.0.1:8481" }');
+  using at = harness(write(key, 0o644), 'signing: { key_file: /nowhere/key.pem }\nadmin: { listen: "127.0.0.1:8481" }');
   const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
   expect(refusal).toMatchObject({ exitCode: 78, message: '3 secrets cannot be used:' });
   expect(refusal?.details).toHaveLength(3);
 });
 
 test('a signing key may have several lines', () => {
-  using at = house(write(key), '');
+  using at = harness(write(key), '');
   const pem = rsaPem('pkcs8');
   const { secrets } = loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } });
   expect(secrets.signing_key?.reveal()).toBe(pem.trim());
@@ -170,7 +170,7 @@ describe('a signing key that cannot sign is refused in one line', () => {
     ['with a passphrase', rsaPem('encrypted'), 'it is encrypted'],
   ];
   test.each(cases)('%s', (_, pem, expected) => {
-    using at = house(write(key), '');
+    using at = harness(write(key), '');
     const refusal = refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } }));
     expect(refusal).toMatchObject({
       exitCode: 78,
@@ -181,7 +181,7 @@ describe('a signing key that cannot sign is refused in one line', () => {
 });
 
 test('a key put where the name of its file belongs is not repeated', () => {
-  using at = house(() => {});
+  using at = harness(() => {});
   writeFileSync(at.file, `service: { base_url: https://api.example.com, api_key_file: ${key} }`);
   const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
   expect(refusal?.message).toBe('service.api_key_file: there is no such file');

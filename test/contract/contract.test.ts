@@ -4,7 +4,7 @@ import { contractVersion } from '../../src/mirror/mirror.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
 
 function viewsThatStand(): Record<string, string[]> {
@@ -33,9 +33,9 @@ describe('schema/contract.json', () => {
   });
 
   it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
-    await using house = await virtualHouse({ products: 40 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    await using harness = await virtualHarness({ products: 40 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
     for (const [view, columns] of Object.entries(contract.columns)) {
       for (const [column, meaning] of Object.entries(columns)) {
         const types = db.prepare<[], string>(`SELECT DISTINCT typeof("${column}") FROM "${view}"`).pluck().all();
@@ -52,10 +52,10 @@ describe('schema/contract.json', () => {
 });
 
 it('the reader’s functions are those of the contract, and return the fields that it lists', async () => {
-  await using house = await virtualHouse({ products: 20 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const [open] = house.sandbox.world.visible().filter(({ status }) => status === 'available');
-  using reader = openReader(house.wiring.mirror.path);
+  await using harness = await virtualHarness({ products: 20 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const [open] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
+  using reader = openReader(harness.wiring.mirror.path);
   const product_id = open?.id ?? 0;
   const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');
   const answers: Readonly<Record<string, unknown>> = {
@@ -63,7 +63,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     product: reader.product(product_id),
     products: reader.products(),
     prices: reader.prices(product_id),
-    images: house.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
+    images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),
     calendar: reader.calendar(product_id),

@@ -6,7 +6,7 @@ import { openMirror } from '../../src/mirror/mirror.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt, openOlderMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import type { Contract } from './taken-away.ts';
 
 const fixtures = new URL('../fixtures/', import.meta.url);
@@ -115,9 +115,9 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
 });
 
 it('what contract 1 offered, and what the README of its time asked, is answered by a current mirror', async () => {
-  await using house = await virtualHouse({ products: 12 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const reader = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+  await using harness = await virtualHarness({ products: 12 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const reader = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
   for (const [view, meanings] of views(1))
     for (const column of Object.keys(meanings)) reader.prepare(`SELECT "${column}" FROM ${view} LIMIT 1`).all();
   const statements = text('contracts/readme-1.sql')

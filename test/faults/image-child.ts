@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { keepImageFiles } from '../../src/daemon/images.ts';
 import { wire } from '../../src/daemon/wiring.ts';
 import { createLog } from '../../src/log.ts';
-import { listsOnly, nearby } from '../fakes/image-house.ts';
+import { listsOnly, nearby } from '../fakes/image-harness.ts';
 import { testConfig } from '../fakes/test-config.ts';
 
 /*

@@ -9,7 +9,7 @@ import { roll } from '../../src/sandbox/random.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/images/directory.ts';
 import { mindImageFiles } from '../../src/sync/images/files.ts';
-import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
+import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';

@@ -3,7 +3,7 @@ import { changedFields } from '../../src/domain/changes/change.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
@@ -17,24 +17,24 @@ interface Row {
 }
 
 /** What the view tells after a cursor. */
-function feed({ wiring, clock }: VirtualHouse, after = 0): Row[] {
+function feed({ wiring, clock }: VirtualHarness, after = 0): Row[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const rows = db.prepare<[number], Row>('SELECT * FROM changes WHERE seq > ? ORDER BY seq').all(after);
   db.close();
   return rows;
 }
 
-async function filled(prepare: (house: VirtualHouse) => void = () => {}): Promise<VirtualHouse> {
-  const house = await virtualHouse({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-  prepare(house);
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return house;
+async function filled(prepare: (harness: VirtualHarness) => void = () => {}): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
+  prepare(harness);
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
 }
 
 const date = '2026-12-05';
 
 /** A product with tickets on `date`. */
-function open({ sandbox }: VirtualHouse): SandboxProduct {
+function open({ sandbox }: VirtualHarness): SandboxProduct {
   const question = { language: 'en', currency: 'EUR', horizon: 92 };
   const product = sandbox.world
     .visible()
@@ -46,23 +46,23 @@ function open({ sandbox }: VirtualHouse): SandboxProduct {
   return product;
 }
 
-function kindsOf(house: VirtualHouse, product: SandboxProduct, after: number): string[] {
-  return feed(house, after)
+function kindsOf(harness: VirtualHarness, product: SandboxProduct, after: number): string[] {
+  return feed(harness, after)
     .filter(({ product_id }) => product_id === product.id)
     .map(({ kind }) => kind);
 }
 
 describe('the change feed', () => {
   it('of a first fill tells of added products and nothing else', async () => {
-    await using house = await filled();
-    const rows = feed(house);
+    await using harness = await filled();
+    const rows = feed(harness);
     expect(rows.map(({ kind }) => kind)).toEqual(Array.from({ length: 12 }, () => 'product_added'));
   });
 
   it('tells each change once, with what it was and what it is', async () => {
-    await using house = await filled();
-    const last = feed(house).at(-1)?.seq ?? 0;
-    const [first, second, third, fourth] = house.sandbox.world
+    await using harness = await filled();
+    const last = feed(harness).at(-1)?.seq ?? 0;
+    const [first, second, third, fourth] = harness.sandbox.world
       .visible()
       .filter(({ status, images, place }) => status === 'available' && images.length > 1 && place.zone !== null);
     if (first === undefined || second === undefined || third === undefined || fourth === undefined)
@@ -79,12 +79,12 @@ describe('the change feed', () => {
     ];
     fourth.status = 'unavailable';
     fourth.reason = 'out_of_season';
-    const before = house.sandbox
+    const before = harness.sandbox
       .state(first.id, { language: 'en', currency: 'EUR', horizon: 92 })
       ?.days.find((day) => day.date === date);
     first.sold_out.add(date);
-    await house.liveUntil(house.clock.now() + 7 * hour);
-    const rows = feed(house, last).filter(({ kind }) => kind !== 'date_added');
+    await harness.liveUntil(harness.clock.now() + 7 * hour);
+    const rows = feed(harness, last).filter(({ kind }) => kind !== 'date_added');
     const of = (id: number, kind: string) =>
       rows
         .filter((row) => row.product_id === id && row.kind === kind)
@@ -105,8 +105,8 @@ describe('the change feed', () => {
 
     fourth.status = 'available';
     first.sold_out.delete(date);
-    await house.liveUntil(house.clock.now() + 27 * hour);
-    const later = feed(house, last);
+    await harness.liveUntil(harness.clock.now() + 27 * hour);
+    const later = feed(harness, last);
     expect(later.filter(({ kind }) => kind === 'sale_enabled').map(({ product_id }) => product_id)).toEqual([
       fourth.id,
     ]);
@@ -116,55 +116,55 @@ describe('the change feed', () => {
       ).toEqual([date]);
     // The horizon has rolled on by a day.
     expect(later.some(({ kind }) => kind === 'date_added')).toBe(true);
-    const all = feed(house).map(({ seq }) => seq);
+    const all = feed(harness).map(({ seq }) => seq);
     expect(all).toEqual(Array.from(all, (_, index) => index + 1));
   });
 
   it('of a quiet day tells of nothing but the dates that the horizon brings', async () => {
-    await using house = await filled();
-    const last = feed(house).at(-1)?.seq;
-    await house.liveUntil(house.clock.now() + 30 * hour);
-    expect(new Set(feed(house, last).map(({ kind }) => kind))).toEqual(new Set(['date_added']));
+    await using harness = await filled();
+    const last = feed(harness).at(-1)?.seq;
+    await harness.liveUntil(harness.clock.now() + 30 * hour);
+    expect(new Set(feed(harness, last).map(({ kind }) => kind))).toEqual(new Set(['date_added']));
   });
 
   it('of a product that is first seen after the fill tells that it was added', async () => {
     let product: SandboxProduct | undefined;
-    await using house = await filled((empty) => {
+    await using harness = await filled((empty) => {
       product = open(empty);
       product.withdrawn = true;
     });
-    const last = feed(house).at(-1)?.seq;
+    const last = feed(harness).at(-1)?.seq;
     if (product === undefined) throw new Error('no product');
     product.withdrawn = false;
-    await house.liveUntil(house.clock.now() + 4 * hour);
-    expect(kindsOf(house, product, last ?? 0)).toEqual(['product_added']);
+    await harness.liveUntil(harness.clock.now() + 4 * hour);
+    expect(kindsOf(harness, product, last ?? 0)).toEqual(['product_added']);
   });
 
   it('of a product that was off sale during the fill tells that it is on sale, and not of each first date', async () => {
     let product: SandboxProduct | undefined;
-    await using house = await filled((empty) => {
+    await using harness = await filled((empty) => {
       product = open(empty);
       product.status = 'unavailable';
     });
-    const last = feed(house).at(-1)?.seq;
+    const last = feed(harness).at(-1)?.seq;
     if (product === undefined) throw new Error('no product');
     product.status = 'available';
-    await house.liveUntil(house.clock.now() + 3 * hour);
-    expect(kindsOf(house, product, last ?? 0)).toEqual(['sale_enabled', 'dates_released']);
+    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    expect(kindsOf(harness, product, last ?? 0)).toEqual(['sale_enabled', 'dates_released']);
   });
 
   it('of a product that returns tells what became of its dates meanwhile', async () => {
-    await using house = await filled();
-    const { products } = house.wiring.mirror;
-    const last = feed(house).at(-1)?.seq;
-    const product = open(house);
+    await using harness = await filled();
+    const { products } = harness.wiring.mirror;
+    const last = feed(harness).at(-1)?.seq;
+    const product = open(harness);
     product.withdrawn = true;
     product.sold_out.add(date);
-    await house.liveUntil(house.clock.now() + 3 * hour);
+    await harness.liveUntil(harness.clock.now() + 3 * hour);
     expect(products.shown(product.id)?.withdrawn_at).not.toBeNull();
     product.withdrawn = false;
-    await house.liveUntil(house.clock.now() + 3 * hour);
-    expect(kindsOf(house, product, last ?? 0)).toEqual(['product_withdrawn', 'product_returned', 'date_sold_out']);
+    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    expect(kindsOf(harness, product, last ?? 0)).toEqual(['product_withdrawn', 'product_returned', 'date_sold_out']);
   });
 
   it('tells numbers apart that a JavaScript number cannot', () => {

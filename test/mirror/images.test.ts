@@ -29,9 +29,9 @@ function withOneImage() {
 
 describe('the view images', () => {
   it('shows an image exactly as long as the rule says, to the millisecond, at whatever instant it was confirmed', () => {
-    using house = withOneImage();
-    const verify = house.db.prepare<[number]>('UPDATE product SET images_verified_at = ?');
-    const reader = openMirrorWithClock(house.test.mirror.path);
+    using harness = withOneImage();
+    const verify = harness.db.prepare<[number]>('UPDATE product SET images_verified_at = ?');
+    const reader = openMirrorWithClock(harness.test.mirror.path);
     const shown = reader.db.prepare<[], number>('SELECT count(*) FROM images').pluck();
     const edges = [-day - 1, -day, -day + 1, 0, imageLimitMs - 1, imageLimitMs, imageLimitMs + 1];
     for (let step = 0; step < 300; step += 1) {
@@ -46,8 +46,8 @@ describe('the view images', () => {
   });
 
   it('shows the file of the first configured size, and none where no files are kept', () => {
-    using house = withOneImage();
-    const { db, test } = house;
+    using harness = withOneImage();
+    const { db, test } = harness;
     db.prepare('UPDATE product SET images_verified_at = ?').run(Date.now());
     const put = db.prepare(
       "INSERT INTO image_file (product_id, image_key, size, url, file, due_at) VALUES (7, 'a', ?, '', ?, 0)",

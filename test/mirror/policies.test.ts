@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const states = ['fresh', 'stale', 'expired', 'unknown'];
@@ -30,9 +30,9 @@ const daysWithActions = (
 
 describe('the view policies', () => {
   it('has one row for every resource of freshness, for both kinds of price, and every state', async () => {
-    await using house = await virtualHouse({ products: 3 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const { db } = openMirrorWithClock(house.wiring.mirror.path);
+    await using harness = await virtualHarness({ products: 3 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { db } = openMirrorWithClock(harness.wiring.mirror.path);
     const resources = db.prepare<[], string>('SELECT DISTINCT resource FROM freshness').pluck().all();
     const rows = db.prepare<[], Policy>('SELECT * FROM policies').all();
     db.close();
@@ -72,9 +72,9 @@ describe('the view policies', () => {
 });
 
 it('a row is fresh for its cadence, stale until four of them have passed, then expired, in every view that says so', async () => {
-  await using house = await virtualHouse({ products: 3 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const reader = openMirrorWithClock(house.wiring.mirror.path);
+  await using harness = await virtualHarness({ products: 3 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const reader = openMirrorWithClock(harness.wiring.mirror.path);
   const multiples = reader.db.prepare<[], number | null>('SELECT DISTINCT expires_after FROM policies').pluck().all();
   expect(multiples).toEqual([4, null]);
   // The last dates: the venue's midnight takes none of them while they are followed.
@@ -94,7 +94,7 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
       const row = first.get();
       return [row?.freshness, row?.stale];
     };
-    reader.set(house.clock.now());
+    reader.set(harness.clock.now());
     const { checked_at = 0, expired_at = 0 } = first.get() ?? {};
     const stale_at = checked_at + (expired_at - checked_at) / 4;
     expect([checked_at, stale_at - 1, stale_at + 1, expired_at - 1, expired_at + 1].map(at), view).toEqual([
@@ -109,16 +109,16 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
 });
 
 it('one statement gives a product’s days with the action beside each; a date never read has no row', async () => {
-  await using house = await virtualHouse({ products: 3 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const reader = openMirrorWithClock(house.wiring.mirror.path);
-  const [id] = house.sandbox.world.visible().filter(({ status }) => status === 'available');
+  await using harness = await virtualHarness({ products: 3 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const reader = openMirrorWithClock(harness.wiring.mirror.path);
+  const [id] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   type Row = { date: string; state: string; lowest_price: number | null; action: string; price_action: string };
   const rows = (now: number) => {
     reader.set(now);
     return reader.db.prepare<[number, string], Row>(daysWithActions).all(id?.id ?? 0, 'EUR');
   };
-  const now = house.clock.now();
+  const now = harness.clock.now();
   expect(new Set(rows(now).map(({ action }) => action))).toEqual(new Set(['show']));
   // Twelve hours on the near dates are stale and the middle ones at the edge; the far ones, read daily, are not.
   const later = rows(now + 13 * hour);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const data = fileURLToPath(new URL('../../../shared/data/', import.meta.url));
 
@@ -13,18 +13,18 @@ describe.runIf(existsSync(data))('real data', () => {
   it('is served, mirrored and found equal: a sample of 40 products', async () => {
     const catalogue = readCatalogue(join(data, 'catalogue-sample.json'));
     expect(catalogue).toHaveLength(600);
-    await using house = await virtualHouse({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    expect(await house.compare()).toMatchObject({ differences: 0, first: [], products: 40 });
+    await using harness = await virtualHarness({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products: 40 });
   });
 
   it.each(['recorded-product_en_usd.json', 'recorded-product_nl_eur.json'])(
     '%s: every member of a recorded answer is found in the mirror',
     async (name) => {
       const [entry] = readCatalogue(join(data, name));
-      await using house = await virtualHouse({ catalogue: entry === undefined ? [] : [entry] });
-      await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-      const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+      await using harness = await virtualHarness({ catalogue: entry === undefined ? [] : [entry] });
+      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
       const { images, ...rest } = (entry?.recorded ?? {}) as Record<string, unknown>;
       const document = db.prepare<[], string>('SELECT document FROM products').pluck().get();
       expect(JSON.parse(document ?? '')).toEqual(rest);

@@ -24,38 +24,38 @@ async function bytesOf(url: string): Promise<Buffer> {
 
 describe('the image host of the sandbox', () => {
   it('serves every image that the catalogue names, of that size, and each with bytes of its own', async () => {
-    await using house = await hosts();
+    await using harness = await hosts();
     const seen = new Set<string>();
     const sides = { small: 128, medium: 250, large: 500, extra_large: 1200 };
-    for (const image of house.named)
+    for (const image of harness.named)
       for (const [size, side] of Object.entries(sides)) {
         const body = await bytesOf(image[size] ?? '');
         expect(imageSize(body)).toMatchObject({ type: 'jpg', width: side, height: side });
         seen.add(hash('sha256', body));
       }
-    expect(seen.size).toBe(house.named.length * 4);
-    expect(house.images.requests()).toBe(seen.size);
+    expect(seen.size).toBe(harness.named.length * 4);
+    expect(harness.images.requests()).toBe(seen.size);
   });
 
   it('says 304 to who has it, and sends other bytes once it is replaced', async () => {
-    await using house = await hosts();
-    const first = await fetch(house.url);
+    await using harness = await hosts();
+    const first = await fetch(harness.url);
     expect(first.headers.get('cache-control')).toBe('max-age=86400');
     expect(first.headers.get('last-modified')).not.toBeNull();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
-    expect((await fetch(house.url, { headers })).status).toBe(304);
-    house.images.replace(house.key);
-    const second = await fetch(house.url, { headers });
+    expect((await fetch(harness.url, { headers })).status).toBe(304);
+    harness.images.replace(harness.key);
+    const second = await fetch(harness.url, { headers });
     expect(second.status).toBe(200);
     expect(await second.bytes()).not.toEqual(await first.bytes());
-    expect(house.images.unchanged()).toBe(1);
+    expect(harness.images.unchanged()).toBe(1);
   });
 
   it('says 404, or 410, of what is withdrawn', async () => {
-    await using house = await hosts();
+    await using harness = await hosts();
     for (const status of [404, 410] as const) {
-      house.images.withdraw(house.key, status);
-      expect((await fetch(house.url)).status).toBe(status);
+      harness.images.withdraw(harness.key, status);
+      expect((await fetch(harness.url)).status).toBe(status);
     }
   });
 

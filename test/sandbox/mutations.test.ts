@@ -4,7 +4,7 @@ import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const texts: Edit[] = [
   { field: 'title', value: 'Another title' },
@@ -26,18 +26,18 @@ const texts: Edit[] = [
 const everything = { resources: [...resyncResources], product_ids: [], from: null, to: null };
 
 /** Reads everything again. */
-async function reread(house: VirtualHouse): Promise<void> {
-  const { job_id } = requestResync(house.wiring.ports, everything);
-  await house.runUntil(() => house.wiring.mirror.jobs.find(job_id)?.finished_at !== null);
+async function reread(harness: VirtualHarness): Promise<void> {
+  const { job_id } = requestResync(harness.wiring.ports, everything);
+  await harness.runUntil(() => harness.wiring.mirror.jobs.find(job_id)?.finished_at !== null);
 }
 
 describe('what happens to a product', () => {
   it('is what every read says from then on, and what a mirror that reads it shows: edits, closures, reopenings', async () => {
-    await using house = await virtualHouse({ products: 30, lean: true });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const { world } = house.sandbox;
-    const open = house.sandbox.products().filter(({ status }) => status === 'available');
-    const shut = house.sandbox.products().filter(({ status }) => status === 'unavailable');
+    await using harness = await virtualHarness({ products: 30, lean: true });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { world } = harness.sandbox;
+    const open = harness.sandbox.products().filter(({ status }) => status === 'available');
+    const shut = harness.sandbox.products().filter(({ status }) => status === 'unavailable');
     texts.forEach((edit, index) => {
       world.edit(open[index % 5]?.id ?? 0, edit);
     });
@@ -46,17 +46,17 @@ describe('what happens to a product', () => {
     world.disable(open[0]?.id ?? 0, { alternative: open[1]?.id ?? 0 });
     for (const { id } of shut) world.enable(id);
     expect(shut.length).toBeGreaterThan(0);
-    await reread(house);
-    expect(await house.compare()).toMatchObject({ differences: 0, first: [], products: 30 });
+    await reread(harness);
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products: 30 });
     // The comparison sees what only one of them knows (control).
     world.edit(open[7]?.id ?? 0, { field: 'usage', value: 'Not read yet' });
     world.disable(open[8]?.id ?? 0);
-    const { first } = await house.compare();
+    const { first } = await harness.compare();
     expect(first.join('\n')).toContain('checkout_information.document');
     expect(first.join('\n')).toContain('products.sale_status');
     world.enable(open[6]?.id ?? 0);
-    await reread(house);
-    expect(await house.compare()).toMatchObject({ differences: 0, first: [], products: 30 });
+    await reread(harness);
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products: 30 });
   });
 
   it('is shown of a recorded answer too, which stays as it was otherwise', async () => {

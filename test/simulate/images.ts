@@ -3,7 +3,7 @@ import { hex } from '../../src/sandbox/random.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 export interface ImageStoryOptions {
   readonly products: number;
@@ -60,8 +60,8 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   const began = performance.now();
   const served = servedImages();
   let watch: ((from: number, to: number) => void) | null = null;
-  const house = stack.use(
-    await virtualHouse(
+  const harness = stack.use(
+    await virtualHarness(
       {
         seed: options.seed,
         products: options.products,
@@ -74,9 +74,9 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
       { moved: (from, to) => watch?.(from, to) },
     ),
   );
-  const { wiring, clock, sandbox } = house;
+  const { wiring, clock, sandbox } = harness;
   for (const product of sandbox.products()) furnish(product, options.seed);
-  await house.runUntil(() => wiring.mirror.filledAt() !== null);
+  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
   const reader = openMirrorWithClock(wiring.mirror.path);
   stack.defer(() => void reader.db.close());
   const look = reader.db.prepare<[], Look>('SELECT count(*) AS shown, min(verified_at) AS at FROM images');
@@ -99,13 +99,13 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   };
   const start = clock.now();
   const record = { compared: 0, differing: 0, behind: 0, stamp_off_ms: 0 };
-  const away = outages(house, options.days);
+  const away = outages(harness, options.days);
   let changes = 0;
   sandbox.setFaultShare(0.2);
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
     changes += change(sandbox.products(), passed);
     await sandbox.setReachable(away(passed) ? 'no' : 'yes');
-    await house.liveUntil(start + passed * hour);
+    await harness.liveUntil(start + passed * hour);
     compareWithRecord();
     if (passed % 24 === 0)
       options.progress(`day ${passed / 24} of ${options.days}, ${Math.round((performance.now() - began) / 1000)} s`);
@@ -117,7 +117,7 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   line = newLine();
   await sandbox.setReachable('no');
   const silent = clock.now();
-  for (let passed = 1; passed <= options.silent_days * 24; passed += 1) await house.liveUntil(silent + passed * hour);
+  for (let passed = 1; passed <= options.silent_days * 24; passed += 1) await harness.liveUntil(silent + passed * hour);
   const dead: ImageLine = { what: `${options.silent_days} days without any answer`, ...line };
   const takedowns = reader.db.prepare<[], number>('SELECT count(*) FROM image_takedown').pluck().get() ?? 0;
   return {
@@ -148,7 +148,7 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
 }
 
 /** Three outages of two days, one in each third of the time, each from when the list is about to be walked: the worst moment. */
-function outages({ wiring, clock }: VirtualHouse, days: number): (hours: number) => boolean {
+function outages({ wiring, clock }: VirtualHarness, days: number): (hours: number) => boolean {
   const { primary } = walkKinds(wiring.ports.policy.extent);
   const begun: number[] = [];
   return (hours) => {

@@ -2,7 +2,7 @@ import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { catalogueOf } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { noon, type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';
 
 export interface MonthOptions {
@@ -13,7 +13,7 @@ export interface MonthOptions {
   readonly sandbox?: Partial<SandboxOptions>;
   readonly config?: Record<string, unknown>;
   /** What happens on the way: called at the beginning of each hour. */
-  readonly hourly?: (house: VirtualHouse, hour: number) => Promise<void>;
+  readonly hourly?: (harness: VirtualHarness, hour: number) => Promise<void>;
   /** The day from which on nothing changes any more at the service, so that at the end both must be equal. */
   readonly quiet_from: number;
   readonly progress: (text: string) => void;
@@ -40,9 +40,9 @@ const askEvery = 11;
 export async function liveMonth(options: MonthOptions, stack: AsyncDisposableStack): Promise<Month> {
   const began = performance.now();
   const ages = agesOf(promises);
-  let house: VirtualHouse | null = null;
-  house = stack.use(
-    await virtualHouse(
+  let harness: VirtualHarness | null = null;
+  harness = stack.use(
+    await virtualHarness(
       {
         seed: options.seed,
         products: options.products,
@@ -50,7 +50,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         counts: 'none',
         changes: { median_hours: 48, sigma: 1.5, until: noon + options.quiet_from * 24 * hour },
         served: (answer) => {
-          const world = house?.sandbox.world;
+          const world = harness?.sandbox.world;
           noteServed(ages, answer, {
             onSale: (id) => world?.find(Number(id))?.status === 'available',
             today: (id) => {
@@ -65,22 +65,22 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
       { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8 }, ...options.config },
     ),
   );
-  const { wiring, clock, sandbox } = house;
-  await house.runUntil(() => wiring.mirror.filledAt() !== null);
+  const { wiring, clock, sandbox } = harness;
+  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
   const fill = sandbox.calls.counts().calls;
   const start = clock.now();
   const plan = planOf(catalogueOf(wiring.ports));
   const broken: Record<string, number> = {};
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
-    await options.hourly?.(house, passed);
-    await house.liveUntil(start + passed * hour);
-    if (passed % askEvery === 0) for (const name of brokenPromises(house)) broken[name] = (broken[name] ?? 0) + 1;
+    await options.hourly?.(harness, passed);
+    await harness.liveUntil(start + passed * hour);
+    if (passed % askEvery === 0) for (const name of brokenPromises(harness)) broken[name] = (broken[name] ?? 0) + 1;
     if (passed % 24 === 0)
       options.progress(
         `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
       );
   }
-  const { differences, first } = await house.compare();
+  const { differences, first } = await harness.compare();
   return {
     ages: ages.report(clock.now()),
     calls: sandbox.calls.counts().calls - fill,
@@ -93,7 +93,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   };
 }
 
-function brokenPromises({ wiring, clock }: VirtualHouse): string[] {
+function brokenPromises({ wiring, clock }: VirtualHarness): string[] {
   const reader = openMirrorAt(wiring.mirror.path, clock.now());
   const rows = reader
     .prepare<[], { resource: string; tier: string | null; kept: number }>('SELECT resource, tier, kept FROM freshness')

@@ -1,4 +1,4 @@
-import { notifiedHouse } from '../fakes/notified-house.ts';
+import { notifiedHarness } from '../fakes/notified-harness.ts';
 
 /*
  * `npm run simulate -- --notifications`: the receiver is away, the service goes on, and what became of it is printed;
@@ -45,9 +45,9 @@ export async function notificationsStory(say: (line: string) => void): Promise<b
 }
 
 async function receiverAway(away: string, ms: number): Promise<Away> {
-  await using test = await notifiedHouse();
+  await using test = await notifiedHarness();
   const [id = 0, other = 0] = test.ids();
-  const { sandbox, clock } = test.house;
+  const { sandbox, clock } = test.harness;
   sandbox.world.disable(id, { ...words, alternative: other });
   sandbox.world.edit(other, { field: 'whats_included', value: '* Everything' });
   await test.away(ms);
@@ -59,7 +59,7 @@ async function receiverAway(away: string, ms: number): Promise<Away> {
     await test.live(minute);
     if (alive === null && status() === 'active') alive = clock.now() - back;
   }
-  const [gap] = test.house.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null);
+  const [gap] = test.harness.wiring.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null);
   const closed = gap?.closed_at == null ? null : Math.round((gap.closed_at - back) / minute);
   return {
     away,
@@ -69,17 +69,17 @@ async function receiverAway(away: string, ms: number): Promise<Away> {
       gap === undefined
         ? 'none: the service tried again'
         : `${gap.products} products read, ${closed === null ? 'open' : `closed after ${closed} min`}`,
-    differences: (await test.house.compare()).differences,
+    differences: (await test.harness.compare()).differences,
   };
 }
 
 async function silence(): Promise<{ missed: number; named: boolean }> {
-  await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
-  const { world } = test.house.sandbox;
+  await using test = await notifiedHarness({ products: 60 }, { cadence: { products: '1d' } });
+  const { world } = test.harness.sandbox;
   const ids = test.ids();
   for (const id of ids.slice(0, 10)) world.edit(id, { field: 'whats_included', value: `* Ticket ${id}` });
   await test.live(day + hour, hour);
-  test.house.sandbox.setSending('all', 'none');
+  test.harness.sandbox.setSending('all', 'none');
   let missed = 0;
   while (!test.alarms().includes('subscription-silent') && missed < 40) {
     const id = ids[10 + missed] ?? 0;

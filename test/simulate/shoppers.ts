@@ -3,7 +3,7 @@ import type { World } from '../../src/sandbox/world/world.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { asThread, inThreads } from './threads.ts';
 
 export interface ShopperOptions {
@@ -57,16 +57,16 @@ const day = 24 * hour;
 async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack): Promise<ShopperMonth> {
   const began = performance.now();
   const { seed } = options;
-  const house = stack.use(
-    await virtualHouse(
+  const harness = stack.use(
+    await virtualHarness(
       { seed, products: options.products, counts: 'none', changes: { median_hours: 2, sigma: 1.5 } },
       { scheduling: options.scheduling, budget: { requests_per_second: 100_000, concurrency: 8 } },
     ),
   );
-  const { wiring, clock, sandbox } = house;
-  await house.runUntil(() => wiring.mirror.filledAt() !== null);
+  const { wiring, clock, sandbox } = harness;
+  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
   const before = sandbox.calls.counts().calls;
-  const shop = openShop(house, seed);
+  const shop = openShop(harness, seed);
   stack.defer(() => shop.close());
   const counts = { chose: 0, shown_wrong: 0, turned_away: 0, unknown: 0, orders: 0, refused: 0, misjudged: 0 };
   const start = clock.now();
@@ -74,10 +74,10 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
   const instants = Array.from({ length: shoppers }, (_, n) => start + roll(seed, n, 'when') * options.days * day).sort(
     (a, b) => a - b,
   );
-  const closing = closures(house, seed);
+  const closing = closures(harness, seed);
   for (const [n, at] of instants.entries()) {
     closing(at - start);
-    await house.liveUntil(at);
+    await harness.liveUntil(at);
     const choice = shop.choose(n);
     if (choice === null) continue;
     counts.chose += 1;
@@ -96,7 +96,7 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
     if (refused) counts.refused += 1;
     shop.order(choice, refused ? 'failed' : 'confirmed');
   }
-  await house.liveUntil(start + options.days * day);
+  await harness.liveUntil(start + options.days * day);
   return {
     ...counts,
     scheduling: options.scheduling,
@@ -108,7 +108,7 @@ async function shopperMonth(options: ShopperOptions, stack: AsyncDisposableStack
 }
 
 /** Every six hours a product closes, for two days. */
-function closures({ sandbox }: VirtualHouse, seed: number): (passed: number) => void {
+function closures({ sandbox }: VirtualHarness, seed: number): (passed: number) => void {
   const ids = sandbox
     .products()
     .filter(({ status }) => status === 'available')
@@ -136,7 +136,7 @@ function holds(world: World, { product_id, date, time, variant_id, count, price 
 }
 
 /** A storefront over the mirror, on the virtual clock. */
-function openShop({ wiring, clock, sandbox, drive }: VirtualHouse, seed: number) {
+function openShop({ wiring, clock, sandbox, drive }: VirtualHarness, seed: number) {
   const reader = openMirrorWithClock(wiring.mirror.path);
   const checks = checkPorts(wiring);
   const never = new AbortController().signal;

@@ -6,7 +6,7 @@ import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const schema = new URL('../../schema/mirror/', import.meta.url);
 const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
@@ -23,15 +23,15 @@ function codeOf(work: () => unknown): string {
 }
 
 describe('a reader of a filled mirror', () => {
-  let house: VirtualHouse;
+  let harness: VirtualHarness;
   let reader: Reader;
   let db: Database.Database;
   let product_id: number;
   beforeAll(async () => {
-    house = await virtualHouse({ products: 30 }, {}, { start: Date.now() });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    db = new Database(house.wiring.mirror.path, { readonly: true });
-    reader = openReader(house.wiring.mirror.path);
+    harness = await virtualHarness({ products: 30 }, {}, { start: Date.now() });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    db = new Database(harness.wiring.mirror.path, { readonly: true });
+    reader = openReader(harness.wiring.mirror.path);
     product_id = db
       .prepare<[], number>(
         'SELECT product_id FROM bookable_days GROUP BY product_id ORDER BY count(*) DESC, product_id LIMIT 1',
@@ -42,7 +42,7 @@ describe('a reader of a filled mirror', () => {
   afterAll(async () => {
     reader.close();
     db.close();
-    await house[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
   const rows = (sql: string, ...bound: unknown[]) => db.prepare(sql).all(...bound);
 
@@ -166,11 +166,11 @@ describe('a reader of a filled mirror', () => {
       () => reader.product(product_id, null as never),
       () => reader.calendar(product_id, { until: day(9) } as never),
       () => reader.slots(product_id, day(1), { lang: 'en' } as never),
-      () => openReader(house.wiring.mirror.path, { lang: 'en' } as never),
+      () => openReader(harness.wiring.mirror.path, { lang: 'en' } as never),
       () => reader.prices('7' as unknown as number),
       () => reader.changes(0, { most: 5 } as never),
       () => reader.changes(-1),
-      () => openReader(house.wiring.mirror.path, { language: 'xx' }),
+      () => openReader(harness.wiring.mirror.path, { language: 'xx' }),
       () => reader.transaction(async () => Promise.reject(new Error('nobody hears this'))),
     ];
     expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
@@ -196,7 +196,7 @@ describe('a reader of a filled mirror', () => {
     const { next: last } = reader.changes(next);
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
     expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
-    const own = house.wiring.mirror;
+    const own = harness.wiring.mirror;
     own.transaction(() => own.changes.prune(Number.MAX_SAFE_INTEGER));
     expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });

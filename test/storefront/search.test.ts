@@ -10,7 +10,7 @@ import { openReader } from '../../src/storefront/reader.ts';
 import { section } from '../documents.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const schema = new URL('../../schema/mirror/', import.meta.url);
 const hour = 3_600_000;
@@ -61,14 +61,14 @@ describe('product_search', () => {
         let at = Date.now() - 1000 * hour;
         for (const { what, product_id, venue_id, word } of steps) {
           at += hour;
-          const document = JSON.stringify({ summary: `${word}s of the town`, venue: { name: `${word} House` } });
+          const document = JSON.stringify({ summary: `${word}s of the town`, venue: { name: `${word} Harness` } });
           const entry = productOf(product_id, { title: word, venue_id, document });
           if (what === 'list' || what === 'detail') putProducts(test.mirror, [entry], { source: what, sent_at: at });
           if (what === 'other-language') putProducts(test.mirror, [entry], { language: 'nl', sent_at: at });
           if (what === 'late') putProducts(test.mirror, [entry], { sent_at: at - 500 * hour });
           if (what === 'move')
             putProducts(test.mirror, [{ ...entry, latitude: null, longitude: null }], { sent_at: at });
-          if (what === 'venue') storeExperience(test, venue_id, `House of the ${word}`, at);
+          if (what === 'venue') storeExperience(test, venue_id, `Harness of the ${word}`, at);
           if (what === 'withdraw')
             test.mirror.transaction(() =>
               test.mirror.removals.withdraw(product_id, 'gone', at, { sent_at: at, reason: 'missing-from-list' }),
@@ -92,13 +92,13 @@ describe('product_search', () => {
   });
 
   it('follows the service through a fill, edits, a withdrawal and a return, and quiet weeks cost it nothing', async () => {
-    await using house = await virtualHouse({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const { path } = house.wiring.mirror;
+    await using harness = await virtualHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { path } = harness.wiring.mirror;
     const expected = () =>
       new Map(
-        house.sandbox.world.visible().map(({ id }) => {
-          const { detail } = house.sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 }) ?? {
+        harness.sandbox.world.visible().map(({ id }) => {
+          const { detail } = harness.sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 }) ?? {
             detail: {},
           };
           const {
@@ -116,18 +116,18 @@ describe('product_search', () => {
     const indexed = () =>
       new Database(path, { readonly: true }).prepare('SELECT id, block FROM product_search_data').all();
     const before = indexed();
-    await house.liveUntil(house.clock.now() + 5 * hour);
+    await harness.liveUntil(harness.clock.now() + 5 * hour);
     expect(indexed()).toEqual(before);
 
-    const [edited, withdrawn] = house.sandbox.world.visible().filter(({ place }) => place.zone !== null);
+    const [edited, withdrawn] = harness.sandbox.world.visible().filter(({ place }) => place.zone !== null);
     if (edited === undefined || withdrawn === undefined) throw new Error('too few products');
     edited.title = 'Another Name';
     withdrawn.withdrawn = true;
-    await house.liveUntil(house.clock.now() + 6 * hour);
+    await harness.liveUntil(harness.clock.now() + 6 * hour);
     expect(entriesOf(path)).toEqual(expected());
     expect(expected().size).toBe(11);
     withdrawn.withdrawn = false;
-    await house.liveUntil(house.clock.now() + 4 * hour);
+    await harness.liveUntil(harness.clock.now() + 4 * hour);
     expect(entriesOf(path)).toEqual(expected());
     expect(expected().size).toBe(12);
   });
@@ -143,12 +143,12 @@ describe('product_search', () => {
     using test = testMirror();
     const entries = [1, 2, 3, 4].map((id) =>
       productOf(id, {
-        document: JSON.stringify({ summary: `The ${id}th`, venue: { name: 'House' } }),
+        document: JSON.stringify({ summary: `The ${id}th`, venue: { name: 'Harness' } }),
         venue_id: id,
         latitude: id > 2 ? id : null,
       }),
     );
-    storeExperience(test, 2, 'House of the Second', Date.now());
+    storeExperience(test, 2, 'Harness of the Second', Date.now());
     putProducts(test.mirror, entries);
     old.exec(`ATTACH '${test.mirror.path}' AS new`);
     for (const table of ['product', 'product_text', 'experience']) {

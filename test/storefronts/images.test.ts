@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' });
@@ -13,19 +13,19 @@ const escaped = '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; Ann &amp; &#0
 
 /** A mirror on the machine's clock, with a product whose first credit has markup in it and whose second asks for none. */
 async function filledWithMarkup() {
-  const house = await virtualHouse({ products: 12 }, {}, { start: Date.now() });
-  const product = house.sandbox.products().find(({ images }) => images.length > 2);
+  const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
+  const product = harness.sandbox.products().find(({ images }) => images.length > 2);
   if (product === undefined) throw new Error('too few images');
   Object.assign(product.images[0] ?? {}, { credit: markup, alt_text: 'a "view"' });
   Object.assign(product.images[1] ?? {}, { credit: '  ' });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return { house, product, path: house.wiring.mirror.path };
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return { harness, product, path: harness.wiring.mirror.path };
 }
 
 describe('a page', () => {
   it('prints each image together with its credit, escaped, in PHP, Python and by a query alone', async () => {
-    const { house, product, path } = await filledWithMarkup();
-    await using _ = house;
+    const { harness, product, path } = await filledWithMarkup();
+    await using _ = harness;
     const php = run('php', script('images.php'), path, String(product.id));
     const lines = php.trimEnd().split('\n');
     expect(lines).toHaveLength(product.images.length);
@@ -47,8 +47,8 @@ describe('a page', () => {
 });
 
 it('a mirror that was copied away shows no image to plain sqlite3 fifteen days later', async () => {
-  const { house, path } = await filledWithMarkup();
-  await using _ = house;
+  const { harness, path } = await filledWithMarkup();
+  await using _ = harness;
   const copy = join(dirname(path), 'copy.db');
   run('sqlite3', path, `.backup ${copy}`);
   const ask = (sql: string) => run('sqlite3', '-readonly', copy, sql).trim();

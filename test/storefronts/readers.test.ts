@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const columns = 'date, time, variant_id, availability, max_tickets, retail_price, booking_fee, stale';
 
 it('PHP, Python, the sqlite3 shell and Node read the same slots from the live file, without settings', async () => {
-  await using house = await virtualHouse({ products: 12 }, {}, { start: Date.now() });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const { path } = house.wiring.mirror;
+  await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const { path } = harness.wiring.mirror;
   const db = openMirrorForReading(path);
   const { product_id } = db
     .prepare<[], { product_id: number }>(
@@ -29,9 +29,9 @@ it('PHP, Python, the sqlite3 shell and Node read the same slots from the live fi
 
 /** The instants of a view as an old SQLite computes them: on 3.40 `unixepoch('subsec')` is NULL, and so would be `stale`. */
 it('an old SQLite hides images and calls everything stale fifteen days after the daemon died', async () => {
-  await using house = await virtualHouse({ products: 12 }, {}, { start: Date.now() });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const { path } = house.wiring.mirror;
+  await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const { path } = harness.wiring.mirror;
   const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
   expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
   const { default: Database } = await import('better-sqlite3');

@@ -8,33 +8,33 @@ import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts'
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;
 
 /** The mirror's tables, open for writing beside the daemon. */
-function open({ wiring }: VirtualHouse): Database.Database & Disposable {
+function open({ wiring }: VirtualHarness): Database.Database & Disposable {
   const db = new Database(wiring.mirror.path);
   return Object.assign(db, { [Symbol.dispose]: () => db.close() });
 }
 
 describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
-    await using house = await virtualHouse({ lean: true, products: 12 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const { mirror, ports } = house.wiring;
+    await using harness = await virtualHarness({ lean: true, products: 12 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { mirror, ports } = harness.wiring;
     const ids = mirror.products.ids();
-    using db = open(house);
+    using db = open(harness);
     const writer = (text: string) => db.prepare(text).run();
     writer(
       "INSERT INTO subscription (subscription_id, declared_id, type, status, address) VALUES ('all', 'all', 'product_ids', 'active', 'ours')",
     );
     for (const id of ids)
       writer(`INSERT INTO subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
-    noteAbsence(ports, house.clock.now() - 6 * hour);
+    noteAbsence(ports, harness.clock.now() - 6 * hour);
     const list = mirror.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
-    expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: house.clock.now() });
+    expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
     healGaps(ports);
     const [id = 0] = ids;
     const healing = mirror.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
@@ -65,43 +65,43 @@ it.each([
   [410, 'gone', 'withdrawn'],
   [404, 'unknown', 'service-refused'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
-  await using house = await virtualHouse({ lean: true, products: 6, gone });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  await using ports = checkPorts(house.wiring);
-  const [product] = house.sandbox.world.visible();
+  await using harness = await virtualHarness({ lean: true, products: 6, gone });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await using ports = checkPorts(harness.wiring);
+  const [product] = harness.sandbox.world.visible();
   if (product === undefined) throw new Error('no product');
   product.withdrawn = true;
   const question = { product_id: product.id, date: '2026-12-05' };
-  const answer = await house.drive(checkBeforeOrder(ports, question, never));
+  const answer = await harness.drive(checkBeforeOrder(ports, question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
-  expect(house.wiring.mirror.products.isVisible(product.id)).toBe(true);
+  expect(harness.wiring.mirror.products.isVisible(product.id)).toBe(true);
   if (gone === 410) return;
   // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
-  house.wiring.mirror.transaction(() => house.wiring.mirror.removals.beginHold(house.clock.now()));
-  using db = open(house);
+  harness.wiring.mirror.transaction(() => harness.wiring.mirror.removals.beginHold(harness.clock.now()));
+  using db = open(harness);
   db.prepare("INSERT OR REPLACE INTO absence VALUES (?, 2, 0, 0, 'gone', 0, NULL, 0)").run(product.id);
-  expect(await house.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
+  expect(await harness.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
 });
 
 it.each(['flag', 'refuse'] as const)(
   'a closure reads the product once, where dates are answered by %s',
   async (how) => {
-    await using house = await virtualHouse({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    await house.liveUntil(house.clock.now() + hour);
-    const product = house.sandbox.world.visible().find(({ status }) => status === 'available');
+    await using harness = await virtualHarness({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.liveUntil(harness.clock.now() + hour);
+    const product = harness.sandbox.world.visible().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('no product');
     product.status = 'unavailable';
-    house.sandbox.calls.reset();
-    const inbox = deliveryList(house.clock);
+    harness.sandbox.calls.reset();
+    const inbox = deliveryList(harness.clock);
     inbox.post(notificationOf(product.id, disabled()));
-    await applyDeliveries(house.wiring.ports, inbox, never);
-    await house.liveUntil(house.clock.now() + hour / 2);
-    const reads = [...house.sandbox.calls.repeated().keys()].filter((url) =>
+    await applyDeliveries(harness.wiring.ports, inbox, never);
+    await harness.liveUntil(harness.clock.now() + hour / 2);
+    const reads = [...harness.sandbox.calls.repeated().keys()].filter((url) =>
       url.startsWith(`/v2/products/${product.id}?`),
     );
     expect(reads).toEqual([]);
-    expect(house.wiring.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
+    expect(harness.wiring.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
   },
 );
 
@@ -124,16 +124,16 @@ it('a second closure that names no alternative keeps that of the first, and take
 });
 
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
-  await using house = await virtualHouse({ lean: true, products: 3 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const [id = 0] = house.wiring.mirror.products.ids();
-  const calls = () => explainProduct(house.wiring.ports, id)?.calls_per_day ?? 0;
+  await using harness = await virtualHarness({ lean: true, products: 3 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const [id = 0] = harness.wiring.mirror.products.ids();
+  const calls = () => explainProduct(harness.wiring.ports, id)?.calls_per_day ?? 0;
   const before = calls();
-  for (const record of house.wiring.mirror.records.ofProduct(id))
-    house.wiring.mirror.records.failed(record, {
-      at: house.clock.now(),
+  for (const record of harness.wiring.mirror.records.ofProduct(id))
+    harness.wiring.mirror.records.failed(record, {
+      at: harness.clock.now(),
       text: 'reset: no answer',
-      due: { at: house.clock.now() + 30_000, reason: 'retry' },
+      due: { at: harness.clock.now() + 30_000, reason: 'retry' },
     });
   expect(calls()).toBeLessThan(1.5 * before);
 });

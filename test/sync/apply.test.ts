@@ -3,14 +3,14 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { applyDeliveries, mindClosures } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const never = new AbortController().signal;
 
 interface Notified extends AsyncDisposable {
-  readonly house: VirtualHouse;
+  readonly harness: VirtualHarness;
   readonly inbox: DeliveryList;
   readonly ids: number[];
   apply(): ReturnType<typeof applyDeliveries>;
@@ -23,22 +23,22 @@ interface Notified extends AsyncDisposable {
 }
 
 async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promise<Notified> {
-  const house = await virtualHouse({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  await house.liveUntil(house.clock.now() + 2 * minute);
-  const inbox = deliveryList(house.clock);
-  const apply = () => applyDeliveries(house.wiring.ports, inbox, never);
-  const live = (ms: number) => house.liveUntil(house.clock.now() + ms);
+  const harness = await virtualHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  const inbox = deliveryList(harness.clock);
+  const apply = () => applyDeliveries(harness.wiring.ports, inbox, never);
+  const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   const query = <Row>(sql: string) => {
-    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
   };
   return {
-    house,
+    harness,
     inbox,
-    ids: house.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
+    ids: harness.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
     apply,
     post: async (payload, ms = 0) => {
       inbox.post(payload);
@@ -53,11 +53,11 @@ async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promi
          FROM products WHERE product_id = ${product_id}`,
       )[0],
     sandboxed: (product_id) => {
-      const product = house.sandbox.world.find(product_id);
+      const product = harness.sandbox.world.find(product_id);
       if (product === null) throw new Error(`no product ${product_id}`);
       return product as { status: string };
     },
-    [Symbol.asyncDispose]: () => house[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
   };
 }
 
@@ -130,7 +130,7 @@ describe('a notification that a product is closed', () => {
     await using test = await filled();
     const [id = 0] = test.ids;
     await test.post(notificationOf(id, disabled(words)));
-    await test.house.restart();
+    await test.harness.restart();
     expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
     expect(await test.apply()).toEqual({ applied: 0, superseded: 0, quarantined: 0 });
     await test.live(3 * minute);
@@ -153,10 +153,12 @@ describe('closures of one product', () => {
     await using test = await filled();
     const [id = 0] = test.ids;
     const fault = { kind: 'status', status: 400, body: '{"success":false}', path: `/products/${id}\\?` } as const;
-    test.house.sandbox.faults.add(fault);
+    test.harness.sandbox.faults.add(fault);
     for (let second = 0; second < 240; second += 3)
       await test.post(notificationOf(id, updated(), disabled(words)), 3000);
-    const detail = test.house.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    const detail = test.harness.wiring.mirror.records
+      .ofProduct(id)
+      .find(({ resource }) => resource === 'product_detail');
     expect(detail?.failures).toBe(5);
   });
 
@@ -164,7 +166,7 @@ describe('closures of one product', () => {
     await using test = await filled();
     const [id = 0] = test.ids;
     await test.post(notificationOf(id, disabled(words)));
-    const { mirror, clock } = test.house.wiring.ports;
+    const { mirror, clock } = test.harness.wiring.ports;
     const now = clock.now();
     mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
     expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
@@ -235,21 +237,21 @@ describe('a mass of closures', () => {
     const products = [first, ...others].map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products });
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
-    const before = test.house.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
+    const before = test.harness.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.house.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
+    expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
-    mindClosures(test.house.wiring.ports);
-    expect(test.house.wiring.mirror.alarms.all()).toEqual([]);
+    mindClosures(test.harness.wiring.ports);
+    expect(test.harness.wiring.mirror.alarms.all()).toEqual([]);
   });
 
   it('that most reads contradict is taken for misuse of the address', async () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    mindClosures(test.house.wiring.ports);
-    expect(test.house.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
+    mindClosures(test.harness.wiring.ports);
+    expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
   });
 });
 
@@ -283,7 +285,7 @@ describe('a notification of changed details', () => {
     await test.apply();
     await test.live(3 * minute);
     expect(asked.filter((path) => path === `/v2/products/${id}`)).toHaveLength(2);
-    expect(test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
+    expect(test.harness.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
       [],
     );
   });
@@ -298,7 +300,7 @@ describe('a notification of changed details', () => {
     };
     await using test = await filled({ served });
     const [id = 0] = test.ids;
-    const { mirror, clock } = test.house.wiring.ports;
+    const { mirror, clock } = test.harness.wiring.ports;
     mirror.transaction(() => mirror.records.notify([id], Date.parse('2038-01-19T03:14:07Z'), clock.now()));
     reads = 0;
     during = () => {
@@ -361,20 +363,20 @@ describe('a delivery that makes no sense', () => {
 describe('a flood of forged deliveries', () => {
   it('costs at most three tenths of the calls, and nobody else is late', async () => {
     await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });
-    const started = () => test.house.wiring.limiter.state().lanes.notification.calls;
+    const started = () => test.harness.wiring.limiter.state().lanes.notification.calls;
     // Passes go on until the end of a step, which begins with the next whole minute.
-    await test.live(minute + 59_000 - (test.house.clock.now() % minute));
+    await test.live(minute + 59_000 - (test.harness.clock.now() % minute));
     for (let post = 0; post < 500; post += 1) {
       const id = test.ids[post % 50] ?? 0;
       test.inbox.post(notificationOf(id, updated(), disabled(words)));
       test.inbox.post(notificationOf(10_000_000 + post, updated()));
     }
-    const [calls, at] = [started(), test.house.clock.now()];
+    const [calls, at] = [started(), test.harness.clock.now()];
     await test.apply();
     for (let each = 0; each < 3; each += 1) {
       await test.live(minute);
-      const seconds = (test.house.clock.now() - at) / 1000;
-      const allowed = 0.3 * test.house.wiring.limiter.state().rate * seconds;
+      const seconds = (test.harness.clock.now() - at) / 1000;
+      const allowed = 0.3 * test.harness.wiring.limiter.state().rate * seconds;
       // And one look at each of fifty products whose dates contradict what was said of it.
       expect(started() - calls).toBeLessThan(allowed + 8 + 50);
     }

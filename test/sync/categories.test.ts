@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { sortIntoCategories } from '../../src/sync/chores.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;
 
 it('products of a category are read at its cadence, to its horizon, and move when they start to sell', async () => {
   const asked = new Map<string, number>();
-  await using house = await virtualHouse(
+  await using harness = await virtualHarness(
     {
       lean: true,
       products: 20,
       served: ({ path, query }) => {
         const [, id] = /products\/(\d+)\/availability/.exec(path) ?? [];
         if (id === undefined) return;
-        const ahead = Math.round((Date.parse(query.get('start_date') ?? '') - house.clock.now()) / (24 * hour) / 31);
+        const ahead = Math.round((Date.parse(query.get('start_date') ?? '') - harness.clock.now()) / (24 * hour) / 31);
         asked.set(`${id} ${ahead}`, (asked.get(`${id} ${ahead}`) ?? 0) + 1);
       },
     },
@@ -33,21 +33,21 @@ it('products of a category are read at its cadence, to its horizon, and move whe
       ],
     },
   );
-  const { ports, mirror } = house.wiring;
-  await house.runUntil(() => mirror.filledAt() !== null);
-  const [best, other] = house.sandbox.world.visible().filter(({ status }) => status === 'available');
+  const { ports, mirror } = harness.wiring;
+  await harness.runUntil(() => mirror.filledAt() !== null);
+  const [best, other] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   if (best === undefined || other === undefined) throw new Error('too few products');
   const near = (id: number) => asked.get(`${id} 0`) ?? 0;
   expect(near(best.id)).toBe(1);
   expect(
     reportOrder(ports, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
   ).toEqual({ due: 1, mirror: expect.stringMatching(/right|said-sold-out/) });
-  await house.drive(sortIntoCategories(ports, never));
+  await harness.drive(sortIntoCategories(ports, never));
   expect(mirror.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
   expect(mirror.products.find(other.id)).toMatchObject({ category: null });
   expect(mirror.records.ofProduct(best.id).filter(({ resource }) => resource === 'availability')).toHaveLength(5);
   asked.clear();
-  await house.liveUntil(house.clock.now() + 12 * hour);
+  await harness.liveUntil(harness.clock.now() + 12 * hour);
   expect(near(best.id)).toBeGreaterThanOrEqual(12);
   expect(near(other.id)).toBeLessThanOrEqual(3);
   expect([3, 4].map((part) => asked.get(`${best.id} ${part}`))).toEqual([1, 1]);
@@ -55,10 +55,10 @@ it('products of a category are read at its cadence, to its horizon, and move whe
 });
 
 it('an order makes the dates around it due at once, and a date that is not mirrored is refused', async () => {
-  await using house = await virtualHouse({ lean: true, products: 5 });
-  const { ports, mirror } = house.wiring;
-  await house.runUntil(() => mirror.filledAt() !== null);
-  const [product] = house.sandbox.world.visible();
+  await using harness = await virtualHarness({ lean: true, products: 5 });
+  const { ports, mirror } = harness.wiring;
+  await harness.runUntil(() => mirror.filledAt() !== null);
+  const [product] = harness.sandbox.world.visible();
   const order = {
     product_id: product?.id ?? 0,
     quantity: 1,

@@ -2,21 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { roll } from '../../src/sandbox/random.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
 
-async function filled(products: number, budget = {}): Promise<VirtualHouse> {
-  const house = await virtualHouse(
+async function filled(products: number, budget = {}): Promise<VirtualHarness> {
+  const harness = await virtualHarness(
     { products },
     { budget: { requests_per_second: 100_000, concurrency: 4, ...budget } },
   );
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return house;
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
 }
 
-function productOn({ sandbox }: VirtualHouse) {
+function productOn({ sandbox }: VirtualHarness) {
   const product = sandbox.world
     .visible()
     .find(
@@ -28,10 +28,10 @@ function productOn({ sandbox }: VirtualHouse) {
 
 describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell out and come back', () => {
   it('none of 500 checks holds by a read that is older than the question, as joining it would (control)', async () => {
-    await using house = await filled(6);
-    await using ports = checkPorts(house.wiring);
-    const { clock, sandbox } = house;
-    const product = productOn(house);
+    await using harness = await filled(6);
+    await using ports = checkPorts(harness.wiring);
+    const { clock, sandbox } = harness;
+    const product = productOn(harness);
     for (let call = 0; call < 2000; call += 1)
       sandbox.faults.add({ kind: 'delay', ms: 900 + 900 * roll(3, call, 'slow'), path: '/availability', times: 1 });
     const sold: { at: number; out: boolean }[] = [{ at: 0, out: false }];
@@ -67,8 +67,8 @@ describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell 
         await clock.sleep(20 + 300 * roll(5, asking.length, 'shopper'));
       }
     };
-    await house.drive(Promise.all([mutations(), shoppers()]));
-    await house.drive(Promise.all(asking));
+    await harness.drive(Promise.all([mutations(), shoppers()]));
+    await harness.drive(Promise.all(asking));
     const held = checks.filter(({ verdict }) => verdict === 'holds');
     expect(held.length).toBeGreaterThan(50);
     expect(checks.filter(({ verdict }) => verdict === 'unknown')).toEqual([]);
@@ -93,11 +93,11 @@ describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell 
 
 describe('a flood of checks', () => {
   it('of a hundred shoppers on different windows lets a notified product be read within five seconds', async () => {
-    await using house = await filled(40, { requests_per_second: 10 });
-    await using ports = checkPorts(house.wiring);
-    const { clock } = house;
-    const { mirror, limiter } = house.wiring;
-    const ids = house.sandbox.world.visible().map(({ id }) => id);
+    await using harness = await filled(40, { requests_per_second: 10 });
+    await using ports = checkPorts(harness.wiring);
+    const { clock } = harness;
+    const { mirror, limiter } = harness.wiring;
+    const ids = harness.sandbox.world.visible().map(({ id }) => id);
     const dates = [date, '2027-01-03', '2027-02-05'];
     const end = clock.now() + 25_000;
     const shopper = async (index: number) => {
@@ -109,7 +109,7 @@ describe('a flood of checks', () => {
     };
     const before = limiter.state().lanes.checkout.calls;
     const shoppers = Promise.all(Array.from({ length: 100 }, (_, index) => shopper(index)));
-    await house.drive(clock.sleep(10_000));
+    await harness.drive(clock.sleep(10_000));
     const [closed = 0] = ids;
     const detail = { resource: 'product_detail', product_id: closed, edition: 'en', part: 0 } as const;
     const told_at = clock.now();
@@ -117,34 +117,34 @@ describe('a flood of checks', () => {
       mirror.records.notify([closed], told_at, told_at);
       mirror.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
     });
-    const reading = pass(house.wiring.ports, 4, { job_id: null, signal: never });
+    const reading = pass(harness.wiring.ports, 4, { job_id: null, signal: never });
     while ((mirror.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
-      await house.drive(clock.sleep(100));
+      await harness.drive(clock.sleep(100));
     expect(clock.now() - told_at).toBeLessThan(5000);
-    await house.drive(shoppers);
-    await house.drive(reading);
+    await harness.drive(shoppers);
+    await harness.drive(reading);
     // The shoppers had nearly all of the calls meanwhile.
     expect(limiter.state().lanes.checkout.calls - before).toBeGreaterThan(100);
   });
 
   it('by one caller ends at its bound, and others are answered', async () => {
-    await using house = await filled(6);
-    await using ports = checkPorts(house.wiring);
-    const product = productOn(house);
+    await using harness = await filled(6);
+    await using ports = checkPorts(harness.wiring);
+    const product = productOn(harness);
     const check = (caller: string | null) =>
-      house.drive(checkBeforeOrder(ports, { product_id: product.id, date, caller }, never));
+      harness.drive(checkBeforeOrder(ports, { product_id: product.id, date, caller }, never));
     for (let times = 0; times < 30; times += 1) expect((await check('one')).verdict).toBe('holds');
-    const calls = house.sandbox.calls.counts().calls;
+    const calls = harness.sandbox.calls.counts().calls;
     expect(await check('one')).toMatchObject({
       verdict: 'unknown',
       reasons: ['caller-limit'],
       now: null,
       mirror: { sellable: true },
     });
-    expect(house.sandbox.calls.counts().calls).toBe(calls);
+    expect(harness.sandbox.calls.counts().calls).toBe(calls);
     expect((await check('another')).verdict).toBe('holds');
     expect((await check(null)).verdict).toBe('holds');
-    await house.drive(house.clock.sleep(60_000));
+    await harness.drive(harness.clock.sleep(60_000));
     expect((await check('one')).verdict).toBe('holds');
   });
 });

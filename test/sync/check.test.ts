@@ -6,7 +6,7 @@ import { type CheckAnswer, type CheckPorts, checkBeforeOrder, checkPorts } from 
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
@@ -14,34 +14,36 @@ const date = '2026-12-05';
 /** A filled mirror, checks over it, and a product whose date has tickets. */
 async function filled(products = 6): Promise<
   AsyncDisposable & {
-    house: VirtualHouse;
+    harness: VirtualHarness;
     ports: CheckPorts;
     product: SandboxProduct;
     check(question?: Partial<CheckQuestion>, signal?: AbortSignal): Promise<CheckAnswer>;
     calls(): number;
   }
 > {
-  const house = await virtualHouse({ products });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const ports = checkPorts(house.wiring);
-  const product = house.sandbox.world
+  const harness = await virtualHarness({ products });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const ports = checkPorts(harness.wiring);
+  const product = harness.sandbox.world
     .visible()
-    .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(house, each, date).length > 2);
+    .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(harness, each, date).length > 2);
   if (product === undefined) throw new Error('no product with slots on that date');
-  const before = house.sandbox.calls.counts().calls;
+  const before = harness.sandbox.calls.counts().calls;
   return {
-    house,
+    harness,
     ports,
     product,
     check: async (question = {}, signal = never) => {
-      const answer = await house.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal));
+      const answer = await harness.drive(
+        checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal),
+      );
       if (answer.verdict !== 'unknown') await ports.flights.stored();
       return answer;
     },
-    calls: () => house.sandbox.calls.counts().calls - before,
+    calls: () => harness.sandbox.calls.counts().calls - before,
     [Symbol.asyncDispose]: async () => {
       await ports[Symbol.asyncDispose]();
-      await house[Symbol.asyncDispose]();
+      await harness[Symbol.asyncDispose]();
     },
   };
 }
@@ -50,18 +52,18 @@ function localDate(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(at);
 }
 
-function soldOn({ sandbox }: VirtualHouse, product: SandboxProduct, on: string) {
+function soldOn({ sandbox }: VirtualHarness, product: SandboxProduct, on: string) {
   return sandbox.world.days(product, on, on, 'EUR')[0]?.slots ?? [];
 }
 
 describe('a check', () => {
   it('of what the service still sells holds, and the mirror has its answer', async () => {
     await using test = await filled();
-    const [slot] = soldOn(test.house, test.product, date);
+    const [slot] = soldOn(test.harness, test.product, date);
     const [adult, child] = slot?.offers ?? [];
     if (slot === undefined || adult === undefined || child === undefined) throw new Error('no slot');
-    await test.house.drive(test.house.clock.sleep(3_600_000));
-    const asked_at = test.house.clock.now();
+    await test.harness.drive(test.harness.clock.sleep(3_600_000));
+    const asked_at = test.harness.clock.now();
     const variants = [
       { variant_id: adult.variant_id, count: 1 },
       { variant_id: child.variant_id, count: 1 },
@@ -84,11 +86,11 @@ describe('a check', () => {
     expect(answer.now?.slots).toMatchObject([{ time: slot.time, availability: slot.availability }]);
     expect(answer.mirror?.checked_at).toBeLessThan(asked_at - 3_000_000);
     expect(test.calls()).toBe(1);
-    const record = test.house.wiring.mirror.records
+    const record = test.harness.wiring.mirror.records
       .ofProduct(test.product.id)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     expect(record).toMatchObject({ fetched_at: asked_at, fetched_reason: 'live-check', failures: 0 });
-    expect(test.house.wiring.limiter.state().lanes.checkout.calls).toBe(1);
+    expect(test.harness.wiring.limiter.state().lanes.checkout.calls).toBe(1);
   });
 
   it('of a date that sold out since names it, what could be had instead, and tells the change feed', async () => {
@@ -106,7 +108,7 @@ describe('a check', () => {
     const far = days.map((other) => Math.abs(Date.parse(other.date) - Date.parse(date)));
     expect(far).toEqual(far.toSorted((a, b) => a - b));
     expect(days.every(({ price }) => price !== null)).toBe(true);
-    expect(test.house.wiring.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
+    expect(test.harness.wiring.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
       { kind: 'date_sold_out', reason: 'live-check' },
     ]);
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
@@ -114,7 +116,7 @@ describe('a check', () => {
 
   it('of a price that moved says so, whether it was expected or shown', async () => {
     await using test = await filled();
-    const [slot] = soldOn(test.house, test.product, date);
+    const [slot] = soldOn(test.harness, test.product, date);
     const before = await test.check({ time: slot?.time ?? null });
     test.product.price *= 2;
     const shown = await test.check({ time: slot?.time ?? null });
@@ -135,7 +137,7 @@ describe('a check', () => {
     expect(answer).toMatchObject({ verdict: 'gone', reasons: ['slot-gone'] });
     const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time);
     expect(times).toEqual(
-      soldOn(test.house, test.product, date)
+      soldOn(test.harness, test.product, date)
         .slice(0, 3)
         .map(({ time }) => time),
     );
@@ -143,7 +145,7 @@ describe('a check', () => {
 
   it('of more tickets than there are is changed, with what is left', async () => {
     await using test = await filled();
-    const [slot] = soldOn(test.house, test.product, date);
+    const [slot] = soldOn(test.harness, test.product, date);
     const variant_id = slot?.offers[0]?.variant_id ?? 0;
     const answer = await test.check({ time: slot?.time ?? null, variants: [{ variant_id, count: 99 }] });
     expect(answer.verdict).toBe('changed');
@@ -153,7 +155,7 @@ describe('a check', () => {
 
   it('of a product that was taken off sale is unknown until the read that decides about it, which is due, and gone then', async () => {
     await using test = await filled();
-    await test.house.drive(test.house.clock.sleep(3_600_000));
+    await test.harness.drive(test.harness.clock.sleep(3_600_000));
     test.product.status = 'unavailable';
     const answer = await test.check();
     expect(answer).toMatchObject({
@@ -162,11 +164,11 @@ describe('a check', () => {
       now: { state: 'not_on_sale', slots: [] },
     });
     expect(answer.alternatives).toEqual([]);
-    const detail = test.house.wiring.mirror.records
+    const detail = test.harness.wiring.mirror.records
       .ofProduct(test.product.id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
-    await test.house.drive(pass(test.house.wiring.ports, 4, { job_id: null, signal: never }));
+    await test.harness.drive(pass(test.harness.wiring.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
   });
 
@@ -189,22 +191,22 @@ describe('a check', () => {
 
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
-    const { house, ports, product } = test;
-    const { mirror } = house.wiring;
+    const { harness, ports, product } = test;
+    const { mirror } = harness.wiring;
     const timezone = mirror.products.find(product.id)?.timezone ?? 'UTC';
-    const today = localDate(timezone, house.clock.now());
-    let midnight = Math.ceil(house.clock.now() / 900_000) * 900_000;
+    const today = localDate(timezone, harness.clock.now());
+    let midnight = Math.ceil(harness.clock.now() / 900_000) * 900_000;
     while (localDate(timezone, midnight) === today) midnight += 900_000;
-    await house.drive(house.clock.sleep(midnight - 500 - house.clock.now()));
-    house.sandbox.faults.add({ kind: 'delay', ms: 8000, path: `/${product.id}/availability` });
+    await harness.drive(harness.clock.sleep(midnight - 500 - harness.clock.now()));
+    harness.sandbox.faults.add({ kind: 'delay', ms: 8000, path: `/${product.id}/availability` });
     const wait = { product_id: product.id, deadline_ms: 30_000 };
     const others = [date, today].map((each) => checkBeforeOrder(ports, { ...wait, date: each }, never));
-    await house.drive(house.clock.sleep(1000));
-    const by = { sent_at: house.clock.now(), reason: 'missing-from-list' } as const;
+    await harness.drive(harness.clock.sleep(1000));
+    const by = { sent_at: harness.clock.now(), reason: 'missing-from-list' } as const;
     expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
-    mirror.transaction(() => mirror.removals.withdraw(product.id, 'test', house.clock.now(), by));
+    mirror.transaction(() => mirror.removals.withdraw(product.id, 'test', harness.clock.now(), by));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
-    await house.drive(Promise.all(others));
+    await harness.drive(Promise.all(others));
     expect(ports.waiting.size).toBe(0);
   });
 
@@ -224,32 +226,32 @@ describe('a check', () => {
 describe('single flight', () => {
   it('makes one call for 10,000 shoppers of one window, whatever they ask of it, and a call for each without (control)', async () => {
     await using test = await filled();
-    const { ports, product, house } = test;
+    const { ports, product, harness } = test;
     const dates = [date, '2026-12-06', '2026-12-07'];
     const all = Array.from({ length: 10_000 }, (_, index) =>
       checkBeforeOrder(ports, { product_id: product.id, date: dates[index % 3] ?? date }, never),
     );
-    const answers = await house.drive(Promise.all(all));
+    const answers = await harness.drive(Promise.all(all));
     expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
     expect(test.calls()).toBe(1);
     // Each on its own: what a shopper would cost without the others.
     for (let index = 0; index < 5; index += 1) await test.check();
     expect(test.calls()).toBe(6);
     // Another window is another flight.
-    await house.drive(Promise.all([test.check(), test.check({ date: '2027-01-03' }), test.check()]));
+    await harness.drive(Promise.all([test.check(), test.check({ date: '2027-01-03' }), test.check()]));
     expect(test.calls()).toBe(8);
   });
 
   it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
     await using test = await filled();
-    const { house, ports, product } = test;
-    house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability` });
+    const { harness, ports, product } = test;
+    harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability` });
     const leaves = new AbortController();
     const left = checkBeforeOrder(ports, { product_id: product.id, date }, leaves.signal);
     const stays = checkBeforeOrder(ports, { product_id: product.id, date }, never);
     leaves.abort(new Error('closed the page'));
     await expect(left).rejects.toThrow('closed the page');
-    expect((await house.drive(stays)).verdict).toBe('holds');
+    expect((await harness.drive(stays)).verdict).toBe('holds');
     expect(test.calls()).toBe(1);
 
     // One is sent, and stored although nobody waits for it.
@@ -258,37 +260,37 @@ describe('single flight', () => {
     await new Promise(setImmediate);
     sent.abort(new Error('closed the page'));
     await expect(alone).rejects.toThrow();
-    const at = house.clock.now();
-    await house.drive(house.clock.sleep(5000));
+    const at = harness.clock.now();
+    await harness.drive(harness.clock.sleep(5000));
     expect(test.calls()).toBe(2);
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-    expect(house.wiring.mirror.records.find(of)?.fetched_at).toBe(at);
+    expect(harness.wiring.mirror.records.find(of)?.fetched_at).toBe(at);
   });
 });
 
 it('a shopper does not wait for slow calls of a sweep, though they hold all connections', async () => {
   await using test = await filled();
-  const { house } = test;
-  const { mirror, ports } = house.wiring;
-  house.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
+  const { harness } = test;
+  const { mirror, ports } = harness.wiring;
+  harness.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
   requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
   const sweep = pass(ports, 4, { job_id: null, signal: never });
-  await house.drive(house.clock.sleep(100));
-  expect(house.wiring.limiter.state().in_flight).toBe(4);
-  const began = house.clock.now();
+  await harness.drive(harness.clock.sleep(100));
+  expect(harness.wiring.limiter.state().in_flight).toBe(4);
+  const began = harness.clock.now();
   expect(await test.check()).toMatchObject({ verdict: 'holds' });
-  expect(house.clock.now() - began).toBeLessThan(100);
+  expect(harness.clock.now() - began).toBeLessThan(100);
   expect(mirror.records.fill().failing).toBe(0);
-  await house.drive(sweep);
+  await harness.drive(sweep);
 });
 
 describe('where the service does not answer', () => {
   const cases: [string, (test: Awaited<ReturnType<typeof filled>>) => unknown, string][] = [
-    ['is away', ({ house }) => house.sandbox.setReachable('no'), 'service-unreachable'],
+    ['is away', ({ harness }) => harness.sandbox.setReachable('no'), 'service-unreachable'],
     [
       'asks for a long pause',
-      ({ house }) =>
-        house.sandbox.faults.add({
+      ({ harness }) =>
+        harness.sandbox.faults.add({
           kind: 'status',
           status: 429,
           headers: { 'retry-after': '600' },
@@ -296,15 +298,15 @@ describe('where the service does not answer', () => {
         }),
       'throttled',
     ],
-    ['fails', ({ house }) => house.sandbox.faults.add({ kind: 'html', path: 'availability' }), 'service-failed'],
+    ['fails', ({ harness }) => harness.sandbox.faults.add({ kind: 'html', path: 'availability' }), 'service-failed'],
     [
       'refuses',
-      ({ house }) => house.sandbox.faults.add({ kind: 'status', status: 404, path: 'availability' }),
+      ({ harness }) => harness.sandbox.faults.add({ kind: 'status', status: 404, path: 'availability' }),
       'service-refused',
     ],
     [
       'is too slow',
-      ({ house }) => house.sandbox.faults.add({ kind: 'delay', ms: 9000, path: 'availability' }),
+      ({ harness }) => harness.sandbox.faults.add({ kind: 'delay', ms: 9000, path: 'availability' }),
       'deadline',
     ],
   ];
@@ -312,11 +314,11 @@ describe('where the service does not answer', () => {
     '(it %s) a check is unknown with what the mirror showed, and the record is not to blame',
     async (_, breaks, reason) => {
       await using test = await filled();
-      const { mirror } = test.house.wiring;
+      const { mirror } = test.harness.wiring;
       await breaks(test);
       const of = { resource: 'availability', product_id: test.product.id, edition: 'EUR', part: 0 } as const;
       const before = mirror.records.find(of);
-      const began = test.house.clock.now();
+      const began = test.harness.clock.now();
       // Of a slow answer the second shopper would get what the first has waited for.
       const times = reason === 'deadline' ? 1 : 6;
       for (let index = 0; index < times; index += 1) {
@@ -329,7 +331,7 @@ describe('where the service does not answer', () => {
           alternatives: [],
         });
       }
-      expect(test.house.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
+      expect(test.harness.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
       expect(mirror.records.find(of)).toEqual(before);
       test.ports.counter.flush();
       expect(mirror.checks.ofProduct(test.product.id)).toMatchObject([
@@ -340,17 +342,17 @@ describe('where the service does not answer', () => {
 
   it('a pause shorter than the deadline is waited for', async () => {
     await using test = await filled();
-    test.house.sandbox.faults.add({
+    test.harness.sandbox.faults.add({
       kind: 'status', status: 429, headers: { 'retry-after': '2' }, path: 'availability', times: 1,
     }); // biome-ignore format: one rule
-    const [patient, hasty] = await test.house.drive(Promise.all([test.check(), test.check({ deadline_ms: 1000 })]));
+    const [patient, hasty] = await test.harness.drive(Promise.all([test.check(), test.check({ deadline_ms: 1000 })]));
     expect(patient?.verdict).toBe('holds');
     expect(hasty).toMatchObject({ verdict: 'unknown', reasons: ['throttled'] });
   });
 
   it('closing ends all who wait', async () => {
     await using test = await filled();
-    test.house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
+    test.harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
     const waiting = checkBeforeOrder(test.ports, { product_id: test.product.id, date }, never);
     const closed = test.ports[Symbol.asyncDispose]();
     expect(await waiting).toMatchObject({ verdict: 'unknown', reasons: ['stopping'] });
@@ -362,21 +364,21 @@ describe('where the service does not answer', () => {
 describe('beside the engine’s own read of the same record', () => {
   it('the answer that was asked for later stays, whichever comes first', async () => {
     await using test = await filled();
-    const { house, product } = test;
-    const { mirror, ports } = house.wiring;
+    const { harness, product } = test;
+    const { mirror, ports } = harness.wiring;
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     // The engine asks first, and gets its (old) answer late.
-    house.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
-    mirror.transaction(() => mirror.records.setDue(of, { at: house.clock.now(), reason: 'requested' }));
+    harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
+    mirror.transaction(() => mirror.records.setDue(of, { at: harness.clock.now(), reason: 'requested' }));
     const engine = pass(ports, 4, { job_id: null, signal: never });
-    await house.drive(house.clock.sleep(1000));
+    await harness.drive(harness.clock.sleep(1000));
     test.product.sold_out.add(date);
     const live = await test.check();
     expect(live).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'] });
-    await house.drive(engine);
+    await harness.drive(engine);
     expect(mirror.records.find(of)?.fetched_at).toBeGreaterThanOrEqual(live.now?.read_at ?? Number.POSITIVE_INFINITY);
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
-    expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
   });
 });
 
@@ -391,10 +393,10 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
   test.product.price *= 2;
   await test.check();
   test.ports.counter.flush();
-  expect(test.house.wiring.mirror.checks.ofProduct(test.product.id)).toMatchObject([
+  expect(test.harness.wiring.mirror.checks.ofProduct(test.product.id)).toMatchObject([
     { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
   ]);
-  const db = openMirrorAt(test.house.wiring.mirror.path, test.house.clock.now());
+  const db = openMirrorAt(test.harness.wiring.mirror.path, test.harness.clock.now());
   expect(readStatus(db, 5).error_rate).toMatchObject({
     checks: 5,
     wrong: 3,
@@ -408,8 +410,8 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
 describe('a service that hangs', () => {
   it('answers who asks once it answers again: nobody joins what was sent long ago', async () => {
     await using test = await filled();
-    const { house, check, calls } = test;
-    house.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
+    const { harness, check, calls } = test;
+    harness.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
     const before = calls();
     expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'unknown', reasons: ['deadline'] });
     expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'holds' });
@@ -418,11 +420,11 @@ describe('a service that hangs', () => {
 
   it('keeps no place in the budget for what nobody waits for any more', async () => {
     await using test = await filled();
-    const { house, check } = test;
-    const began = house.clock.monotonic();
-    house.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
+    const { harness, check } = test;
+    const began = harness.clock.monotonic();
+    harness.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
     await check({ deadline_ms: 100 });
-    while (house.wiring.limiter.state().in_flight > 0) await house.drive(house.clock.sleep(500));
-    expect(house.clock.monotonic() - began).toBeLessThan(6000);
+    while (harness.wiring.limiter.state().in_flight > 0) await harness.drive(harness.clock.sleep(500));
+    expect(harness.clock.monotonic() - began).toBeLessThan(6000);
   });
 });

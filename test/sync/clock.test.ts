@@ -1,61 +1,61 @@
 import { describe, expect, it } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { noon, type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const never = new AbortController().signal;
 
-async function filled(): Promise<VirtualHouse> {
-  const house = await virtualHouse({ lean: true, products: 30 }, { scheduling: 'fixed' });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return house;
+async function filled(): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ lean: true, products: 30 }, { scheduling: 'fixed' });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
 }
 
-function broken({ wiring, clock }: VirtualHouse): string[] {
+function broken({ wiring, clock }: VirtualHarness): string[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const rows = db.prepare<[], string>('SELECT resource FROM freshness WHERE kept = 0').pluck().all();
   db.close();
   return rows;
 }
 
-const calls = ({ sandbox }: VirtualHouse) => sandbox.calls.counts().calls;
+const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
 
 describe('a clock that jumps', () => {
   it.each([
     ['three days ahead and back', noon + 3 * day],
     ['to 2038 and back', Date.parse('2038-01-19T03:14:07Z')],
   ])('(%s) freezes nothing: half a day later every promise is kept', async (_, wrong) => {
-    await using house = await filled();
-    const right = house.clock.now();
-    house.clock.set(wrong);
-    await house.liveUntil(wrong + hour);
-    house.clock.set(right + hour);
-    const before = calls(house);
-    await house.drive(runChores(house.wiring.ports, never));
-    await house.liveUntil(right + 13 * hour);
-    expect(broken(house)).toEqual([]);
+    await using harness = await filled();
+    const right = harness.clock.now();
+    harness.clock.set(wrong);
+    await harness.liveUntil(wrong + hour);
+    harness.clock.set(right + hour);
+    const before = calls(harness);
+    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.liveUntil(right + 13 * hour);
+    expect(broken(harness)).toEqual([]);
     // Everything was read once more, and nothing was asked for again and again.
-    expect(calls(house) - before).toBeLessThan(30 * 6 + 30 * 3 + 10);
+    expect(calls(harness) - before).toBeLessThan(30 * 6 + 30 * 3 + 10);
   });
 
   it('(back by two days) storms nothing', async () => {
-    await using house = await filled();
-    await house.drive(runChores(house.wiring.ports, never));
-    const before = calls(house);
-    house.clock.set(house.clock.now() - 2 * day);
-    await house.drive(runChores(house.wiring.ports, never));
-    await house.liveUntil(house.clock.now() + 12 * hour);
-    expect(calls(house) - before).toBeLessThan(30 * 6 + 30 * 3 + 10);
-    expect(broken(house)).toEqual([]);
+    await using harness = await filled();
+    await harness.drive(runChores(harness.wiring.ports, never));
+    const before = calls(harness);
+    harness.clock.set(harness.clock.now() - 2 * day);
+    await harness.drive(runChores(harness.wiring.ports, never));
+    await harness.liveUntil(harness.clock.now() + 12 * hour);
+    expect(calls(harness) - before).toBeLessThan(30 * 6 + 30 * 3 + 10);
+    expect(broken(harness)).toEqual([]);
   });
 });
 
 describe('after a downtime of three days', () => {
   it('the near dates of everything come first, at the pace of the limiter, and then drift apart again', async () => {
     const order: string[] = [];
-    await using house = await virtualHouse(
+    await using harness = await virtualHarness(
       {
         lean: true,
         products: 60,
@@ -63,12 +63,12 @@ describe('after a downtime of three days', () => {
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    await house.liveUntil(house.clock.now() + 6 * hour);
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await harness.liveUntil(harness.clock.now() + 6 * hour);
     order.length = 0;
-    const start = house.clock.now() + 3 * day;
-    await house.drive(house.clock.sleep(3 * day));
-    await house.liveUntil(start + hour);
+    const start = harness.clock.now() + 3 * day;
+    await harness.drive(harness.clock.sleep(3 * day));
+    await harness.liveUntil(start + hour);
     const near = order.map(
       (line) => line.includes('/availability') && !/2026-12-2|2027/.test(line.split(' ')[1] ?? ''),
     );
@@ -86,7 +86,7 @@ it('a record that always fails delays nobody: the others are as fresh as without
   const worst = async (fails: boolean) => {
     const last = new Map<string, number>();
     let [late, lived] = [0, 0];
-    await using house = await virtualHouse(
+    await using harness = await virtualHarness(
       {
         lean: true,
         products: 40,
@@ -101,19 +101,19 @@ it('a record that always fails delays nobody: the others are as fresh as without
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const [first] = house.sandbox.world.visible();
-    if (fails) house.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${first?.id}/` });
-    await house.liveUntil(noon + 3 * day);
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const [first] = harness.sandbox.world.visible();
+    if (fails) harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${first?.id}/` });
+    await harness.liveUntil(noon + 3 * day);
     for (const key of [...last.keys()]) if (key.includes(`/${first?.id}/`)) last.delete(key);
-    const record = house.wiring.mirror.records
+    const record = harness.wiring.mirror.records
       .ofProduct(first?.id ?? 0)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     return {
       mean: lived / Math.max(1, last.size),
       late,
       failures: record?.failures ?? 0,
-      due_in: (record?.due_at ?? 0) - house.clock.now(),
+      due_in: (record?.due_at ?? 0) - harness.clock.now(),
     };
   };
   const [without, beside] = [await worst(false), await worst(true)];

@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { compare } from '../oracle/oracle.ts';
 
 it('every language and currency that is configured is mirrored, and equals what the service shows in it', async () => {
-  await using house = await virtualHouse({ products: 30 });
-  const { base_url } = house.wiring.config.service;
+  await using harness = await virtualHarness({ products: 30 });
+  const { base_url } = harness.wiring.config.service;
   const service = {
     base_url,
     languages: ['en', 'nl'],
     currencies: ['EUR', 'JPY', 'KWD'],
     profile: { authorization: { header: null } },
   };
-  await using both = await virtualHouse({ products: 30 }, { service });
+  await using both = await virtualHarness({ products: 30 }, { service });
   await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
   const db = openMirrorAt(both.wiring.mirror.path, both.clock.now());
-  const ids = house.sandbox.world.visible().map(({ id }) => id);
+  const ids = harness.sandbox.world.visible().map(({ id }) => id);
   const only = (language: string, currency: string) => {
     // The oracle speaks of one edition: it sees a file through a filter of that edition.
     return {

@@ -4,26 +4,26 @@ import { venueToday } from '../../src/domain/time/venue.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
 import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
-  await using house = await virtualHouse({ lean: true, products: 1 });
-  const { ports, mirror } = house.wiring;
-  await house.runUntil(() => mirror.filledAt() !== null);
-  const [product] = house.sandbox.world.visible();
+  await using harness = await virtualHarness({ lean: true, products: 1 });
+  const { ports, mirror } = harness.wiring;
+  await harness.runUntil(() => mirror.filledAt() !== null);
+  const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
   const timezone = mirror.products.find(product_id)?.timezone ?? null;
   const documents = () => {
-    const db = openMirrorAt(mirror.path, house.clock.now());
+    const db = openMirrorAt(mirror.path, harness.clock.now());
     const rows = db.prepare<[], string>('SELECT document FROM variants').pluck().all();
     db.close();
     return rows;
   };
   const [variant_id] = documents().map((document) => (JSON.parse(document) as { id: number }).id);
   const read = async (selling: 'today' | 'never', part: number) => {
-    const now = house.clock.now();
+    const now = harness.clock.now();
     const { earliest: today } = venueToday(timezone, now);
     const sells = selling === 'today';
     const value: AvailabilityAnswer = {
@@ -43,7 +43,7 @@ it('what availability adds to a variant goes with the first read after its last 
   for (const part of [1, 2]) await read('never', part);
   await read('today', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(1);
-  house.clock.set(house.clock.now() + 24 * 3_600_000);
+  harness.clock.set(harness.clock.now() + 24 * 3_600_000);
   await read('never', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(0);
 });

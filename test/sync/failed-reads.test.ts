@@ -3,10 +3,10 @@ import type { FaultRule } from '../../src/sandbox/faults.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
-function cells({ wiring, clock }: VirtualHouse): unknown[] {
+function cells({ wiring, clock }: VirtualHarness): unknown[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const views = [
     'products',
@@ -53,77 +53,77 @@ describe('a read that cannot be used', () => {
     ],
   ];
   it.each(faults)('(%s) keeps the old copy and is counted', async (_, fault, code) => {
-    await using house = await virtualHouse({ products: 5 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const before = cells(house);
+    await using harness = await virtualHarness({ products: 5 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const before = cells(harness);
     // Where the service breaks down altogether, no record is at fault: the first few count, then it is waited for.
     const breaks = fault.kind === 'reset' || fault.status === 500;
     const least = breaks ? 4 : 30;
-    house.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+', ...(breaks ? { times: 40 } : {}) });
-    requestResync(house.wiring.ports, everything);
+    harness.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+', ...(breaks ? { times: 40 } : {}) });
+    requestResync(harness.wiring.ports, everything);
     const { signal } = new AbortController();
-    const result = await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal }));
+    const result = await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal }));
     expect(result.failed).toBeGreaterThanOrEqual(least);
-    expect(house.log.lines().filter((line) => line.code === code).length).toBeGreaterThanOrEqual(least);
-    expect(cells(house)).toEqual(before);
+    expect(harness.log.lines().filter((line) => line.code === code).length).toBeGreaterThanOrEqual(least);
+    expect(cells(harness)).toEqual(before);
   });
 
   it('(an empty list) removes nothing', async () => {
-    await using house = await virtualHouse({ products: 5 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const before = cells(house);
-    house.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
-    requestResync(house.wiring.ports, { ...everything, resources: ['products', 'images'] });
-    await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
-    expect(cells(house)).toEqual(before);
+    await using harness = await virtualHarness({ products: 5 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const before = cells(harness);
+    harness.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
+    requestResync(harness.wiring.ports, { ...everything, resources: ['products', 'images'] });
+    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+    expect(cells(harness)).toEqual(before);
   });
 
   it('of one product never stops the others, and is tried again until it heals', async () => {
-    await using house = await virtualHouse({ products: 20 });
-    const [broken] = house.sandbox.world.visible().map(({ id }) => id);
-    house.sandbox.faults.add({ kind: 'status', status: 500, path: `/${broken}/`, times: 12 });
-    const results = await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+    await using harness = await virtualHarness({ products: 20 });
+    const [broken] = harness.sandbox.world.visible().map(({ id }) => id);
+    harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/${broken}/`, times: 12 });
+    const results = await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     expect(results.reduce((sum, { failed }) => sum + failed, 0)).toBe(12);
-    expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
   });
 });
 
 it('an account that lost its images is held: none goes before its 14 days', async () => {
-  await using house = await virtualHouse({ products: 30 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+  await using harness = await virtualHarness({ products: 30 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
   const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
   const before = count.get();
-  for (const product of house.sandbox.products()) product.images = [];
-  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  for (const product of harness.sandbox.products()) product.images = [];
+  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(count.get()).toBe(before);
-  expect(house.log.lines().map(({ msg }) => msg)).toContain(
+  expect(harness.log.lines().map(({ msg }) => msg)).toContain(
     'every product of a list page lost its images: held until they expire',
   );
   db.close();
 });
 
 it('one image that a complete read no longer returns is gone with that read', async () => {
-  await using house = await virtualHouse({ products: 30 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const product = house.sandbox.products().find(({ images }) => images.length > 2);
+  await using harness = await virtualHarness({ products: 30 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const product = harness.sandbox.products().find(({ images }) => images.length > 2);
   product?.images.splice(1, 1);
   const [credited] = product?.images ?? [];
   if (credited !== undefined) credited.credit = 'Somebody else';
-  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });
 
 it('a product that comes back on sale has its dates read at once', async () => {
-  await using house = await virtualHouse({ products: 40 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const product = house.sandbox.products().find(({ status }) => status === 'unavailable');
+  await using harness = await virtualHarness({ products: 40 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const product = harness.sandbox.products().find(({ status }) => status === 'unavailable');
   if (product === undefined) throw new Error('nothing is disabled in this catalogue');
   Object.assign(product, { status: 'available', reason: null, reopen: null });
-  requestResync(house.wiring.ports, { ...everything, resources: ['images'] });
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  expect((await house.compare()).first).toEqual([]);
+  requestResync(harness.wiring.ports, { ...everything, resources: ['images'] });
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  expect((await harness.compare()).first).toEqual([]);
 });

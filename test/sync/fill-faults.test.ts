@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** How long a fill takes, in virtual milliseconds, and how many differences it leaves. */
 async function fill(fault_share: number): Promise<{ ms: number; differences: number }> {
-  await using house = await virtualHouse(
+  await using harness = await virtualHarness(
     { products: 300, fault_share, throttle: { per_second: 60 } },
     { budget: { requests_per_second: 55, concurrency: 8 } },
   );
-  const began = house.clock.now();
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const ms = house.clock.now() - began;
-  const never = (await house.compare()).differences;
+  const began = harness.clock.now();
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const ms = harness.clock.now() - began;
+  const never = (await harness.compare()).differences;
   return { ms, differences: never };
 }
 

@@ -1,22 +1,22 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** As many as are asked for: `CATALOGUED_TEST_PRODUCTS=600 npx vitest run --config test/vitest.config.ts fill`. */
 const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 120);
 
 it('a fill on a bad day ends with the service and the mirror equal, and no call while told to wait', async () => {
-  await using house = await virtualHouse(
+  await using harness = await virtualHarness(
     { products, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
     { budget: { requests_per_second: 30, concurrency: 4 } },
   );
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const comparison = await house.compare();
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const comparison = await harness.compare();
   expect(comparison.first).toEqual([]);
   expect(comparison.products).toBe(products);
   expect(comparison.rows.availability_slots).toBeGreaterThan(10_000);
-  expect(house.sandbox.violations()).toBe(0);
-  const { calls, by_status } = house.sandbox.calls.counts();
+  expect(harness.sandbox.violations()).toBe(0);
+  const { calls, by_status } = harness.sandbox.calls.counts();
   expect(by_status['429']).toBeGreaterThan(0);
   if (products >= 600) process.stdout.write(`${JSON.stringify({ calls, by_status, rows: comparison.rows })}\n`);
 });
@@ -40,15 +40,15 @@ const planted = {
 };
 
 it('the oracle finds every planted difference, whichever view it shows in', async () => {
-  await using house = await virtualHouse({ products: 30 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const clean = await house.compare();
+  await using harness = await virtualHarness({ products: 30 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const clean = await harness.compare();
   expect(clean).toMatchObject({ differences: 0, first: [] });
-  const writer = new Database(house.wiring.mirror.path);
+  const writer = new Database(harness.wiring.mirror.path);
   let differences = 0;
   for (const [view, sql] of Object.entries(planted)) {
     expect(writer.prepare(sql).run().changes, view).toBeGreaterThan(0);
-    const now = (await house.compare()).differences;
+    const now = (await harness.compare()).differences;
     expect(now, view).not.toBe(differences);
     differences = now;
   }

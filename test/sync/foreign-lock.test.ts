@@ -5,39 +5,39 @@ import { pass } from '../../src/sync/engine.ts';
 import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
 const never = new AbortController().signal;
 const date = '2026-12-05';
 
 /** Another program that has begun to write the mirror. Disposing ends its transaction. */
-function lock({ wiring }: VirtualHouse): Disposable {
+function lock({ wiring }: VirtualHarness): Disposable {
   const db = new Database(wiring.mirror.path);
   db.exec('BEGIN IMMEDIATE');
   return { [Symbol.dispose]: () => void db.close() };
 }
 
-async function filled(products: number): Promise<VirtualHouse> {
-  const house = await virtualHouse({ products });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  house.wiring.storage.serve();
-  return house;
+async function filled(products: number): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ products });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  harness.wiring.storage.serve();
+  return harness;
 }
 
 describe('a pass that meets another writer', () => {
   it('ends with that; no record has failed, and all of them are found due again', async () => {
-    await using house = await filled(6);
-    const { wiring } = house;
+    await using harness = await filled(6);
+    const { wiring } = harness;
     const { records } = requestResync(wiring.ports, {
       resources: resyncResources,
       product_ids: [],
       from: null,
       to: null,
     });
-    const run = () => house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+    const run = () => harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
     {
-      using _ = lock(house);
+      using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
     }
     expect(wiring.mirror.records.fill().waiting).toBe(0);
@@ -48,42 +48,42 @@ describe('a pass that meets another writer', () => {
     failing.close();
     const { stored, failed } = await run();
     expect({ failed, all: stored >= records }).toEqual({ failed: 0, all: true });
-    expect((await house.compare()).differences).toBe(0);
+    expect((await harness.compare()).differences).toBe(0);
   });
 
   it('reads only what is urgent while there is no room for more', async () => {
-    await using house = await virtualHouse({ products: 6 });
-    const { wiring } = house;
-    const calm = await house.drive(
+    await using harness = await virtualHarness({ products: 6 });
+    const { wiring } = harness;
+    const calm = await harness.drive(
       pass(wiring.ports, wiring.workers, { job_id: null, signal: never, mayBulk: () => false }),
     );
     expect(calm.stored).toBe(0);
     expect(
-      (await house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }))).stored,
+      (await harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }))).stored,
     ).toBeGreaterThan(0);
   });
 });
 
 describe('a check beside another writer', () => {
   it('answers what the service says; the mirror has it when it can be written', async () => {
-    await using house = await filled(6);
-    const { wiring, sandbox } = house;
+    await using harness = await filled(6);
+    const { wiring, sandbox } = harness;
     await using ports = checkPorts(wiring);
     const product = sandbox.world
       .visible()
       .find((each) => each.slots > 1 && (sandbox.world.days(each, date, date, 'EUR')[0]?.slots.length ?? 0) > 0);
     if (product === undefined) throw new Error('no product with a slot on that date');
-    const ask = () => house.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
+    const ask = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
     const before = await ask();
     expect(before.verdict).toBe('holds');
     await ports.flights.stored();
     product.sold_out.add(date);
     {
-      using _ = lock(house);
+      using _ = lock(harness);
       expect(await ask()).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'], now: { state: 'sold_out' } });
       expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).not.toBeNull();
     }
-    await house.drive(house.clock.sleep(10_000));
+    await harness.drive(harness.clock.sleep(10_000));
     expect(wiring.mirror.checks.date(product.id, 'EUR', date)?.form).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const hour = 3_600_000;
@@ -15,7 +15,7 @@ interface Price {
   readonly stale: number;
 }
 
-function prices({ wiring, clock }: VirtualHouse, product_id: number): Price[] {
+function prices({ wiring, clock }: VirtualHarness, product_id: number): Price[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const rows = db
     .prepare<[number], Price>(
@@ -27,32 +27,32 @@ function prices({ wiring, clock }: VirtualHouse, product_id: number): Price[] {
 }
 
 async function filled(config: { service: Record<string, unknown> }) {
-  const house = await virtualHouse({ products: 6 }, config);
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  await house.liveUntil(house.clock.now() + hour);
-  const product = house.sandbox.products().find(({ status, dynamic }) => status === 'available' && !dynamic);
+  const harness = await virtualHarness({ products: 6 }, config);
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.liveUntil(harness.clock.now() + hour);
+  const product = harness.sandbox.products().find(({ status, dynamic }) => status === 'available' && !dynamic);
   if (product === undefined) throw new Error('no product');
-  return { house, product };
+  return { harness, product };
 }
 
 const service = { currencies: ['EUR', 'USD', 'GBP'], profile: { authorization: { header: null } } };
 
 describe('a price in a further currency', () => {
   it('comes with a resync of its product, and says when it was read', async () => {
-    const { house, product } = await filled({ service });
-    await using _ = house;
-    const before = prices(house, product.id);
+    const { harness, product } = await filled({ service });
+    await using _ = harness;
+    const before = prices(harness, product.id);
     expect(before.map(({ currency }) => currency)).toEqual(['EUR', 'GBP', 'USD']);
     product.price *= 2;
-    const asked_at = house.clock.now();
-    requestResync(house.wiring.ports, {
+    const asked_at = harness.clock.now();
+    requestResync(harness.wiring.ports, {
       resources: resyncResources,
       product_ids: [product.id],
       from: null,
       to: null,
     });
-    await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: never }));
-    const after = prices(house, product.id);
+    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+    const after = prices(harness, product.id);
     for (const [index, price] of after.entries()) {
       expect(price.from_price).toBeGreaterThan((before[index]?.from_price ?? 0) * 1.9);
       expect(price.checked_at).toBeGreaterThanOrEqual(asked_at);
@@ -61,19 +61,19 @@ describe('a price in a further currency', () => {
   });
 
   it('comes with a notification, as the first does', async () => {
-    const { house, product } = await filled({ service });
-    await using _ = house;
-    const now = house.clock.now();
+    const { harness, product } = await filled({ service });
+    await using _ = harness;
+    const now = harness.clock.now();
     product.price *= 2;
-    house.wiring.mirror.transaction(() => house.wiring.mirror.records.notify([product.id], now, now));
-    await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: never }));
-    expect(prices(house, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
+    harness.wiring.mirror.transaction(() => harness.wiring.mirror.records.notify([product.id], now, now));
+    await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+    expect(prices(harness, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
   });
 
   it('says nothing of its product: texts, images and sale status stay those of the primary read', async () => {
-    const { house } = await filled({ service });
-    await using _ = house;
-    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    const { harness } = await filled({ service });
+    await using _ = harness;
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
     const said = db
       .prepare<[], { currency: string }>(
         "SELECT DISTINCT json_extract(document, '$.currency') AS currency FROM products",
@@ -84,9 +84,9 @@ describe('a price in a further currency', () => {
   });
 
   it('stands in the plan with what it costs', async () => {
-    const { house } = await filled({ service });
-    await using _ = house;
-    const { mirror, policy } = house.wiring.ports;
+    const { harness } = await filled({ service });
+    await using _ = harness;
+    const { mirror, policy } = harness.wiring.ports;
     const shares = { checkout: 0, notification: 0, reopening: 0, near: 0, far: 0, weekly: 0, fill: 0 };
     const line = makePlan({ mirror, policy }, shares).lines.find(({ what }) => what === 'prices in further currencies');
     expect(line).toMatchObject({ records: 12 });

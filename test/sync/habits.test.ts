@@ -3,14 +3,14 @@ import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { Habits } from '../../src/sandbox/rough/habits.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** Fills a mirror from a service with these habits and keeps it for three hours. */
 async function lived(habits: Partial<Habits>) {
-  await using house = await virtualHouse({ products: 16, habits });
-  await house.liveUntil(house.clock.now() + 3 * 3_600_000);
-  const { differences, first } = await house.compare();
-  const db = openMirrorForReading(house.wiring.mirror.path);
+  await using harness = await virtualHarness({ products: 16, habits });
+  await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
+  const { differences, first } = await harness.compare();
+  const db = openMirrorForReading(harness.wiring.mirror.path);
   const { alarms, failures } = readStatus(db, 5);
   const dates = db.prepare<[], { state: string; count: number }>(
     'SELECT state, count(*) AS count FROM availability_days GROUP BY state',

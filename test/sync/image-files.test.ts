@@ -8,7 +8,7 @@ import { wire } from '../../src/daemon/wiring.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { pass } from '../../src/sync/engine.ts';
-import { type ImageHouse, imageHouse, inspectFiles, listsOnly, nearby } from '../fakes/image-house.ts';
+import { type ImageHarness, imageHarness, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -32,159 +32,162 @@ const never = new AbortController().signal;
 const clean = { partial: 0, orphans: 0, lost: 0 };
 const readsOfProducts = { profile: { authorization: { header: null } } };
 
-function found(house: ImageHouse) {
-  return inspectFiles(house.directory, house.reader);
+function found(harness: ImageHarness) {
+  return inspectFiles(harness.directory, harness.reader);
 }
 
-function firstOf(house: ImageHouse): Row {
-  const [row] = house.rows<Row>();
+function firstOf(harness: ImageHarness): Row {
+  const [row] = harness.rows<Row>();
   if (row === undefined) throw new Error('no image');
   return row;
 }
 
-function rowOf(house: ImageHouse, { product_id, image_key, size }: Row): Row | undefined {
-  return house
+function rowOf(harness: ImageHarness, { product_id, image_key, size }: Row): Row | undefined {
+  return harness
     .rows<Row>()
     .find((row) => row.product_id === product_id && row.image_key === image_key && row.size === size);
 }
 
 /** The service returns the image no more. */
-function withdraw(house: ImageHouse, { product_id, image_key }: Row): void {
-  const product = house.sandbox.world.find(product_id);
+function withdraw(harness: ImageHarness, { product_id, image_key }: Row): void {
+  const product = harness.sandbox.world.find(product_id);
   if (product === null) throw new Error('no product');
   product.images = product.images.filter(({ name }) => name !== image_key);
 }
 
 /** The list is read again, now. */
-async function readAnew(house: ImageHouse): Promise<void> {
-  house.later(1000);
+async function readAnew(harness: ImageHarness): Promise<void> {
+  harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-  const { mirror } = house.wiring;
+  const { mirror } = harness.wiring;
   mirror.transaction(() => mirror.records.setDue(list, { at: 0, reason: 'requested' }));
-  await house.read();
+  await harness.read();
 }
 
 describe('image files', () => {
   it('are fetched for every image that may be shown, verified, and kept under their content', async () => {
-    await using house = await imageHouse({ sizes: ['small', 'large'] });
-    await house.settle();
-    const [{ images } = { images: 0 }] = house.rows<{ images: number }>('SELECT count(*) AS images FROM images');
-    const rows = house.rows<Row>();
+    await using harness = await imageHarness({ sizes: ['small', 'large'] });
+    await harness.settle();
+    const [{ images } = { images: 0 }] = harness.rows<{ images: number }>('SELECT count(*) AS images FROM images');
+    const rows = harness.rows<Row>();
     expect(rows).toHaveLength(images * 2);
-    expect(found(house)).toEqual({ ...clean, files: rows.length });
+    expect(found(harness)).toEqual({ ...clean, files: rows.length });
     for (const row of rows) {
       const side = row.size === 'small' ? 128 : 500;
       expect(row).toMatchObject({ media_type: 'image/jpeg', width: side, height: side, failures: 0, failure: null });
       expect(row.file).toBe(
         `${String(row.checksum).slice(0, 2)}/${String(row.checksum).slice(2, 4)}/${row.checksum}.jpg`,
       );
-      const body = readFileSync(join(house.directory, row.file ?? ''));
+      const body = readFileSync(join(harness.directory, row.file ?? ''));
       expect({ bytes: body.length, width: imageSize(body).width }).toEqual({ bytes: row.bytes, width: side });
     }
-    expect(statSync(join(house.directory, rows[0]?.file ?? '')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(harness.directory, rows[0]?.file ?? '')).mode & 0o777).toBe(0o640);
   });
 
   it('none is asked for, and no directory is made, while images.files is off', async () => {
-    await using house = await imageHouse({ files: false });
-    await house.settle();
-    expect(house.images.requests()).toBe(0);
-    expect(house.rows()).toEqual([]);
-    expect(() => statSync(house.directory)).toThrow('ENOENT');
+    await using harness = await imageHarness({ files: false });
+    await harness.settle();
+    expect(harness.images.requests()).toBe(0);
+    expect(harness.rows()).toEqual([]);
+    expect(() => statSync(harness.directory)).toThrow('ENOENT');
   });
 
   it('cost the service nothing', async () => {
-    await using house = await imageHouse();
-    const { calls } = house.sandbox.calls.counts();
-    await house.settle();
-    expect(house.images.requests()).toBeGreaterThan(5);
-    expect(house.sandbox.calls.counts().calls).toBe(calls);
-    expect(house.wiring.limiter.state().calls).toBe(calls);
+    await using harness = await imageHarness();
+    const { calls } = harness.sandbox.calls.counts();
+    await harness.settle();
+    expect(harness.images.requests()).toBeGreaterThan(5);
+    expect(harness.sandbox.calls.counts().calls).toBe(calls);
+    expect(harness.wiring.limiter.state().calls).toBe(calls);
   });
 
   it('are asked for again within seven days, and not sent again where nothing changed', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    house.images.forget();
-    house.later(6 * day);
-    await house.settle();
-    expect(house.images.requests()).toBe(0);
-    house.later(day + minute);
-    await house.settle();
-    const { length } = house.rows();
+    await using harness = await imageHarness();
+    await harness.settle();
+    harness.images.forget();
+    harness.later(6 * day);
+    await harness.settle();
+    expect(harness.images.requests()).toBe(0);
+    harness.later(day + minute);
+    await harness.settle();
+    const { length } = harness.rows();
     expect({
-      requests: house.images.requests(),
-      unchanged: house.images.unchanged(),
-      bytes: house.images.bytes(),
+      requests: harness.images.requests(),
+      unchanged: harness.images.unchanged(),
+      bytes: harness.images.bytes(),
     }).toEqual({ requests: length, unchanged: length, bytes: 0 });
   });
 
   it('that were replaced at their host are replaced here, and the old one goes', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    const row = firstOf(house);
-    house.images.replace(row.image_key);
-    house.later(7 * day + minute);
-    await house.settle();
-    expect(rowOf(house, row)?.file).not.toBe(row.file);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    await using harness = await imageHarness();
+    await harness.settle();
+    const row = firstOf(harness);
+    harness.images.replace(row.image_key);
+    harness.later(7 * day + minute);
+    await harness.settle();
+    expect(rowOf(harness, row)?.file).not.toBe(row.file);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('are fetched at once where the address of an image has changed', async () => {
-    await using house = await imageHouse();
-    await house.settle();
+    await using harness = await imageHarness();
+    await harness.settle();
     await using moved = await startImageHost({ clock: systemClock, seed: 2 });
-    const row = firstOf(house);
-    const product = house.sandbox.world.find(row.product_id);
+    const row = firstOf(harness);
+    const product = harness.sandbox.world.find(row.product_id);
     if (product === null) throw new Error('no product');
     product.image_origin = moved.url;
-    house.images.forget();
-    await readAnew(house);
-    await house.settle();
-    expect({ old: house.images.requests(), moved: moved.requests() }).toEqual({ old: 0, moved: product.images.length });
-    expect(rowOf(house, row)?.file).not.toBe(row.file);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    harness.images.forget();
+    await readAnew(harness);
+    await harness.settle();
+    expect({ old: harness.images.requests(), moved: moved.requests() }).toEqual({
+      old: 0,
+      moved: product.images.length,
+    });
+    expect(rowOf(harness, row)?.file).not.toBe(row.file);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('of an image that is withdrawn go with the next minute, also after files were switched off', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    const [first, second] = house.rows<Row>();
+    await using harness = await imageHarness();
+    await harness.settle();
+    const [first, second] = harness.rows<Row>();
     if (first === undefined || second === undefined) throw new Error('too few images');
-    withdraw(house, first);
-    await readAnew(house);
-    await house.files.mind(never);
-    expect(rowOf(house, first)).toBeUndefined();
-    const left = house.rows().length;
-    expect(found(house)).toEqual({ ...clean, files: left });
-    await house.restart({ files: false });
-    withdraw(house, second);
-    await readAnew(house);
-    await house.files.mind(never);
-    expect(rowOf(house, second)).toBeUndefined();
-    expect(found(house)).toEqual({ ...clean, files: left - 1 });
+    withdraw(harness, first);
+    await readAnew(harness);
+    await harness.files.mind(never);
+    expect(rowOf(harness, first)).toBeUndefined();
+    const left = harness.rows().length;
+    expect(found(harness)).toEqual({ ...clean, files: left });
+    await harness.restart({ files: false });
+    withdraw(harness, second);
+    await readAnew(harness);
+    await harness.files.mind(never);
+    expect(rowOf(harness, second)).toBeUndefined();
+    expect(found(harness)).toEqual({ ...clean, files: left - 1 });
     expect(left).toBeGreaterThan(1);
   });
 
   it('go when their images expire: nothing was confirmed for fourteen days', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    expect(found(house).files).toBeGreaterThan(0);
-    house.later(14 * day);
-    await house.files.mind(never);
-    expect(found(house)).toEqual({ ...clean, files: 0 });
-    expect(house.rows()).toEqual([]);
+    await using harness = await imageHarness();
+    await harness.settle();
+    expect(found(harness).files).toBeGreaterThan(0);
+    harness.later(14 * day);
+    await harness.files.mind(never);
+    expect(found(harness)).toEqual({ ...clean, files: 0 });
+    expect(harness.rows()).toEqual([]);
   });
 
   it('of a product that is withdrawn go', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    const { product_id } = firstOf(house);
-    const { mirror } = house.wiring;
+    await using harness = await imageHarness();
+    await harness.settle();
+    const { product_id } = firstOf(harness);
+    const { mirror } = harness.wiring;
     const by = { sent_at: Date.now(), reason: 'requested' as const };
     mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
-    await house.files.mind(never);
-    expect(house.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    await harness.files.mind(never);
+    expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('whose image is withdrawn while they are on their way are not kept', async () => {
@@ -192,40 +195,40 @@ describe('image files', () => {
     const withdrawn = (key: string) => {
       if (met !== null) return;
       met = key;
-      const { mirror } = house.wiring;
-      const row = house.rows<Row>().find(({ image_key }) => image_key === key);
+      const { mirror } = harness.wiring;
+      const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: Date.now(), reason: 'requested' as const };
       mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
-      void house.files.mind(never);
+      void harness.files.mind(never);
     };
-    await using house: ImageHouse = await imageHouse({}, { asked: withdrawn });
-    await house.settle();
+    await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
+    await harness.settle();
     expect(met).not.toBeNull();
-    expect(house.rows<Row>().filter(({ image_key }) => image_key === met)).toEqual([]);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
-    expect(house.rows().length).toBeGreaterThan(0);
+    expect(harness.rows<Row>().filter(({ image_key }) => image_key === met)).toEqual([]);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
+    expect(harness.rows().length).toBeGreaterThan(0);
   });
 
   it('with the same content are kept once, until the last image that uses it goes', async () => {
-    await using house = await imageHouse();
-    const [one, other] = house.sandbox.products().filter(({ images }) => images.length > 0);
+    await using harness = await imageHarness();
+    const [one, other] = harness.sandbox.products().filter(({ images }) => images.length > 0);
     const [image] = one?.images ?? [];
     if (one === undefined || other === undefined || image === undefined) throw new Error('too few products');
     other.images = [{ ...image }];
-    await readAnew(house);
-    await house.settle();
-    const shared = house.rows<Row>().filter(({ image_key }) => image_key === image.name);
+    await readAnew(harness);
+    await harness.settle();
+    const shared = harness.rows<Row>().filter(({ image_key }) => image_key === image.name);
     expect(new Set(shared.map(({ file }) => file)).size).toBe(1);
     expect(shared).toHaveLength(2);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
-    const path = join(house.directory, shared[0]?.file ?? '');
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
+    const path = join(harness.directory, shared[0]?.file ?? '');
     one.images = one.images.filter(({ name }) => name !== image.name);
-    await readAnew(house);
-    await house.files.mind(never);
+    await readAnew(harness);
+    await harness.files.mind(never);
     expect(statSync(path).size).toBeGreaterThan(0);
     other.images = [];
-    await readAnew(house);
-    await house.files.mind(never);
+    await readAnew(harness);
+    await harness.files.mind(never);
     expect(() => statSync(path)).toThrow('ENOENT');
   });
 
@@ -242,123 +245,124 @@ describe('image files', () => {
     ['a redirect', { kind: 'redirect', to: 'http://127.0.0.1/' }, /^redirect: /],
     ['an error', { kind: 'status', status: 500 }, /^status-500: /],
   ])('are not made of %s; a file that was there stays, and the failure is told once', async (_, trouble, says) => {
-    await using house = await imageHouse();
-    await house.settle();
-    const [kept, fresh] = house.rows<Row>();
+    await using harness = await imageHarness();
+    await harness.settle();
+    const [kept, fresh] = harness.rows<Row>();
     if (kept === undefined || fresh === undefined) throw new Error('too few images');
-    const { mirror } = house.wiring;
+    const { mirror } = harness.wiring;
     mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], Date.now()));
-    rmSync(join(house.directory, fresh.file ?? ''));
-    for (const { image_key } of [kept, fresh]) house.images.trouble(image_key, trouble);
-    house.later(7 * day + minute);
-    await house.settle();
-    expect(rowOf(house, kept)).toMatchObject({ file: kept.file, failure: expect.stringMatching(says), failures: 1 });
-    expect(rowOf(house, fresh)).toMatchObject({ file: null, failure: expect.stringMatching(says), failures: 1 });
-    expect(rowOf(house, kept)?.due_at).toBeGreaterThan(Date.now() + 7 * day);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
-    house.later(2 * day);
-    await house.settle();
-    const told = house.log.lines().filter(({ msg }) => msg === 'an image file was not fetched');
+    rmSync(join(harness.directory, fresh.file ?? ''));
+    for (const { image_key } of [kept, fresh]) harness.images.trouble(image_key, trouble);
+    harness.later(7 * day + minute);
+    await harness.settle();
+    expect(rowOf(harness, kept)).toMatchObject({ file: kept.file, failure: expect.stringMatching(says), failures: 1 });
+    expect(rowOf(harness, fresh)).toMatchObject({ file: null, failure: expect.stringMatching(says), failures: 1 });
+    expect(rowOf(harness, kept)?.due_at).toBeGreaterThan(Date.now() + 7 * day);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
+    harness.later(2 * day);
+    await harness.settle();
+    const told = harness.log.lines().filter(({ msg }) => msg === 'an image file was not fetched');
     expect(told).toHaveLength(2);
-    house.images.trouble(fresh.image_key, null);
-    house.later(2 * day);
-    await house.settle();
-    expect(rowOf(house, fresh)).toMatchObject({ file: fresh.file, failure: null, failures: 0 });
+    harness.images.trouble(fresh.image_key, null);
+    harness.later(2 * day);
+    await harness.settle();
+    expect(rowOf(harness, fresh)).toMatchObject({ file: fresh.file, failure: null, failures: 0 });
   });
 
   it('are asked for again after the clock was set back', async () => {
-    await using house = await imageHouse();
-    house.later(400 * day);
-    await house.read();
-    await house.settle();
-    house.images.forget();
-    await house.setClock(-400 * day);
-    await readAnew(house);
-    await house.settle();
-    expect(house.images.unchanged()).toBe(house.rows().length);
+    await using harness = await imageHarness();
+    harness.later(400 * day);
+    await harness.read();
+    await harness.settle();
+    harness.images.forget();
+    await harness.setClock(-400 * day);
+    await readAnew(harness);
+    await harness.settle();
+    expect(harness.images.unchanged()).toBe(harness.rows().length);
   });
 
   it('wait while their host wants a rest, and what it asks for is kept to', async () => {
-    await using house = await imageHouse();
-    const [product] = house.sandbox.products().filter(({ images }) => images.length > 1);
+    await using harness = await imageHarness();
+    const [product] = harness.sandbox.products().filter(({ images }) => images.length > 1);
     const [image] = product?.images ?? [];
     if (image === undefined) throw new Error('no image');
-    for (const { images } of house.sandbox.products())
-      for (const { name } of images) house.images.trouble(name, { kind: 'status', status: 503, retry_after: '120' });
-    await house.settle();
-    expect(house.images.requests()).toBeLessThanOrEqual(4);
-    expect(house.rows<Row>().every(({ failure }) => failure === null)).toBe(true);
-    for (const { images } of house.sandbox.products()) for (const { name } of images) house.images.trouble(name, null);
-    house.later(119_000);
-    await house.settle();
-    expect(found(house).files).toBe(0);
-    house.later(2000);
-    await house.settle();
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    for (const { images } of harness.sandbox.products())
+      for (const { name } of images) harness.images.trouble(name, { kind: 'status', status: 503, retry_after: '120' });
+    await harness.settle();
+    expect(harness.images.requests()).toBeLessThanOrEqual(4);
+    expect(harness.rows<Row>().every(({ failure }) => failure === null)).toBe(true);
+    for (const { images } of harness.sandbox.products())
+      for (const { name } of images) harness.images.trouble(name, null);
+    harness.later(119_000);
+    await harness.settle();
+    expect(found(harness).files).toBe(0);
+    harness.later(2000);
+    await harness.settle();
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 });
 
 describe('an image that is gone from its host', () => {
   it.each([404, 410] as const)('%i: its file goes, its product is read, and that read decides', async (status) => {
-    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
-    await house.settle();
-    const row = firstOf(house);
-    house.images.withdraw(row.image_key, status);
-    const other = house.rows<Row>().find(({ product_id }) => product_id !== row.product_id);
-    house.later(7 * day + minute);
-    await house.settle();
-    expect(rowOf(house, row)).toMatchObject({ file: null, failure: 'gone', failures: 1 });
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length - 1 });
+    await using harness = await imageHarness({}, { products: 3, service: readsOfProducts });
+    await harness.settle();
+    const row = firstOf(harness);
+    harness.images.withdraw(row.image_key, status);
+    const other = harness.rows<Row>().find(({ product_id }) => product_id !== row.product_id);
+    harness.later(7 * day + minute);
+    await harness.settle();
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: 'gone', failures: 1 });
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
     const due = (id: number | undefined) =>
-      house.rows<{ due_reason: string }>(
+      harness.rows<{ due_reason: string }>(
         `SELECT due_reason FROM record WHERE product_id = ${id} AND resource = 'product_detail'`,
       )[0]?.due_reason;
     expect(due(row.product_id)).toBe('suspicion');
     expect(due(other?.product_id)).not.toBe('suspicion');
 
     // The service still returns it: shown again, and asked for again another day.
-    house.later(1000);
-    await house.read();
-    await house.files.mind(never);
-    expect(rowOf(house, row)).toMatchObject({ file: null, failure: null, failures: 1 });
-    house.images.trouble(row.image_key, null);
-    house.later(day);
-    await house.settle();
-    expect(rowOf(house, row)).toMatchObject({ file: row.file, failure: null, failures: 0 });
+    harness.later(1000);
+    await harness.read();
+    await harness.files.mind(never);
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failures: 1 });
+    harness.images.trouble(row.image_key, null);
+    harness.later(day);
+    await harness.settle();
+    expect(rowOf(harness, row)).toMatchObject({ file: row.file, failure: null, failures: 0 });
   });
 
   it('is not in the view until a read of its product returns it; with a file the view names that', async () => {
-    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
-    await house.settle();
-    const row = firstOf(house);
+    await using harness = await imageHarness({}, { products: 3, service: readsOfProducts });
+    await harness.settle();
+    const row = firstOf(harness);
     const shown = () =>
-      house
+      harness
         .rows<Row>('SELECT product_id, image_key, file FROM images')
         .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
     expect(shown()).toMatchObject({ file: row.file });
-    const { mirror } = house.wiring;
+    const { mirror } = harness.wiring;
     mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
-    house.images.withdraw(row.image_key);
-    await house.files.fetch(never);
+    harness.images.withdraw(row.image_key);
+    await harness.files.fetch(never);
     expect(shown()).toBeUndefined();
-    house.later(1000);
-    await house.read();
+    harness.later(1000);
+    await harness.read();
     expect(shown()).toMatchObject({ file: null });
   });
 
   it('is forgotten where the read returns it no more', async () => {
-    await using house = await imageHouse({}, { products: 3, service: readsOfProducts });
-    await house.settle();
-    const row = firstOf(house);
-    house.images.withdraw(row.image_key);
-    withdraw(house, row);
-    house.later(7 * day + minute);
-    await house.files.fetch(never);
-    expect(rowOf(house, row)).toMatchObject({ failure: 'gone' });
-    house.later(1000);
-    await house.read();
-    await house.files.mind(never);
-    expect(rowOf(house, row)).toBeUndefined();
+    await using harness = await imageHarness({}, { products: 3, service: readsOfProducts });
+    await harness.settle();
+    const row = firstOf(harness);
+    harness.images.withdraw(row.image_key);
+    withdraw(harness, row);
+    harness.later(7 * day + minute);
+    await harness.files.fetch(never);
+    expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
+    harness.later(1000);
+    await harness.read();
+    await harness.files.mind(never);
+    expect(rowOf(harness, row)).toBeUndefined();
   });
 });
 
@@ -398,55 +402,59 @@ describe('the daemon', () => {
 
 describe('the directory of the image files', () => {
   it('is put right at the start: orphans go, what is lost comes again, and what is not ours stays', async () => {
-    await using house = await imageHouse();
-    await house.settle();
-    const lost = firstOf(house);
-    rmSync(join(house.directory, lost.file ?? ''));
-    const orphan = join(house.directory, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
-    mkdirSync(join(house.directory, 'ab', 'cd'), { recursive: true });
+    await using harness = await imageHarness();
+    await harness.settle();
+    const lost = firstOf(harness);
+    rmSync(join(harness.directory, lost.file ?? ''));
+    const orphan = join(harness.directory, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
+    mkdirSync(join(harness.directory, 'ab', 'cd'), { recursive: true });
     writeFileSync(orphan, 'x');
-    const half = join(house.directory, '.0f0f0f0f-0000-4000-8000-000000000000.part');
+    const half = join(harness.directory, '.0f0f0f0f-0000-4000-8000-000000000000.part');
     writeFileSync(half, 'x');
-    const foreign = [join(house.directory, 'notes.txt'), join(house.directory, 'ab', 'cd', 'mine.jpg')];
+    const foreign = [join(harness.directory, 'notes.txt'), join(harness.directory, 'ab', 'cd', 'mine.jpg')];
     for (const path of foreign) writeFileSync(path, 'x');
-    await house.restart();
-    await house.settle();
-    expect(rowOf(house, lost)).toMatchObject({ file: lost.file });
-    expect(found(house)).toEqual({ ...clean, orphans: foreign.length, files: house.rows().length + foreign.length });
+    await harness.restart();
+    await harness.settle();
+    expect(rowOf(harness, lost)).toMatchObject({ file: lost.file });
+    expect(found(harness)).toEqual({
+      ...clean,
+      orphans: foreign.length,
+      files: harness.rows().length + foreign.length,
+    });
     for (const path of foreign) expect(readFileSync(path, 'utf8')).toBe('x');
   });
 
   it('takes no more than images.disk: the newest products wait, and an alarm tells of it until there is room', async () => {
-    await using house = await imageHouse({ disk: '100KiB' }, { products: 12 });
-    await house.settle();
-    const { mirror } = house.wiring;
+    await using harness = await imageHarness({ disk: '100KiB' }, { products: 12 });
+    await harness.settle();
+    const { mirror } = harness.wiring;
     expect(mirror.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
     expect(mirror.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
-    const missing = house.rows<Row>().filter(({ file }) => file === null);
+    const missing = harness.rows<Row>().filter(({ file }) => file === null);
     expect(missing.length).toBeGreaterThan(0);
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
     expect(mirror.alarms.all()).toMatchObject([{ kind: 'images-disk', products }]);
-    const requests = house.images.requests();
-    await house.files.fetch(never);
-    expect(house.images.requests()).toBe(requests);
-    await house.restart({ disk: '10MiB' });
-    await house.settle();
-    expect(mirror === house.wiring.mirror).toBe(false);
-    expect(house.wiring.mirror.alarms.all()).toEqual([]);
-    expect(found(house)).toEqual({ ...clean, files: house.rows().length });
+    const requests = harness.images.requests();
+    await harness.files.fetch(never);
+    expect(harness.images.requests()).toBe(requests);
+    await harness.restart({ disk: '10MiB' });
+    await harness.settle();
+    expect(mirror === harness.wiring.mirror).toBe(false);
+    expect(harness.wiring.mirror.alarms.all()).toEqual([]);
+    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('that cannot be written costs the files and nothing else', async () => {
-    await using house = await imageHouse();
-    writeFileSync(house.directory, 'a file in its place');
-    await house.files.mind(never);
-    await house.files.fetch(never);
-    const rows = house.rows<Row>();
+    await using harness = await imageHarness();
+    writeFileSync(harness.directory, 'a file in its place');
+    await harness.files.mind(never);
+    await harness.files.fetch(never);
+    const rows = harness.rows<Row>();
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) expect(row.failure).toMatch(/^the directory of the images cannot be written \(E/);
-    rmSync(house.directory);
-    house.later(2 * minute);
-    await house.settle();
-    expect(found(house)).toEqual({ ...clean, files: rows.length });
+    rmSync(harness.directory);
+    harness.later(2 * minute);
+    await harness.settle();
+    expect(found(harness)).toEqual({ ...clean, files: rows.length });
   });
 });

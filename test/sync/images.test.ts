@@ -5,19 +5,19 @@ import { pass } from '../../src/sync/engine.ts';
 import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { notifiedHouse } from '../fakes/notified-house.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { notifiedHarness } from '../fakes/notified-harness.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-async function filled(products: number, config: Record<string, unknown> = {}, lean = false): Promise<VirtualHouse> {
-  const house = await virtualHouse({ products, lean }, config);
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  return house;
+async function filled(products: number, config: Record<string, unknown> = {}, lean = false): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ products, lean }, config);
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  return harness;
 }
 
-function query<Row>({ wiring, clock }: VirtualHouse, sql: string, ...values: unknown[]): Row[] {
+function query<Row>({ wiring, clock }: VirtualHarness, sql: string, ...values: unknown[]): Row[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   try {
     return db.prepare(sql).all(...values) as Row[];
@@ -27,74 +27,74 @@ function query<Row>({ wiring, clock }: VirtualHouse, sql: string, ...values: unk
 }
 
 /** A complete read of everything, an hour later. */
-async function readAgain(house: VirtualHouse): Promise<void> {
-  await house.drive(house.clock.sleep(hour));
-  requestResync(house.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
+async function readAgain(harness: VirtualHarness): Promise<void> {
+  await harness.drive(harness.clock.sleep(hour));
+  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
-function withImages({ sandbox }: VirtualHouse, count: number): SandboxProduct {
+function withImages({ sandbox }: VirtualHarness, count: number): SandboxProduct {
   const product = sandbox.products().find(({ images }) => images.length >= count);
   if (product === undefined) throw new Error('too few images');
   return product;
 }
 
-const shownOf = (house: VirtualHouse, { id }: SandboxProduct) =>
+const shownOf = (harness: VirtualHarness, { id }: SandboxProduct) =>
   query<{ image_key: string; credit: string | null }>(
-    house,
+    harness,
     'SELECT image_key, credit FROM images WHERE product_id = ? ORDER BY position',
     id,
   );
-const creditsOf = (house: VirtualHouse, { id }: SandboxProduct) =>
+const creditsOf = (harness: VirtualHarness, { id }: SandboxProduct) =>
   query<{ old: string | null; new: string | null }>(
-    house,
+    harness,
     'SELECT old, new FROM image_credit WHERE product_id = ? ORDER BY at',
     id,
   );
-const takedowns = (house: VirtualHouse) =>
+const takedowns = (harness: VirtualHarness) =>
   query<{ image_key: string; withdrawn_at: number; verified_at: number; cause: string; returned_at: number | null }>(
-    house,
+    harness,
     'SELECT image_key, withdrawn_at, verified_at, cause, returned_at FROM image_takedown ORDER BY withdrawn_at',
   );
 
 describe('the ledger', () => {
   it('keeps an image that went, with the reads around it, and knows it again when it comes back', async () => {
-    await using house = await filled(12);
-    const product = withImages(house, 3);
-    const seen = query<{ first_seen_at: number }>(house, 'SELECT min(first_seen_at) AS first_seen_at FROM image')[0];
+    await using harness = await filled(12);
+    const product = withImages(harness, 3);
+    const seen = query<{ first_seen_at: number }>(harness, 'SELECT min(first_seen_at) AS first_seen_at FROM image')[0];
     const [gone] = product.images.splice(1, 1);
-    const before = house.clock.now();
-    await readAgain(house);
-    expect(shownOf(house, product).map(({ image_key }) => image_key)).not.toContain(gone?.name);
+    const before = harness.clock.now();
+    await readAgain(harness);
+    expect(shownOf(harness, product).map(({ image_key }) => image_key)).not.toContain(gone?.name);
     const kept = 'SELECT withdrawn_at, first_seen_at, document FROM image WHERE image_key = ?';
-    const [row] = query<{ withdrawn_at: number; document: string }>(house, kept, gone?.name);
+    const [row] = query<{ withdrawn_at: number; document: string }>(harness, kept, gone?.name);
     expect(row?.document).toContain('extra_large');
-    const [down] = takedowns(house);
+    const [down] = takedowns(harness);
     expect(down).toMatchObject({ image_key: gone?.name, withdrawn_at: row?.withdrawn_at, cause: 'image' });
     expect(down?.verified_at).toBeLessThanOrEqual(before);
     expect((down?.withdrawn_at ?? 0) - before).toBeGreaterThanOrEqual(hour);
 
     if (gone !== undefined) product.images.push(gone);
-    await readAgain(house);
-    expect(shownOf(house, product).map(({ image_key }) => image_key)).toContain(gone?.name);
-    expect(query(house, kept, gone?.name)).toMatchObject([{ withdrawn_at: null, ...seen }]);
-    expect(takedowns(house)).toMatchObject([{ returned_at: house.clock.now() }]);
-    const told = query<{ kind: string }>(house, "SELECT kind FROM changes WHERE kind LIKE 'image%' ORDER BY seq");
+    await readAgain(harness);
+    expect(shownOf(harness, product).map(({ image_key }) => image_key)).toContain(gone?.name);
+    expect(query(harness, kept, gone?.name)).toMatchObject([{ withdrawn_at: null, ...seen }]);
+    expect(takedowns(harness)).toMatchObject([{ returned_at: harness.clock.now() }]);
+    const told = query<{ kind: string }>(harness, "SELECT kind FROM changes WHERE kind LIKE 'image%' ORDER BY seq");
     expect(told.map(({ kind }) => kind)).toEqual(['image_withdrawn', 'image_added']);
   });
 
   it('writes nothing for a read that differs in nothing', async () => {
-    await using house = await filled(12);
-    const rows = () => query(house, 'SELECT * FROM image');
+    await using harness = await filled(12);
+    const rows = () => query(harness, 'SELECT * FROM image');
     const before = rows();
-    await readAgain(house);
+    await readAgain(harness);
     expect(rows()).toEqual(before);
-    expect(query(house, 'SELECT min(verified_at) AS at FROM images')).toEqual([{ at: house.clock.now() }]);
+    expect(query(harness, 'SELECT min(verified_at) AS at FROM images')).toEqual([{ at: harness.clock.now() }]);
   });
 
   it('takes each credit as it was sent, blank ones as none, and a change of letter case for a change', async () => {
-    await using house = await filled(12);
-    const product = withImages(house, 2);
+    await using harness = await filled(12);
+    const product = withImages(harness, 2);
     const [image] = product.images;
     if (image === undefined) throw new Error('no image');
     product.images = [image];
@@ -109,10 +109,10 @@ describe('the ledger', () => {
     ];
     for (const [sent, shown] of steps) {
       image.credit = sent;
-      await readAgain(house);
-      expect(shownOf(house, product), JSON.stringify(sent)).toMatchObject([{ credit: shown }]);
+      await readAgain(harness);
+      expect(shownOf(harness, product), JSON.stringify(sent)).toMatchObject([{ credit: shown }]);
     }
-    expect(creditsOf(house, product).slice(-4)).toEqual([
+    expect(creditsOf(harness, product).slice(-4)).toEqual([
       { old: 'Photo: Ann', new: 'PHOTO: ANN' },
       { old: 'PHOTO: ANN', new: '<a href="x">Ann</a> & Bob' },
       { old: '<a href="x">Ann</a> & Bob', new: null },
@@ -121,25 +121,25 @@ describe('the ledger', () => {
   });
 
   it('judges the same image in two products by each one’s own reads', async () => {
-    await using house = await filled(12);
-    const [one, other] = house.sandbox.products().filter(({ images }) => images.length >= 2);
+    await using harness = await filled(12);
+    const [one, other] = harness.sandbox.products().filter(({ images }) => images.length >= 2);
     if (one === undefined || other === undefined) throw new Error('too few images');
     const name = 'c'.repeat(32);
     one.images.unshift({ name, credit: 'Photo: Ann', alt_text: null });
     other.images.unshift({ name, credit: 'Photo: Bob', alt_text: null });
-    await readAgain(house);
+    await readAgain(harness);
     const credits = 'SELECT product_id, credit FROM images WHERE image_key = ? ORDER BY credit';
-    expect(query(house, credits, name)).toEqual([
+    expect(query(harness, credits, name)).toEqual([
       { product_id: one.id, credit: 'Photo: Ann' },
       { product_id: other.id, credit: 'Photo: Bob' },
     ]);
     one.images.shift();
-    await readAgain(house);
-    expect(query(house, credits, name)).toEqual([{ product_id: other.id, credit: 'Photo: Bob' }]);
+    await readAgain(harness);
+    expect(query(harness, credits, name)).toEqual([{ product_id: other.id, credit: 'Photo: Bob' }]);
   });
 
   it('takes an account that never had images for what it is, and one whose images vanish for a loss', async () => {
-    await using never = await virtualHouse({ products: 12 });
+    await using never = await virtualHarness({ products: 12 });
     for (const product of never.sandbox.products()) product.images = [];
     await never.runUntil(() => never.wiring.mirror.filledAt() !== null);
     await readAgain(never);
@@ -147,60 +147,60 @@ describe('the ledger', () => {
     expect(query(never, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
 
     // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
-    await using house = await filled(12);
-    for (const product of house.sandbox.products()) {
+    await using harness = await filled(12);
+    for (const product of harness.sandbox.products()) {
       product.images = [];
-      await readAgain(house);
+      await readAgain(harness);
     }
-    expect(query(house, 'SELECT * FROM images')).toEqual([]);
-    await readAgain(house);
-    expect(house.wiring.mirror.alarms.all()).toEqual([]);
-    expect(takedowns(house).length).toBeGreaterThan(30);
+    expect(query(harness, 'SELECT * FROM images')).toEqual([]);
+    await readAgain(harness);
+    expect(harness.wiring.mirror.alarms.all()).toEqual([]);
+    expect(takedowns(harness).length).toBeGreaterThan(30);
   });
 
   it('tells of images that went with their product, and came back with it', async () => {
-    await using house = await filled(12, { cadence: { products: '1h' }, removals: { hold_count: 1 } });
-    const product = withImages(house, 3);
+    await using harness = await filled(12, { cadence: { products: '1h' }, removals: { hold_count: 1 } });
+    const product = withImages(harness, 3);
     const count = product.images.length;
     product.withdrawn = true;
-    await house.liveUntil(house.clock.now() + 4 * hour);
-    if (house.wiring.mirror.removals.openHold() !== null) approveRemovals(house.wiring.ports, []);
-    expect(shownOf(house, product)).toEqual([]);
-    expect(takedowns(house)).toHaveLength(count);
-    expect(takedowns(house)[0]).toMatchObject({ cause: 'product', returned_at: null });
+    await harness.liveUntil(harness.clock.now() + 4 * hour);
+    if (harness.wiring.mirror.removals.openHold() !== null) approveRemovals(harness.wiring.ports, []);
+    expect(shownOf(harness, product)).toEqual([]);
+    expect(takedowns(harness)).toHaveLength(count);
+    expect(takedowns(harness)[0]).toMatchObject({ cause: 'product', returned_at: null });
     product.withdrawn = false;
     const [gone] = product.images.splice(0, 1);
-    await house.liveUntil(house.clock.now() + 2 * hour);
-    expect(shownOf(house, product)).toHaveLength(count - 1);
-    const open = takedowns(house).filter(({ returned_at }) => returned_at === null);
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    expect(shownOf(harness, product)).toHaveLength(count - 1);
+    const open = takedowns(harness).filter(({ returned_at }) => returned_at === null);
     expect(open).toMatchObject([{ image_key: gone?.name, cause: 'product' }]);
   });
 
   it('hides what its host says is gone, until a later read returns it', async () => {
-    await using house = await filled(12);
-    const product = withImages(house, 2);
-    const { mirror } = house.wiring;
+    await using harness = await filled(12);
+    const product = withImages(harness, 2);
+    const { mirror } = harness.wiring;
     const image_key = product.images[0]?.name ?? '';
-    mirror.transaction(() => mirror.images.doubt({ product_id: product.id, image_key }, house.clock.now() + 1));
-    expect(shownOf(house, product)).toHaveLength(product.images.length - 1);
-    await readAgain(house);
-    expect(shownOf(house, product)).toHaveLength(product.images.length);
+    mirror.transaction(() => mirror.images.doubt({ product_id: product.id, image_key }, harness.clock.now() + 1));
+    expect(shownOf(harness, product)).toHaveLength(product.images.length - 1);
+    await readAgain(harness);
+    expect(shownOf(harness, product)).toHaveLength(product.images.length);
   });
 
   it('forgets what went when the change feed does, and keeps the credits of what stands', async () => {
-    await using house = await filled(12);
-    const product = withImages(house, 3);
+    await using harness = await filled(12);
+    const product = withImages(harness, 3);
     const [gone] = product.images.splice(1, 1);
     Object.assign(product.images[0] ?? {}, { credit: 'Photo: Ann' });
-    await readAgain(house);
-    const { mirror } = house.wiring;
+    await readAgain(harness);
+    const { mirror } = harness.wiring;
     const prune = (before: number) => mirror.transaction(() => mirror.images.prune(before));
-    expect(prune(house.clock.now() - 2 * hour)).toBe(0);
-    expect(takedowns(house)).toHaveLength(1);
-    expect(prune(house.clock.now() + 1)).toBe(1);
-    expect(takedowns(house)).toEqual([]);
-    expect(query(house, 'SELECT * FROM image WHERE image_key = ?', gone?.name)).toEqual([]);
-    expect(creditsOf(house, product)).toMatchObject([{ new: 'Photo: Ann' }]);
+    expect(prune(harness.clock.now() - 2 * hour)).toBe(0);
+    expect(takedowns(harness)).toHaveLength(1);
+    expect(prune(harness.clock.now() + 1)).toBe(1);
+    expect(takedowns(harness)).toEqual([]);
+    expect(query(harness, 'SELECT * FROM image WHERE image_key = ?', gone?.name)).toEqual([]);
+    expect(creditsOf(harness, product)).toMatchObject([{ new: 'Photo: Ann' }]);
   });
 });
 
@@ -214,37 +214,38 @@ const calm = {
   },
 };
 
-const oldest = (house: VirtualHouse) =>
-  (house.clock.now() - (query<{ at: number }>(house, 'SELECT min(verified_at) AS at FROM images')[0]?.at ?? 0)) / day;
+const oldest = (harness: VirtualHarness) =>
+  (harness.clock.now() - (query<{ at: number }>(harness, 'SELECT min(verified_at) AS at FROM images')[0]?.at ?? 0)) /
+  day;
 
 describe('the promise before the limit', () => {
   it('is kept by the list, which is walked as often as images are to be confirmed', async () => {
-    await using house = await filled(12, { cadence: { ...calm, products: '28d', product_detail: '90d' } }, true);
+    await using harness = await filled(12, { cadence: { ...calm, products: '28d', product_detail: '90d' } }, true);
     for (let passed = 0; passed < 16; passed += 1) {
-      await house.liveUntil(house.clock.now() + day);
-      expect(oldest(house)).toBeLessThan(7);
+      await harness.liveUntil(harness.clock.now() + day);
+      expect(oldest(harness)).toBeLessThan(7);
     }
-    expect(query(house, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
+    expect(query(harness, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
   });
 
   it('holds for products that a subscription covers', async () => {
-    await using test = await notifiedHouse({}, { cadence: { products: '28d' } });
-    expect(test.house.wiring.mirror.trust.covered()).toBe(30);
+    await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
+    expect(test.harness.wiring.mirror.trust.covered()).toBe(30);
     for (let passed = 0; passed < 9; passed += 1) {
       await test.live(day, hour);
-      expect(oldest(test.house)).toBeLessThan(7);
+      expect(oldest(test.harness)).toBeLessThan(7);
     }
   });
 
   it('raises an alarm on day 12 that names the products, and ends when they are confirmed', async () => {
-    await using house = await filled(12, { cadence: calm }, true);
-    const start = house.clock.now();
+    await using harness = await filled(12, { cadence: calm }, true);
+    const start = harness.clock.now();
     // In hours: while the service fails a pass does not end by itself, and here chores wait for it.
     const lives = async (end: number) => {
-      while (house.clock.now() < end) await house.liveUntil(Math.min(end, house.clock.now() + hour));
+      while (harness.clock.now() < end) await harness.liveUntil(Math.min(end, harness.clock.now() + hour));
     };
     const status = () => {
-      const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+      const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
       try {
         return readStatus(db, 5);
       } finally {
@@ -252,25 +253,25 @@ describe('the promise before the limit', () => {
       }
     };
     // Neither the list nor a product's own read is answered any more.
-    house.sandbox.faults.add({ kind: 'status', status: 500, path: '/v2/products(/\\d+)?\\?' });
+    harness.sandbox.faults.add({ kind: 'status', status: 500, path: '/v2/products(/\\d+)?\\?' });
     await lives(start + 7 * day + 2 * hour);
-    expect(query(house, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 0 }]);
+    expect(query(harness, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 0 }]);
     await lives(start + 11.9 * day);
     expect(status()).toMatchObject({ alarms: [], unconfirmed_images: [] });
     await lives(start + 12 * day + 2 * hour);
     const { alarms, unconfirmed_images, images } = status();
-    const products = house.sandbox.products().filter((each) => each.images.length > 0).length;
+    const products = harness.sandbox.products().filter((each) => each.images.length > 0).length;
     expect(alarms).toMatchObject([{ kind: 'images-unverified', products }]);
     expect(images).toBe(products);
     expect(unconfirmed_images).toHaveLength(10);
     expect((unconfirmed_images[0]?.hidden_from ?? 0) - start).toBeLessThanOrEqual(14 * day);
-    expect(house.log.lines().filter(({ msg }) => `${msg}`.startsWith('images not confirmed for twelve'))).toHaveLength(
-      1,
-    );
+    expect(
+      harness.log.lines().filter(({ msg }) => `${msg}`.startsWith('images not confirmed for twelve')),
+    ).toHaveLength(1);
     // Nothing is shown after 14 days; the alarm goes on.
     await lives(start + 14 * day + hour);
     expect(status()).toMatchObject({ images: 0, alarms: [{ products }] });
-    house.sandbox.faults.clear();
+    harness.sandbox.faults.clear();
     await lives(start + 15 * day + 2 * hour);
     expect(status()).toMatchObject({ images: products, alarms: [], unconfirmed_images: [] });
   });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
 import { mindCoverage } from '../../src/sync/notifications/coverage.ts';
-import { type NotifiedHouse, notifiedHouse } from '../fakes/notified-house.ts';
+import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;
@@ -10,15 +10,15 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
-const gaps = (test: NotifiedHouse) => test.house.wiring.mirror.trust.gaps(10);
-const covered = (test: NotifiedHouse) => test.house.wiring.mirror.trust.covered();
-const subscription = (test: NotifiedHouse) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
+const gaps = (test: NotifiedHarness) => test.harness.wiring.mirror.trust.gaps(10);
+const covered = (test: NotifiedHarness) => test.harness.wiring.mirror.trust.covered();
+const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
 describe('with a subscription', () => {
   it('a closed product is unsellable within the hold time, and back when it opens; a new text arrives', async () => {
-    await using test = await notifiedHouse();
+    await using test = await notifiedHarness();
     const [id = 0, other = 0] = test.ids();
-    const { world } = test.house.sandbox;
+    const { world } = test.harness.sandbox;
     expect(subscription(test)).toMatchObject({ status: 'active', covered_products: 30 });
     world.disable(id, { ...words, alternative: other });
     await test.live(4 * minute);
@@ -40,12 +40,12 @@ describe('with a subscription', () => {
         `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${other}`,
       ),
     ).toEqual([{ text: 'Twice as high.' }]);
-    expect((await test.house.compare()).first).toEqual([]);
+    expect((await test.harness.compare()).first).toEqual([]);
   });
 
   it('checkout information and variants of what it covers are read on notification, with 28 days as the backstop', async () => {
     const asked: string[] = [];
-    await using test = await notifiedHouse({ products: 10, served: ({ path }) => asked.push(path) });
+    await using test = await notifiedHarness({ products: 10, served: ({ path }) => asked.push(path) });
     expect(covered(test)).toBe(10);
     await test.live(8 * day, hour);
     expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
@@ -56,12 +56,12 @@ describe('with a subscription', () => {
 });
 
 it('a notification of the older system is understood at the same address', async () => {
-  await using test = await notifiedHouse();
+  await using test = await notifiedHarness();
   const [id = 0] = test.ids();
-  const { sandbox } = test.house;
+  const { sandbox } = test.harness;
   const address = sandbox.subscriptions()[0]?.callback_url;
   sandbox.world.disable(id, words);
-  expect(await test.house.drive(sandbox.sendLegacy(id, ['checkout'], address))).toBe('delivered');
+  expect(await test.harness.drive(sandbox.sendLegacy(id, ['checkout'], address))).toBe('delivered');
   await test.receiving.apply();
   expect(test.product(id)).toMatchObject({
     sellable: 0,
@@ -70,7 +70,7 @@ it('a notification of the older system is understood at the same address', async
   });
   await test.live(minute);
   expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'read' });
-  expect(test.house.wiring.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
+  expect(test.harness.wiring.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
 });
 
 describe('the receiver is away', () => {
@@ -79,9 +79,9 @@ describe('the receiver is away', () => {
     ['for two days: what is covered is read again, and the gap is closed', 2 * day, 1],
     ['for 32 days: the cancelled subscription is made anew as well', 32 * day, 1],
   ])('%s', async (_, ms, expected) => {
-    await using test = await notifiedHouse();
+    await using test = await notifiedHarness();
     const [id = 0, other = 0] = test.ids();
-    const { world } = test.house.sandbox;
+    const { world } = test.harness.sandbox;
     await test.live(minute);
     world.disable(id, { ...words, alternative: other });
     world.edit(other, { field: 'whats_included', value: '* Everything' });
@@ -90,9 +90,9 @@ describe('the receiver is away', () => {
     expect(gaps(test).filter(({ subscription_id }) => subscription_id === null)).toHaveLength(expected);
     expect(gaps(test).every(({ closed_at }) => closed_at !== null)).toBe(true);
     expect(subscription(test)).toMatchObject({ status: 'active' });
-    expect(test.house.sandbox.subscriptions()).toMatchObject([{ status: 'active' }]);
+    expect(test.harness.sandbox.subscriptions()).toMatchObject([{ status: 'active' }]);
     expect(test.product(id)).toMatchObject({ sellable: 0 });
-    expect((await test.house.compare()).first).toEqual([]);
+    expect((await test.harness.compare()).first).toEqual([]);
     expect(covered(test)).toBe(30);
     world.enable(id);
     await test.live(7 * minute);
@@ -101,27 +101,27 @@ describe('the receiver is away', () => {
 });
 
 it('another master secret makes every address void: new ones are put, and the time between is a gap that is healed', async () => {
-  await using test = await notifiedHouse();
+  await using test = await notifiedHarness();
   const [id = 0] = test.ids();
-  const address = () => test.house.sandbox.subscriptions()[0]?.callback_url;
+  const address = () => test.harness.sandbox.subscriptions()[0]?.callback_url;
   const before = address();
   await test.away(minute, { secret: 'fedcba9876543210fedcba9876543210' });
-  test.house.sandbox.world.edit(id, { field: 'description', value: 'Said to an address that is void.' });
+  test.harness.sandbox.world.edit(id, { field: 'description', value: 'Said to an address that is void.' });
   await test.live(3 * hour);
   expect(address()).not.toBe(before);
   expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
   expect(gaps(test)[0]?.closed_at).not.toBeNull();
   expect(test.alarms()).toEqual([]);
-  expect((await test.house.compare()).first).toEqual([]);
+  expect((await test.harness.compare()).first).toEqual([]);
 });
 
 it.each([
   ['found broken and mended in the same minute', 'look'],
   ['broken, and put anew by a rotation before anybody looked', 'rotate'],
 ])('a subscription that is %s leaves a gap that is healed', async (_, how) => {
-  await using test = await notifiedHouse();
+  await using test = await notifiedHarness();
   const [id = 0] = test.ids();
-  const { house } = test;
+  const { harness } = test;
   await test.live(30 * minute);
   const body = {
     subscription_type: 'product_ids',
@@ -129,28 +129,28 @@ it.each([
     change_types: ['checkout_disabled', 'checkout_enabled', 'product_details_update'],
     callback_url: 'http://127.0.0.1:9/elsewhere',
   };
-  const url = `${house.sandbox.url}/v2/product-change-notification/all`;
-  const put = await house.drive(fetch(url, { method: 'PUT', body: JSON.stringify(body) }));
+  const url = `${harness.sandbox.url}/v2/product-change-notification/all`;
+  const put = await harness.drive(fetch(url, { method: 'PUT', body: JSON.stringify(body) }));
   expect(put.status).toBe(200);
-  const broken_at = house.clock.now();
-  house.sandbox.world.disable(id, words);
-  if (how === 'rotate') await house.drive(test.work.rotate('all', new AbortController().signal));
+  const broken_at = harness.clock.now();
+  harness.sandbox.world.disable(id, words);
+  if (how === 'rotate') await harness.drive(test.work.rotate('all', new AbortController().signal));
   await test.live(3 * hour);
-  expect(house.sandbox.subscriptions()[0]?.callback_url).toContain(test.public_url);
+  expect(harness.sandbox.subscriptions()[0]?.callback_url).toContain(test.public_url);
   const [gap] = gaps(test);
   expect(gap).toMatchObject({ subscription_id: 'all', products: 30 });
   expect(gap?.from_at).toBeLessThanOrEqual(broken_at);
   expect(gap?.from_at).toBeGreaterThan(broken_at - hour);
   expect(gap?.closed_at).not.toBeNull();
   expect(test.product(id)).toMatchObject({ sellable: 0 });
-  expect((await house.compare()).first).toEqual([]);
+  expect((await harness.compare()).first).toEqual([]);
 });
 
 describe('a flood with the right secret', () => {
   it('of 5,000 posts changes nothing but the sale status of five products until their reads, within its share of calls', async () => {
-    await using test = await notifiedHouse({ products: 40 }, { budget: { requests_per_second: 10, concurrency: 4 } });
-    const { house } = test;
-    const address = house.sandbox.subscriptions()[0]?.callback_url ?? '';
+    await using test = await notifiedHarness({ products: 40 }, { budget: { requests_per_second: 10, concurrency: 4 } });
+    const { harness } = test;
+    const address = harness.sandbox.subscriptions()[0]?.callback_url ?? '';
     const ids = test.ids();
     const cells = () =>
       ['products', 'variants', 'images', 'checkout_information', 'product_prices'].flatMap((view) =>
@@ -179,8 +179,8 @@ describe('a flood with the right secret', () => {
       };
       return JSON.stringify({ subscription_id: 'all', products: [{ product_id, changes: [closed, edited] }] });
     };
-    const calls = () => house.wiring.limiter.state().calls;
-    const [called, at] = [calls(), house.clock.now()];
+    const calls = () => harness.wiring.limiter.state().calls;
+    const [called, at] = [calls(), harness.clock.now()];
     let post = 0;
     const poster = async () => {
       while (post < 5000) {
@@ -193,10 +193,10 @@ describe('a flood with the right secret', () => {
     const closed = () =>
       test.query<{ n: number }>("SELECT count(*) AS n FROM products WHERE disabled_source = 'notification'")[0]?.n;
     expect(closed()).toBe(5);
-    expect(house.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
+    expect(harness.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
     await test.live(minute);
-    const rate = house.wiring.limiter.state().rate;
-    const seconds = (house.clock.now() - at) / 1000;
+    const rate = harness.wiring.limiter.state().rate;
+    const seconds = (harness.clock.now() - at) / 1000;
     // And one walk over the list, for the products that nobody knows.
     expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
     await test.live(20 * minute);
@@ -206,10 +206,10 @@ describe('a flood with the right secret', () => {
 });
 
 it('a call at an address whose grace is over does not end the daemon while the disk is full', async () => {
-  await using test = await notifiedHouse();
-  const { inbox, mirror } = test.house.wiring;
-  const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.house.clock.now()))}`;
-  await test.house.drive(test.work.rotate(null, never));
+  await using test = await notifiedHarness();
+  const { inbox, mirror } = test.harness.wiring;
+  const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.harness.clock.now()))}`;
+  await test.harness.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
   const full = vi.spyOn(mirror, 'transaction').mockImplementation(() => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
@@ -231,8 +231,8 @@ it.each([
   ['ten minutes: the service tries again', 10, 0],
   ['two hours: that is a gap, and it is healed', 120, 1],
 ])('the inbox cannot be written for %s', async (_, minutes, expected) => {
-  await using test = await notifiedHouse();
-  const { deliveries } = test.house.wiring.inbox;
+  await using test = await notifiedHarness();
+  const { deliveries } = test.harness.wiring.inbox;
   const full = () => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   };
@@ -244,39 +244,39 @@ it.each([
 });
 
 it('a mirror that is older than its inbox applies again what the inbox still holds', async () => {
-  await using test = await notifiedHouse();
+  await using test = await notifiedHarness();
   const [id = 0] = test.ids();
-  const { world } = test.house.sandbox;
+  const { world } = test.harness.sandbox;
   world.edit(id, { field: 'whats_included', value: '* Everything' });
   await test.live(10 * minute);
-  const { mirror, inbox } = test.house.wiring;
+  const { mirror, inbox } = test.harness.wiring;
   const { received } = inbox.deliveries.counts();
   const last = mirror.lastDelivery();
   mirror.transaction(() => mirror.noteDelivery(0));
   expect(last).toBeGreaterThan(0);
   await test.away(minute);
-  expect(test.house.wiring.mirror.lastDelivery()).toBe(last);
-  expect(test.house.wiring.inbox.deliveries.counts()).toEqual({
+  expect(test.harness.wiring.mirror.lastDelivery()).toBe(last);
+  expect(test.harness.wiring.inbox.deliveries.counts()).toEqual({
     received,
     waiting: 0,
     applied: received,
     superseded: 0,
     quarantined: 0,
   });
-  const marked = test.house.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
+  const marked = test.harness.wiring.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
   expect(marked.length).toBeGreaterThan(0);
 });
 
 it('a subscription that the service lost and found again has what it covers read again', async () => {
-  await using test = await notifiedHouse();
-  const { mirror, clock } = test.house.wiring.ports;
+  await using test = await notifiedHarness();
+  const { mirror, clock } = test.harness.wiring.ports;
   mirror.transaction(() => {
     mirror.subscriptions.missing('all', clock.now());
     mirror.subscriptions.cover();
   });
-  const chores = () => test.house.drive(runChores(test.house.wiring.ports, never));
+  const chores = () => test.harness.drive(runChores(test.harness.wiring.ports, never));
   await chores();
-  await test.house.drive(test.work.compare(null, never));
+  await test.harness.drive(test.work.compare(null, never));
   await chores();
   await test.live(hour);
   expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
@@ -285,15 +285,15 @@ it('a subscription that the service lost and found again has what it covers read
 
 describe('coverage that is lost', () => {
   it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
-    await using test = await notifiedHouse();
+    await using test = await notifiedHarness();
     await test.live(8 * day, hour);
     const late = () =>
       test.query<{ late: number }>(`SELECT count(*) AS late FROM record JOIN product USING (product_id)
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
-    const { mirror } = test.house.wiring.ports;
+    const { mirror } = test.harness.wiring.ports;
     mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
-    await mindCoverage(test.house.wiring.ports, AbortSignal.abort());
+    await mindCoverage(test.harness.wiring.ports, AbortSignal.abort());
     await test.away(minute);
     await test.live(2 * minute);
     expect(covered(test)).toBe(0);
@@ -303,13 +303,13 @@ describe('coverage that is lost', () => {
 
 describe('a subscription that silently stops', () => {
   it('is named before twenty changes were missed, and what it covers is read as if it were not there', async () => {
-    await using test = await notifiedHouse({ products: 36 }, { cadence: { products: '1d' } });
-    const { world } = test.house.sandbox;
+    await using test = await notifiedHarness({ products: 36 }, { cadence: { products: '1d' } });
+    const { world } = test.harness.sandbox;
     const ids = test.ids();
     for (const id of ids.slice(0, 10)) world.edit(id, { field: 'whats_included', value: `* Ticket ${id}` });
     await test.live(day + hour, hour);
     expect(subscription(test)).toMatchObject({ trust: 1 });
-    test.house.sandbox.setSending('all', 'none');
+    test.harness.sandbox.setSending('all', 'none');
     let missed = 0;
     while (!test.alarms().includes('subscription-silent') && missed < 40) {
       const id = ids[10 + missed] ?? 0;
@@ -329,16 +329,16 @@ describe('a subscription that silently stops', () => {
     { gap: 'of another subscription lasts', subscription_id: 'other', to: null },
     { gap: 'ended while the clock stood in 2038', subscription_id: null, to: Date.parse('2038-01-19T03:14:07Z') },
   ])('is named although a gap $gap', async ({ subscription_id, to }) => {
-    await using test = await notifiedHouse({ products: 60 }, { cadence: { products: '1d' } });
+    await using test = await notifiedHarness({ products: 60 }, { cadence: { products: '1d' } });
     await test.live(day + hour, hour);
-    const { mirror, clock } = test.house.wiring.ports;
+    const { mirror, clock } = test.harness.wiring.ports;
     mirror.transaction(() => {
       mirror.trust.openGap(subscription_id, clock.now() - day);
       if (to !== null) mirror.trust.endGap(subscription_id, to);
     });
-    test.house.sandbox.setSending('all', 'none');
+    test.harness.sandbox.setSending('all', 'none');
     const ids = test.ids().slice(0, 15);
-    for (const id of ids) test.house.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+    for (const id of ids) test.harness.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
     await test.live(2 * day, hour);
     expect(test.alarms()).toContain('subscription-silent');
   });

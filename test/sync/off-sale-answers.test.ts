@@ -6,7 +6,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const second = 1000;
@@ -14,79 +14,79 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
+function rows<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const found = db.prepare<[], Row>(sql).all();
   db.close();
   return found;
 }
 
-const bookable = (house: VirtualHouse, id: number) =>
-  rows<{ date: string }>(house, `SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`).map(
+const bookable = (harness: VirtualHarness, id: number) =>
+  rows<{ date: string }>(harness, `SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`).map(
     ({ date }) => date,
   );
-const broken = (house: VirtualHouse) =>
-  rows<{ resource: string }>(house, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0').map(
+const broken = (harness: VirtualHarness) =>
+  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0').map(
     ({ resource }) => resource,
   );
-const datesOf = ({ wiring }: VirtualHouse, id: number) =>
+const datesOf = ({ wiring }: VirtualHarness, id: number) =>
   wiring.mirror.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
 
 /** Availability of a product as a cache of the service has it, for as long as the rule stands. */
-function cachedAsClosed({ sandbox }: VirtualHouse, id: number, how: 'false' | 'null' | 'missing' | '400') {
+function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 'null' | 'missing' | '400') {
   const said = { false: '"sales_enabled":false,', null: '"sales_enabled":null,', missing: '', 400: '' }[how];
   const refused = '{"success":false,"error_code":"checkout_disabled","message":"Not on sale."}';
   const body = how === '400' ? refused : `{"success":true,${said}"dates":[],"variants":[],"groups":[]}`;
   sandbox.faults.add({ kind: 'status', status: how === '400' ? 400 : 200, path: `/${id}/availability`, body });
 }
 
-async function readNow(house: VirtualHouse) {
-  return house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: never }));
+async function readNow(harness: VirtualHarness) {
+  return harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
 }
 
-async function readList(house: VirtualHouse) {
-  requestResync(house.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await readNow(house);
+async function readList(harness: VirtualHarness) {
+  requestResync(harness.wiring.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  await readNow(harness);
 }
 
 /** A product that was closed, in the mirror too, and the first of its dates. */
 async function closed() {
-  const house = await virtualHouse({ products: 12 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const product = house.sandbox
+  const harness = await virtualHarness({ products: 12 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const product = harness.sandbox
     .products()
-    .find(({ id, status }) => status === 'available' && bookable(house, id).length > 40);
+    .find(({ id, status }) => status === 'available' && bookable(harness, id).length > 40);
   if (product === undefined) throw new Error('no product with dates');
-  const [date = ''] = bookable(house, product.id);
+  const [date = ''] = bookable(harness, product.id);
   Object.assign(product, { status: 'unavailable', reason: 'temporary_closure' });
-  await readList(house);
-  await house.liveUntil(house.clock.now() + 3 * hour);
-  expect(rows(house, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(1);
-  return { house, product, date };
+  await readList(harness);
+  await harness.liveUntil(harness.clock.now() + 3 * hour);
+  expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(1);
+  return { harness, product, date };
 }
 
 describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s from a cache of the service', (how) => {
   it('after a product reopened holds its dates back for a minute, and then they are true', async () => {
-    const { house, product, date } = await closed();
-    await using _ = house;
+    const { harness, product, date } = await closed();
+    await using _ = harness;
     product.sold_out.add(date);
     Object.assign(product, { status: 'available', reason: null });
-    cachedAsClosed(house, product.id, how);
-    await readList(house);
-    expect(rows(house, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
-    expect(bookable(house, product.id)).toEqual([]);
-    expect(broken(house)).toContain('availability');
+    cachedAsClosed(harness, product.id, how);
+    await readList(harness);
+    expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
+    expect(bookable(harness, product.id)).toEqual([]);
+    expect(broken(harness)).toContain('availability');
     expect(
-      rows(house, `SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`),
+      rows(harness, `SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`),
     ).toEqual([{ state: 'not_on_sale', stale: 1, freshness: 'stale' }]);
-    house.sandbox.faults.clear();
-    await house.liveUntil(house.clock.now() + 2 * minute);
-    expect(bookable(house, product.id)).not.toContain(date);
-    expect(bookable(house, product.id).length).toBeGreaterThan(40);
-    expect(broken(house)).toEqual([]);
-    expect((await house.compare()).first).toEqual([]);
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 2 * minute);
+    expect(bookable(harness, product.id)).not.toContain(date);
+    expect(bookable(harness, product.id).length).toBeGreaterThan(40);
+    expect(broken(harness)).toEqual([]);
+    expect((await harness.compare()).first).toEqual([]);
     const told = rows<{ kind: string }>(
-      house,
+      harness,
       `SELECT kind FROM changes WHERE product_id = ${product.id} AND kind LIKE 'dates_%' ORDER BY seq DESC LIMIT 1`,
     );
     expect(told).toEqual([{ kind: 'dates_released' }]);
@@ -94,87 +94,87 @@ describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s f
 });
 
 it('a service that answers from its caches for six seconds is true again within two minutes of a reopening', async () => {
-  const { house, product, date } = await closed();
-  await using _ = house;
-  house.sandbox.setHabits({ cached_ms: 6 * second });
+  const { harness, product, date } = await closed();
+  await using _ = harness;
+  harness.sandbox.setHabits({ cached_ms: 6 * second });
   product.sold_out.add(date);
   Object.assign(product, { status: 'available', reason: null });
   // The product's own read is cached half as long as its dates.
-  await house.drive(house.clock.sleep(4 * second));
-  requestResync(house.wiring.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
-  await readNow(house);
-  expect(rows(house, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
-  expect(bookable(house, product.id)).toEqual([]);
-  await house.liveUntil(house.clock.now() + 2 * minute);
-  expect(bookable(house, product.id).length).toBeGreaterThan(40);
-  expect((await house.compare()).first).toEqual([]);
+  await harness.drive(harness.clock.sleep(4 * second));
+  requestResync(harness.wiring.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
+  await readNow(harness);
+  expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
+  expect(bookable(harness, product.id)).toEqual([]);
+  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  expect(bookable(harness, product.id).length).toBeGreaterThan(40);
+  expect((await harness.compare()).first).toEqual([]);
 });
 
 describe('dates that are answered as not on sale while the product is on sale', () => {
   it('are asked for after a minute, then growing to their cadence, and never as often as they are doubted', async () => {
-    await using house = await virtualHouse({ products: 3 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const product = house.sandbox.products().find(({ status }) => status === 'available');
+    await using harness = await virtualHarness({ products: 3 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    cachedAsClosed(house, product.id, 'false');
-    await house.liveUntil(house.clock.now() + 7 * hour);
-    const [near] = datesOf(house, product.id);
+    cachedAsClosed(harness, product.id, 'false');
+    await harness.liveUntil(harness.clock.now() + 7 * hour);
+    const [near] = datesOf(harness, product.id);
     expect(near?.off_sale_at).not.toBeNull();
-    const before = house.sandbox.calls.counts().calls;
-    await house.liveUntil(house.clock.now() + 2 * day);
-    // Two days of a product: the other two of the house have 8 near reads and 4 far ones each.
-    expect(house.sandbox.calls.counts().calls - before).toBeLessThan(120);
-    expect((near?.due_at ?? 0) - house.clock.now()).toBeLessThan(6 * hour);
-    expect(bookable(house, product.id)).toEqual([]);
-    expect(broken(house)).toEqual(['availability']);
-    house.sandbox.faults.clear();
-    await house.liveUntil(house.clock.now() + 6 * hour);
-    expect((await house.compare()).first).toEqual([]);
+    const before = harness.sandbox.calls.counts().calls;
+    await harness.liveUntil(harness.clock.now() + 2 * day);
+    // Two days of a product: the other two of the harness have 8 near reads and 4 far ones each.
+    expect(harness.sandbox.calls.counts().calls - before).toBeLessThan(120);
+    expect((near?.due_at ?? 0) - harness.clock.now()).toBeLessThan(6 * hour);
+    expect(bookable(harness, product.id)).toEqual([]);
+    expect(broken(harness)).toEqual(['availability']);
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 6 * hour);
+    expect((await harness.compare()).first).toEqual([]);
   });
 
   it('fail a resync that asks for them, at once and without ending another', async () => {
-    await using house = await virtualHouse({ products: 3 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const [one, other] = house.sandbox.products().filter(({ status }) => status === 'available');
-    cachedAsClosed(house, one?.id ?? 0, '400');
+    await using harness = await virtualHarness({ products: 3 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const [one, other] = harness.sandbox.products().filter(({ status }) => status === 'available');
+    cachedAsClosed(harness, one?.id ?? 0, '400');
     const ask = (id: number) =>
-      requestResync(house.wiring.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
+      requestResync(harness.wiring.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
     const jobs = [ask(one?.id ?? 0), ask(other?.id ?? 0)];
-    await readNow(house);
-    expect(jobs.map(({ job_id }) => house.wiring.mirror.jobs.find(job_id))).toMatchObject([
+    await readNow(harness);
+    expect(jobs.map(({ job_id }) => harness.wiring.mirror.jobs.find(job_id))).toMatchObject([
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
     ]);
   });
 
   it('are waited for by a resync that read them before the product’s own read said that it is open', async () => {
-    const { house, product } = await closed();
-    await using _ = house;
+    const { harness, product } = await closed();
+    await using _ = harness;
     Object.assign(product, { status: 'available', reason: null });
-    cachedAsClosed(house, product.id, 'false');
-    const job = requestResync(house.wiring.ports, {
+    cachedAsClosed(harness, product.id, 'false');
+    const job = requestResync(harness.wiring.ports, {
       resources: ['products', 'availability'],
       product_ids: [product.id],
       from: null,
       to: null,
     });
-    await readNow(house);
-    expect(house.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
+    await readNow(harness);
+    expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
   });
 
   it('are nobody’s verdict in a check, and the product’s own read decides the next one', async () => {
-    await using house = await virtualHouse({ products: 6 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const product = house.sandbox.products().find(({ status }) => status === 'available');
+    await using harness = await virtualHarness({ products: 6 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    await using ports = checkPorts(house.wiring);
-    const [date = ''] = bookable(house, product.id);
+    await using ports = checkPorts(harness.wiring);
+    const [date = ''] = bookable(harness, product.id);
     const check = async () => {
-      const answer = await house.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
+      const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
       await ports.flights.stored();
       return answer;
     };
-    await house.liveUntil(house.clock.now() + hour);
+    await harness.liveUntil(harness.clock.now() + hour);
     product.status = 'unavailable';
     expect(await check()).toMatchObject({
       verdict: 'unknown',
@@ -182,27 +182,27 @@ describe('dates that are answered as not on sale while the product is on sale', 
       now: { state: 'not_on_sale' },
       alternatives: [],
     });
-    await readNow(house);
+    await readNow(harness);
     expect(await check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
     product.status = 'available';
-    await readList(house);
+    await readList(harness);
     expect(await check()).toMatchObject({ verdict: 'holds' });
-    expect(rows(house, 'SELECT sum(wrong) AS wrong FROM availability_error_rate')).not.toEqual([{ wrong: 2 }]);
+    expect(rows(harness, 'SELECT sum(wrong) AS wrong FROM availability_error_rate')).not.toEqual([{ wrong: 2 }]);
   });
 
   it('say in explain since when and when again, and in status that no promise is kept', async () => {
-    await using house = await virtualHouse({ products: 3 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const product = house.sandbox.products().find(({ status }) => status === 'available');
-    cachedAsClosed(house, product?.id ?? 0, 'false');
-    requestResync(house.wiring.ports, {
+    await using harness = await virtualHarness({ products: 3 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const product = harness.sandbox.products().find(({ status }) => status === 'available');
+    cachedAsClosed(harness, product?.id ?? 0, 'false');
+    requestResync(harness.wiring.ports, {
       resources: ['availability'],
       product_ids: [product?.id ?? 0],
       from: null,
       to: null,
     });
-    await readNow(house);
-    const { mirror, clock, policy } = house.wiring.ports;
+    await readNow(harness);
+    const { mirror, clock, policy } = harness.wiring.ports;
     const told = explainProduct({ mirror, clock, policy }, product?.id ?? 0);
     expect(told).toMatchObject({ sellable: true, dates_off_at: expect.any(Number) });
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(
@@ -211,16 +211,16 @@ describe('dates that are answered as not on sale while the product is on sale', 
   });
 
   it('of five products for an hour raise an alarm, which ends with them', async () => {
-    await using house = await virtualHouse({ products: 12 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    const open = house.sandbox.products().filter(({ status }) => status === 'available');
-    for (const { id } of open.slice(0, 5)) cachedAsClosed(house, id, 'false');
-    await house.liveUntil(house.clock.now() + 14 * hour);
-    const alarms = () => house.wiring.mirror.alarms.all().map(({ kind, products }) => ({ kind, products }));
+    await using harness = await virtualHarness({ products: 12 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const open = harness.sandbox.products().filter(({ status }) => status === 'available');
+    for (const { id } of open.slice(0, 5)) cachedAsClosed(harness, id, 'false');
+    await harness.liveUntil(harness.clock.now() + 14 * hour);
+    const alarms = () => harness.wiring.mirror.alarms.all().map(({ kind, products }) => ({ kind, products }));
     expect(alarms()).toEqual([{ kind: 'sale-contradicted', products: 5 }]);
-    house.sandbox.faults.clear();
-    await house.liveUntil(house.clock.now() + 8 * hour);
-    await house.drive(runChores(house.wiring.ports, never));
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 8 * hour);
+    await harness.drive(runChores(harness.wiring.ports, never));
     expect(alarms()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { subscriptionHouse } from '../fakes/subscription-house.ts';
+import { subscriptionHarness } from '../fakes/subscription-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 it.each([404, 405] as const)(
   'a subscription that cannot be read (%i) is put, once more to be sure, and the answer to the PUT is believed',
   async (status) => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     at.service.lacks.set('read', status);
     await at.work.tend(never);
     await at.live(2 * 24 * hour, 10 * minute);
@@ -35,7 +35,7 @@ it.each([404, 405] as const)(
 );
 
 it('a subscription that the service has lost is put again, where it can be read (control)', async () => {
-  await using at = await subscriptionHouse();
+  await using at = await subscriptionHarness();
   await at.work.tend(never);
   await at.live(2 * hour, 10 * minute);
   at.service.held.clear();
@@ -45,7 +45,7 @@ it('a subscription that the service has lost is put again, where it can be read 
 });
 
 it('a subscription is not taken for unreadable while the service answers its reads from a cache', async () => {
-  await using at = await subscriptionHouse();
+  await using at = await subscriptionHarness();
   at.service.lacks.set('read', 404);
   await at.work.tend(never);
   await at.live(hour + minute);
@@ -60,7 +60,7 @@ it('a subscription is not taken for unreadable while the service answers its rea
 it.each([404, 405] as const)(
   'where nothing can be reactivated (%i), a degraded subscription is put instead',
   async (status) => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.work.tend(never);
     await at.live(hour + minute, 10 * minute);
     const known = at.service.held.get('all');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type OptionalPath, witnessesAmong } from '../../src/domain/schedule/offer.ts';
 import { askNotOffered } from '../../src/sync/records/offers.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -15,99 +15,99 @@ const lean = { lean: true, products: 40 };
 const noProduct = { kind: 'status', status: 404, path: '^/v2/products/\\d+(\\?|$)' } as const;
 const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } as const;
 
-function missing({ wiring }: VirtualHouse): OptionalPath[] {
+function missing({ wiring }: VirtualHarness): OptionalPath[] {
   return wiring.mirror.offers.missing().map(({ path }) => path);
 }
 
 /** Calls that reached a path of the service. */
-function asked(house: VirtualHouse): { calls: number } {
-  return { calls: house.sandbox.calls.counts().calls };
+function asked(harness: VirtualHarness): { calls: number } {
+  return { calls: harness.sandbox.calls.counts().calls };
 }
 
-function sql({ wiring }: VirtualHouse, text: string, values: Record<string, unknown>): void {
+function sql({ wiring }: VirtualHarness, text: string, values: Record<string, unknown>): void {
   const writer = new Database(wiring.mirror.path);
   writer.prepare(text).run(values);
   writer.close();
 }
 
-async function filled(house: VirtualHouse): Promise<void> {
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+async function filled(harness: VirtualHarness): Promise<void> {
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
 }
 
 describe('a service with exactly the calls of the specification', () => {
   it('is mirrored to the end: nothing fails, nothing is withdrawn, and it is said once with the key to set', async () => {
-    await using house = await virtualHouse({ ...lean, faults: [noProduct, noExperiences] });
-    const job = requestResync(house.wiring.ports, everything);
-    await filled(house);
-    expect(house.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
-    expect(missing(house)).toEqual(['experiences', 'product']);
-    expect(house.wiring.mirror.products.count()).toBe(40);
-    expect(house.wiring.mirror.records.fill()).toMatchObject({ failing: 0, waiting: 0 });
-    const said = house.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
+    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences] });
+    const job = requestResync(harness.wiring.ports, everything);
+    await filled(harness);
+    expect(harness.wiring.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(missing(harness)).toEqual(['experiences', 'product']);
+    expect(harness.wiring.mirror.products.count()).toBe(40);
+    expect(harness.wiring.mirror.records.fill()).toMatchObject({ failing: 0, waiting: 0 });
+    const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(2);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
-    await house.liveUntil(house.clock.now() + 2 * day);
-    expect(house.wiring.mirror.removals.absent()).toEqual([]);
-    expect(house.wiring.mirror.products.count()).toBe(40);
+    await harness.liveUntil(harness.clock.now() + 2 * day);
+    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+    expect(harness.wiring.mirror.products.count()).toBe(40);
   });
 
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
-    await using house = await virtualHouse({ ...lean, faults: [noProduct, noExperiences] });
-    await filled(house);
-    await house.restart();
-    expect(missing(house)).toEqual(['experiences', 'product']);
-    house.sandbox.faults.clear();
-    const before = asked(house);
-    await house.drive(askNotOffered(house.wiring.ports, never));
-    expect(asked(house)).toEqual(before);
-    await house.drive(house.clock.sleep(week));
-    await house.drive(askNotOffered(house.wiring.ports, never));
-    expect(missing(house)).toEqual([]);
-    await house.liveUntil(house.clock.now() + hour);
-    const [id = 0] = house.wiring.mirror.products.ids();
-    const detail = house.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences] });
+    await filled(harness);
+    await harness.restart();
+    expect(missing(harness)).toEqual(['experiences', 'product']);
+    harness.sandbox.faults.clear();
+    const before = asked(harness);
+    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    expect(asked(harness)).toEqual(before);
+    await harness.drive(harness.clock.sleep(week));
+    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    expect(missing(harness)).toEqual([]);
+    await harness.liveUntil(harness.clock.now() + hour);
+    const [id = 0] = harness.wiring.mirror.products.ids();
+    const detail = harness.wiring.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
-    expect(house.wiring.mirror.experiences.count()).toBeGreaterThan(0);
+    expect(harness.wiring.mirror.experiences.count()).toBeGreaterThan(0);
   });
 
   it('is asked again once a week while it goes on to lack it', async () => {
-    await using house = await virtualHouse({ ...lean, faults: [noExperiences] });
-    await filled(house);
-    await house.drive(house.clock.sleep(week));
-    await house.drive(askNotOffered(house.wiring.ports, never));
-    const before = asked(house);
-    await house.drive(askNotOffered(house.wiring.ports, never));
-    expect(asked(house)).toEqual(before);
-    expect(missing(house)).toEqual(['experiences']);
+    await using harness = await virtualHarness({ ...lean, faults: [noExperiences] });
+    await filled(harness);
+    await harness.drive(harness.clock.sleep(week));
+    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    const before = asked(harness);
+    await harness.drive(askNotOffered(harness.wiring.ports, never));
+    expect(asked(harness)).toEqual(before);
+    expect(missing(harness)).toEqual(['experiences']);
   });
 
   it('withdraws by its lists alone: what a 404 said before counts for nothing', async () => {
-    await using house = await virtualHouse(lean, { cadence: { products: '1h' } });
-    await filled(house);
-    const [first] = house.sandbox.world.visible();
-    house.sandbox.faults.add(noProduct);
-    await house.drive(house.clock.sleep(2 * hour));
+    await using harness = await virtualHarness(lean, { cadence: { products: '1h' } });
+    await filled(harness);
+    const [first] = harness.sandbox.world.visible();
+    harness.sandbox.faults.add(noProduct);
+    await harness.drive(harness.clock.sleep(2 * hour));
     // As an earlier version would have noted it, of a product that a list has lacked once.
-    sql(house, "INSERT INTO absence VALUES (@id, 1, @at, @at, 'gone', @at + 1, NULL, 0)", {
+    sql(harness, "INSERT INTO absence VALUES (@id, 1, @at, @at, 'gone', @at + 1, NULL, 0)", {
       id: first?.id ?? 0,
-      at: house.clock.now() - hour,
+      at: harness.clock.now() - hour,
     });
-    sql(house, "UPDATE record SET due_at = 0 WHERE resource = 'product_detail'", {});
-    await house.liveUntil(house.clock.now() + hour / 60);
-    expect(missing(house)).toEqual(['product']);
-    expect(house.wiring.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
-    await house.liveUntil(house.clock.now() + 3 * hour);
-    expect(house.wiring.mirror.products.count()).toBe(40);
+    sql(harness, "UPDATE record SET due_at = 0 WHERE resource = 'product_detail'", {});
+    await harness.liveUntil(harness.clock.now() + hour / 60);
+    expect(missing(harness)).toEqual(['product']);
+    expect(harness.wiring.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
+    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    expect(harness.wiring.mirror.products.count()).toBe(40);
   });
 
   it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
-    await using house = await virtualHouse({ ...lean, faults: [noProduct] }, { cadence: { products: '1h' } });
-    await filled(house);
-    const [gone] = house.sandbox.world.visible();
+    await using harness = await virtualHarness({ ...lean, faults: [noProduct] }, { cadence: { products: '1h' } });
+    await filled(harness);
+    const [gone] = harness.sandbox.world.visible();
     if (gone !== undefined) gone.withdrawn = true;
-    await house.liveUntil(house.clock.now() + 3 * hour);
-    expect(house.wiring.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
-    expect(house.wiring.mirror.products.count()).toBe(39);
+    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    expect(harness.wiring.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
+    expect(harness.wiring.mirror.products.count()).toBe(39);
   });
 });
 
@@ -115,31 +115,31 @@ describe('a service that has the read of a single product', () => {
   it.each([6, 12, 40])(
     'is not taken for one without, though five of %i are gone before the list says so (control)',
     async (products) => {
-      await using house = await virtualHouse({ lean: true, products }, { cadence: { products: '1h' } });
+      await using harness = await virtualHarness({ lean: true, products }, { cadence: { products: '1h' } });
       const walk = { resource: 'products', edition: 'en/EUR' } as const;
-      await house.runUntil(() => house.wiring.mirror.walks.find(walk)?.completed_at != null);
-      for (const product of house.sandbox.products().slice(0, 5)) product.withdrawn = true;
-      await house.liveUntil(house.clock.now() + 5 * hour);
-      expect(missing(house)).toEqual([]);
-      expect(house.wiring.mirror.products.count()).toBe(products - 5);
+      await harness.runUntil(() => harness.wiring.mirror.walks.find(walk)?.completed_at != null);
+      for (const product of harness.sandbox.products().slice(0, 5)) product.withdrawn = true;
+      await harness.liveUntil(harness.clock.now() + 5 * hour);
+      expect(missing(harness)).toEqual([]);
+      expect(harness.wiring.mirror.products.count()).toBe(products - 5);
     },
   );
 
   it('is not taken for one without while it answers 500 or throttles', async () => {
     const faults = [{ kind: 'status', status: 500, path: '^/v2/products/\\d+(\\?|$)', times: 30 }] as const;
-    await using house = await virtualHouse({ ...lean, faults });
-    await filled(house);
-    expect(missing(house)).toEqual([]);
+    await using harness = await virtualHarness({ ...lean, faults });
+    await filled(harness);
+    expect(missing(harness)).toEqual([]);
   });
 });
 
 it('what the specification lists fails as ever: a service without checkout information is not filled by saying 404', async () => {
   const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
-  await using house = await virtualHouse({ ...lean, products: 8, faults });
-  const job = requestResync(house.wiring.ports, everything);
-  await house.liveUntil(house.clock.now() + hour / 60);
-  expect(missing(house)).toEqual([]);
-  expect(house.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
+  await using harness = await virtualHarness({ ...lean, products: 8, faults });
+  const job = requestResync(harness.wiring.ports, everything);
+  await harness.liveUntil(harness.clock.now() + hour / 60);
+  expect(missing(harness)).toEqual([]);
+  expect(harness.wiring.mirror.jobs.find(job.job_id)?.failed).toBe(8);
 });
 
 it('witnesses are ten at most, spread over the list, and none twice', () => {
@@ -154,8 +154,8 @@ it('witnesses are ten at most, spread over the list, and none twice', () => {
 });
 
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {
-  await using house = await virtualHouse({ products: 12, habits: { endpoints: 'specification' } });
-  await filled(house);
-  expect(missing(house)).toEqual(['experiences', 'product']);
-  expect(await house.compare()).toMatchObject({ differences: 0, first: [] });
+  await using harness = await virtualHarness({ products: 12, habits: { endpoints: 'specification' } });
+  await filled(harness);
+  expect(missing(harness)).toEqual(['experiences', 'product']);
+  expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });

@@ -2,19 +2,19 @@ import { expect, it } from 'vitest';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/settle.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const date = '2026-11-25';
 const of = { resource: 'availability', edition: 'EUR', part: 0 } as const;
 
 async function filled() {
-  const house = await virtualHouse({ products: 4 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  await house.drive(house.clock.sleep(3_600_000));
-  const product = house.sandbox.world
+  const harness = await virtualHarness({ products: 4 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  await harness.drive(harness.clock.sleep(3_600_000));
+  const product = harness.sandbox.world
     .visible()
-    .find((each) => house.sandbox.world.days(each, date, date, 'EUR').length > 0);
+    .find((each) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0);
   if (product === undefined) throw new Error('nothing is sold on that date');
   const failed: OrderReport = {
     product_id: product.id,
@@ -23,31 +23,31 @@ async function filled() {
     outcome: 'failed',
     code: 'variants_not_available',
   };
-  return { house, product, failed, ports: checkPorts(house.wiring), key: { ...of, product_id: product.id } };
+  return { harness, product, failed, ports: checkPorts(harness.wiring), key: { ...of, product_id: product.id } };
 }
 
-function rateOf({ wiring }: VirtualHouse, product_id: number): number {
+function rateOf({ wiring }: VirtualHarness, product_id: number): number {
   const record = wiring.mirror.records.find({ ...of, product_id });
   const { shape, exposure } = believed(record ?? { ...of, shape: null, exposure: null });
   return shape / exposure;
 }
 
 it('a failed order is read again at once in the checkout lane, and the mirror then has what the service says', async () => {
-  const { house, product, failed, ports, key } = await filled();
-  await using _ = house;
+  const { harness, product, failed, ports, key } = await filled();
+  await using _ = harness;
   product.sold_out.add(date);
   expect(orderAndRecheck(ports, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
-  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
-  await house.drive(recheckOrder(ports, failed, never));
-  expect(house.wiring.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
-  expect(house.wiring.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
-  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
+  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
+  await harness.drive(recheckOrder(ports, failed, never));
+  expect(harness.wiring.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
+  expect(harness.wiring.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
+  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
 });
 
 it('the change that a failed order told of raises the volatility once, also when its re-read finds it', async () => {
   const [told, polled] = [await filled(), await filled()];
-  await using first = told.house;
-  await using second = polled.house;
+  await using first = told.harness;
+  await using second = polled.harness;
   const before = rateOf(first, told.product.id);
   expect(rateOf(second, polled.product.id)).toBeCloseTo(before, 12);
   told.product.sold_out.add(date);
@@ -65,23 +65,23 @@ it('the change that a failed order told of raises the volatility once, also when
 });
 
 it('a failed order that is told of while a read is under way has its dates read once more', async () => {
-  const { house, product, failed, ports, key } = await filled();
-  await using _ = house;
-  house.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability`, times: 1 });
+  const { harness, product, failed, ports, key } = await filled();
+  await using _ = harness;
+  harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability`, times: 1 });
   const early = ports.flights.board(key, { deadline_ms: 10_000, signal: never }).landing;
-  await house.drive(house.clock.sleep(500));
+  await harness.drive(harness.clock.sleep(500));
   reportOrder(ports, failed);
-  const told_at = house.clock.now();
-  await house.drive(early);
-  expect(house.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
-  await house.drive(recheckOrder(ports, failed, never));
-  expect(house.wiring.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
+  const told_at = harness.clock.now();
+  await harness.drive(early);
+  expect(harness.wiring.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
+  await harness.drive(recheckOrder(ports, failed, never));
+  expect(harness.wiring.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
 });
 
 it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {
-  const { house, product, failed, ports } = await filled();
-  await using _ = house;
-  const { checks } = house.wiring.mirror;
+  const { harness, product, failed, ports } = await filled();
+  await using _ = harness;
+  const { checks } = harness.wiring.mirror;
   reportOrder(ports, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
   reportOrder(ports, failed);
   reportOrder(ports, { ...failed, time: '04:44', code: 'timeslot_not_available' });

@@ -11,13 +11,13 @@ import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
 const hour = 3_600_000;
 const availability = { resources: ['availability'] as const, product_ids: [], from: null, to: null };
 
-function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
+function rows<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   const found = db.prepare<[], Row>(sql).all();
   db.close();
@@ -25,10 +25,10 @@ function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
 }
 
 /** Dates that the mirror calls sold out, and the service sells. */
-function falselySoldOut(house: VirtualHouse): string[] {
-  const { world } = house.sandbox;
+function falselySoldOut(harness: VirtualHarness): string[] {
+  const { world } = harness.sandbox;
   const stored = rows<{ product_id: number; date: string }>(
-    house,
+    harness,
     "SELECT product_id, date FROM availability_days WHERE state = 'sold_out'",
   );
   return stored.flatMap(({ product_id, date }) => {
@@ -37,46 +37,46 @@ function falselySoldOut(house: VirtualHouse): string[] {
   });
 }
 
-async function readAll(house: VirtualHouse) {
-  const job = requestResync(house.wiring.ports, availability);
-  await house.drive(pass(house.wiring.ports, 4, { job_id: null, signal: never }));
-  await house.drive(runChores(house.wiring.ports, never));
-  return house.wiring.mirror.jobs.find(job.job_id);
+async function readAll(harness: VirtualHarness) {
+  const job = requestResync(harness.wiring.ports, availability);
+  await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runChores(harness.wiring.ports, never));
+  return harness.wiring.mirror.jobs.find(job.job_id);
 }
 
-const alarms = ({ wiring }: VirtualHouse) => wiring.mirror.alarms.all().map(({ kind }) => kind);
+const alarms = ({ wiring }: VirtualHarness) => wiring.mirror.alarms.all().map(({ kind }) => kind);
 
 describe('a service that', () => {
   it.each(['ignored', 'shifted'] as const)(
     'has start_date and end_date %s turns no date into sold out, is named by an alarm, and is true when it ends',
     async (dates) => {
-      await using house = await virtualHouse({ products: 8 });
-      await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-      await house.liveUntil(house.clock.now() + 3 * hour);
-      house.sandbox.setHabits({ dates });
-      const job = await readAll(house);
+      await using harness = await virtualHarness({ products: 8 });
+      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      await harness.liveUntil(harness.clock.now() + 3 * hour);
+      harness.sandbox.setHabits({ dates });
+      const job = await readAll(harness);
       // Given up at once: nobody is kept waiting for answers that will be the same.
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
-      expect(falselySoldOut(house)).toEqual([]);
-      expect(alarms(house)).toEqual(['other-dates']);
-      expect(rows(house, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([
+      expect(falselySoldOut(harness)).toEqual([]);
+      expect(alarms(harness)).toEqual(['other-dates']);
+      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE kept = 0')).toEqual([
         { resource: 'availability' },
       ]);
-      house.sandbox.setHabits({ dates: 'honoured' });
-      await house.liveUntil(house.clock.now() + 26 * hour);
-      await house.drive(runChores(house.wiring.ports, never));
-      expect(alarms(house)).toEqual([]);
-      expect((await house.compare()).first).toEqual([]);
+      harness.sandbox.setHabits({ dates: 'honoured' });
+      await harness.liveUntil(harness.clock.now() + 26 * hour);
+      await harness.drive(runChores(harness.wiring.ports, never));
+      expect(alarms(harness)).toEqual([]);
+      expect((await harness.compare()).first).toEqual([]);
     },
   );
 
   it('ignores them from the first read on has nothing but the dates that it spoke of', async () => {
-    await using house = await virtualHouse({ products: 8, habits: { dates: 'ignored' } });
-    await house.liveUntil(house.clock.now() + hour);
-    await house.drive(runChores(house.wiring.ports, never));
-    expect(falselySoldOut(house)).toEqual([]);
-    expect(rows<{ days: number }>(house, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
-    expect(alarms(house)).toEqual(['other-dates']);
+    await using harness = await virtualHarness({ products: 8, habits: { dates: 'ignored' } });
+    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.drive(runChores(harness.wiring.ports, never));
+    expect(falselySoldOut(harness)).toEqual([]);
+    expect(rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
+    expect(alarms(harness)).toEqual(['other-dates']);
   });
 
   it.each<Partial<Habits>>([
@@ -85,24 +85,24 @@ describe('a service that', () => {
     { date_order: 'repeated' },
     { dates: 'weeks', date_order: 'repeated' },
   ])('answers with %o is mirrored without a difference', async (habits) => {
-    await using house = await virtualHouse({ products: 8, habits });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    expect((await house.compare()).first).toEqual([]);
-    expect(rows(house, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
-    expect(alarms(house)).toEqual([]);
+    await using harness = await virtualHarness({ products: 8, habits });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    expect((await harness.compare()).first).toEqual([]);
+    expect(rows(harness, 'SELECT * FROM freshness WHERE kept = 0')).toEqual([]);
+    expect(alarms(harness)).toEqual([]);
   });
 
   it('answers a check for other dates is believed in nothing', async () => {
-    await using house = await virtualHouse({ products: 4 });
-    await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-    await using ports = checkPorts(house.wiring);
+    await using harness = await virtualHarness({ products: 4 });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    await using ports = checkPorts(harness.wiring);
     const [shown] = rows<{ product_id: number; date: string }>(
-      house,
+      harness,
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );
     if (shown === undefined) throw new Error('no date');
-    house.sandbox.setHabits({ dates: 'shifted' });
-    expect(await house.drive(checkBeforeOrder(ports, shown, never))).toMatchObject({
+    harness.sandbox.setHabits({ dates: 'shifted' });
+    expect(await harness.drive(checkBeforeOrder(ports, shown, never))).toMatchObject({
       verdict: 'unknown',
       reasons: ['other-dates'],
       now: null,
@@ -133,11 +133,11 @@ const services: Record<string, (k: number) => Service> = {
 it('whatever a service makes of the dates, none that it sells is stored as sold out', {
   timeout: 120_000,
 }, async () => {
-  await using house = await virtualHouse({ lean: true, products: 1 });
-  const { ports, mirror } = house.wiring;
-  await house.runUntil(() => mirror.filledAt() !== null);
-  const product_id = house.sandbox.world.visible()[0]?.id ?? 0;
-  const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, house.clock.now());
+  await using harness = await virtualHarness({ lean: true, products: 1 });
+  const { ports, mirror } = harness.wiring;
+  await harness.runUntil(() => mirror.filledAt() !== null);
+  const product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
+  const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, harness.clock.now());
   let runs = 0;
   /** What is wrong after one read of a window. */
   const wrongAfter = async (how: string, k: number, offsets: number[], part: number, twice: boolean) => {
@@ -153,8 +153,8 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       .ofProduct(product_id)
       .find((each) => each.resource === 'availability' && each.part === part);
     if (record === undefined) throw new Error('no record');
-    house.clock.set(house.clock.now() + 1000);
-    const sent_at = house.clock.now();
+    harness.clock.set(harness.clock.now() + 1000);
+    const sent_at = harness.clock.now();
     const named: number[] = [];
     const availability = async (asked: { from: string; to: string; currency: string }) => {
       const dates = answerFor(asked.from, asked.to).map((date) => ({
@@ -174,7 +174,7 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
     expect(named.length).toBeLessThanOrEqual(6);
     // An answer without a date looks the same whatever it was an answer to.
     fc.pre(!/ignores|shifts/.test(how) || named[0] !== 0);
-    const db = openMirrorAt(mirror.path, house.clock.now());
+    const db = openMirrorAt(mirror.path, harness.clock.now());
     const wrong = db
       .prepare<[number], { date: string }>(
         "SELECT date FROM availability_days WHERE state = 'sold_out' AND checked_at = ?",

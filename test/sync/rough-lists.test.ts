@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { afterPage } from '../../src/domain/catalogue/list-page.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const walk = { resource: 'products', edition: 'en/EUR' } as const;
 const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
 
-const isFilled = (house: VirtualHouse) => () => house.wiring.mirror.filledAt() !== null;
+const isFilled = (harness: VirtualHarness) => () => harness.wiring.mirror.filledAt() !== null;
 
-function rows<Row>({ wiring, clock }: VirtualHouse, sql: string): Row[] {
+function rows<Row>({ wiring, clock }: VirtualHarness, sql: string): Row[] {
   const db = openMirrorAt(wiring.mirror.path, clock.now());
   try {
     return db.prepare<[], Row>(sql).all();
@@ -26,68 +26,68 @@ describe('a list', () => {
     ['whose order is another one at each walk', { list_order: 'shifting' }],
     ['with both', { page_size: 'ignored', list_order: 'shifting' }],
   ] as const)('%s is walked to its end, and nothing counts as missing', async (_, habits) => {
-    await using house = await virtualHouse({ products: 57, habits }, { cadence: { products: '1h' } });
-    await house.runUntil(isFilled(house));
-    expect(house.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
-    await house.liveUntil(house.clock.now() + 5 * hour);
-    expect(house.wiring.mirror.removals.absent()).toEqual([]);
-    expect(house.wiring.mirror.products.count()).toBe(57);
-    expect(house.wiring.mirror.experiences.count()).toBeGreaterThan(0);
+    await using harness = await virtualHarness({ products: 57, habits }, { cadence: { products: '1h' } });
+    await harness.runUntil(isFilled(harness));
+    expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+    await harness.liveUntil(harness.clock.now() + 5 * hour);
+    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+    expect(harness.wiring.mirror.products.count()).toBe(57);
+    expect(harness.wiring.mirror.experiences.count()).toBeGreaterThan(0);
   });
 
   it('without an end is left after a few pages without a new row: incomplete, with a failure that says so', async () => {
-    await using house = await virtualHouse({ products: 57, habits: { list_end: 'never' } });
-    const job = requestResync(house.wiring.ports, everything);
-    const ended = () => house.wiring.mirror.jobs.find(job.job_id)?.left === 0;
-    await house.runUntil(() => ended() && isFilled(house)());
-    const { requests } = { requests: house.sandbox.calls.counts().calls };
+    await using harness = await virtualHarness({ products: 57, habits: { list_end: 'never' } });
+    const job = requestResync(harness.wiring.ports, everything);
+    const ended = () => harness.wiring.mirror.jobs.find(job.job_id)?.left === 0;
+    await harness.runUntil(() => ended() && isFilled(harness)());
+    const { requests } = { requests: harness.sandbox.calls.counts().calls };
     expect(requests).toBeLessThan(2000);
-    expect(house.wiring.mirror.walks.find(walk)?.completed_at).toBeNull();
-    expect(house.wiring.mirror.products.count()).toBe(57);
-    expect(house.wiring.mirror.removals.absent()).toEqual([]);
+    expect(harness.wiring.mirror.walks.find(walk)?.completed_at).toBeNull();
+    expect(harness.wiring.mirror.products.count()).toBe(57);
+    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
     const [failing] = rows<{ failure: string }>(
-      house,
+      harness,
       "SELECT failure FROM record WHERE resource = 'products' AND failures > 0",
     );
     expect(failing?.failure).toContain('endless-list: the list does not end');
     // The service mends itself: the next walk is complete.
-    house.sandbox.setHabits({ list_end: 'ends' });
-    await house.liveUntil(house.clock.now() + day);
-    expect(house.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
-    expect(house.wiring.mirror.records.fill().failing).toBe(0);
+    harness.sandbox.setHabits({ list_end: 'ends' });
+    await harness.liveUntil(harness.clock.now() + day);
+    expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
   });
 });
 
 describe('a row', () => {
   it('whose images are null keeps its product, and the images that are known until their 14 days are over', async () => {
     const seldom = { near: { days: 1, every: '7d' }, middle: { days: 2, every: '7d' }, far: { every: '7d' } };
-    await using house = await virtualHouse(
+    await using harness = await virtualHarness(
       { products: 12, lean: true },
       { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
     );
-    await house.runUntil(isFilled(house));
-    const before = rows(house, 'SELECT product_id, image_key FROM images');
+    await harness.runUntil(isFilled(harness));
+    const before = rows(harness, 'SELECT product_id, image_key FROM images');
     expect(before.length).toBeGreaterThan(5);
-    house.sandbox.setHabits({ images_null: 1 });
-    await house.liveUntil(house.clock.now() + 8 * day);
-    expect(house.wiring.mirror.products.count()).toBe(12);
-    expect(house.wiring.mirror.removals.absent()).toEqual([]);
-    expect(rows(house, 'SELECT product_id, image_key FROM images')).toEqual(before);
-    await house.liveUntil(house.clock.now() + 7 * day);
-    expect(rows(house, 'SELECT * FROM images')).toEqual([]);
-    expect(house.wiring.mirror.products.count()).toBe(12);
+    harness.sandbox.setHabits({ images_null: 1 });
+    await harness.liveUntil(harness.clock.now() + 8 * day);
+    expect(harness.wiring.mirror.products.count()).toBe(12);
+    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+    expect(rows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
+    await harness.liveUntil(harness.clock.now() + 7 * day);
+    expect(rows(harness, 'SELECT * FROM images')).toEqual([]);
+    expect(harness.wiring.mirror.products.count()).toBe(12);
   });
 
   it('that nobody has rated has no rating, however the service says so', async () => {
-    await using house = await virtualHouse({ products: 40, habits: { unrated: 'zero' } });
-    await house.runUntil(isFilled(house));
+    await using harness = await virtualHarness({ products: 40, habits: { unrated: 'zero' } });
+    await harness.runUntil(isFilled(harness));
     const [{ zero, unrated } = { zero: 0, unrated: 0 }] = rows<{ zero: number; unrated: number }>(
-      house,
+      harness,
       'SELECT sum(rating = 0) AS zero, sum(rating IS NULL) AS unrated FROM products',
     );
     expect(zero ?? 0).toBe(0);
     expect(unrated).toBeGreaterThan(0);
-    expect(await house.compare()).toMatchObject({ differences: 0 });
+    expect(await harness.compare()).toMatchObject({ differences: 0 });
   });
 });
 

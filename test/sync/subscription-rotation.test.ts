@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
-import { public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
+import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;
@@ -53,14 +53,14 @@ function killable(
 }
 
 /** Whether a delivery to the address that the service has now would be accepted. */
-function reaches(at: SubscriptionHouse): boolean {
+function reaches(at: SubscriptionHarness): boolean {
   const token = at.service.held.get('all')?.callback_url.slice(public_url.length + 1) ?? '';
   return at.addresses.accepts(token, at.clock.now());
 }
 
 describe('a rotation', () => {
   it('puts the new address first, and accepts the old one for the grace and no longer', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     const old = at.addresses.token('all', 1);
     expect(await at.work.rotate('all', never)).toEqual([{ subscription_id: 'all', done: true, message: null }]);
@@ -71,7 +71,7 @@ describe('a rotation', () => {
   });
 
   it('comes by itself when the address is old enough, once', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     await at.live(29 * day, day);
     expect(at.addresses.states()).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('a rotation', () => {
   });
 
   it('that was begun is finished before another one begins', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     at.service.script.push((_call, response) => response.destroy());
     expect(await at.work.rotate('all', never)).toMatchObject([{ done: false }]);
@@ -95,7 +95,7 @@ describe('a rotation', () => {
   });
 
   it('whose PUT took effect unheard is found announced, without a second PUT', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     at.service.script.push((_call, response, effect) => {
       effect();
@@ -112,7 +112,7 @@ describe('a rotation', () => {
   it('is finished after a kill between any two steps, and the service always calls an address that is accepted (W12)', async () => {
     let kills = 0;
     for (let boundary = 1; ; boundary += 1) {
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       await at.live(minute);
       const old = at.addresses.token('all', 1);
       const given = killable(at.ports, boundary);
@@ -144,7 +144,7 @@ describe('a rotation', () => {
   });
 
   it('is caught by this harness where it drops the old address before the service has the new one (control)', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     const hasty: SubscriptionPorts = {
       ...at.ports,

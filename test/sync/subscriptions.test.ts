@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
-import { declaredAll, public_url, type SubscriptionHouse, subscriptionHouse } from '../fakes/subscription-house.ts';
+import {
+  declaredAll,
+  public_url,
+  type SubscriptionHarness,
+  subscriptionHarness,
+} from '../fakes/subscription-harness.ts';
 import { answer, payloadOf } from '../fakes/subscription-service.ts';
 
 const never = new AbortController().signal;
@@ -8,13 +13,13 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-const heldIds = (at: SubscriptionHouse, id = 'all') => at.service.held.get(id)?.entity_ids;
-const row = (at: SubscriptionHouse, id = 'all') => at.test.mirror.subscriptions.find(id);
-const view = (at: SubscriptionHouse) => at.test.all('SELECT * FROM subscriptions ORDER BY subscription_id');
+const heldIds = (at: SubscriptionHarness, id = 'all') => at.service.held.get(id)?.entity_ids;
+const row = (at: SubscriptionHarness, id = 'all') => at.test.mirror.subscriptions.find(id);
+const view = (at: SubscriptionHarness) => at.test.all('SELECT * FROM subscriptions ORDER BY subscription_id');
 
 describe('what is declared is kept', () => {
   it('is put once, with our address, and then only looked at once an hour', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(10 * minute);
     expect(at.service.held.get('all')).toEqual({
       subscription_type: 'product_ids',
@@ -40,7 +45,7 @@ describe('what is declared is kept', () => {
   });
 
   it('waits for the first walk over the list: an unread catalogue has no products to name', async () => {
-    await using at = await subscriptionHouse([declaredAll], { products: 0 });
+    await using at = await subscriptionHarness([declaredAll], { products: 0 });
     await at.live(10 * minute);
     expect(at.service.calls).toEqual([]);
     at.addProducts(1, 2);
@@ -54,7 +59,7 @@ describe('what is declared is kept', () => {
   });
 
   it('follows what is mirrored within the hour, one part for one product', async () => {
-    await using at = await subscriptionHouse([declaredAll], { most: 2, products: 5 });
+    await using at = await subscriptionHarness([declaredAll], { most: 2, products: 5 });
     await at.live(minute);
     expect([heldIds(at), heldIds(at, 'all-2'), heldIds(at, 'all-3')]).toEqual([[1, 2], [3, 4], [5]]);
     at.sql('UPDATE product SET withdrawn_at = 1 WHERE product_id = 3');
@@ -82,7 +87,7 @@ describe('what is declared is kept', () => {
       { ...declaredAll, id: 'these', entities: [900, 2] },
       { id: 'sold', type: 'products_i_sell' as const, change_types: [...changeTypes] },
     ];
-    await using at = await subscriptionHouse(narrowed, { products: 9 });
+    await using at = await subscriptionHarness(narrowed, { products: 9 });
     await at.live(minute);
     expect(Object.fromEntries([...at.service.held].map(([id, { entity_ids }]) => [id, entity_ids]))).toEqual({
       even: [2, 4, 6, 8],
@@ -101,7 +106,7 @@ describe('what is declared is kept', () => {
   });
 
   it('says which products on sale no working subscription covers', async () => {
-    await using at = await subscriptionHouse([{ ...declaredAll, categories: ['even'] }], { products: 5 });
+    await using at = await subscriptionHarness([{ ...declaredAll, categories: ['even'] }], { products: 5 });
     const { subscriptions } = at.test.mirror;
     expect(subscriptions.uncovered(2)).toEqual({
       count: 5,
@@ -121,7 +126,7 @@ describe('what is declared is kept', () => {
   });
 
   it('that is declared no more is left alone, and said so', async () => {
-    await using at = await subscriptionHouse([declaredAll, { ...declaredAll, id: 'other' }]);
+    await using at = await subscriptionHarness([declaredAll, { ...declaredAll, id: 'other' }]);
     await at.live(minute);
     at.restart({ ...at.ports, settings: { ...at.ports.settings, declared: [declaredAll] } });
     await at.live(2 * hour);
@@ -132,7 +137,7 @@ describe('what is declared is kept', () => {
   });
 
   it('is adopted as it is found where nothing differs but the address', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     const token = at.addresses.token('all', at.addresses.current('all', 0));
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [3, 1, 2], change_types: [...changeTypes], callback_url: `${public_url}/${token}/`, status: 'active',
@@ -143,7 +148,7 @@ describe('what is declared is kept', () => {
   });
 
   it('is put where the public address has moved', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     at.restart({ ...at.ports, settings: { ...at.ports.settings, public_url: 'https://new.example/x' } });
     await at.live(minute);
@@ -154,7 +159,7 @@ describe('what is declared is kept', () => {
 
 describe('a PUT that fails (U15)', () => {
   it('with 500 is repeated later, the same body to the same id: one effective subscription', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     at.service.script.push((_call, response) => answer(response, 404, {}));
     for (let index = 0; index < 2; index += 1) at.service.script.push((_call, response) => answer(response, 500, {}));
     await at.live(20 * minute);
@@ -166,7 +171,7 @@ describe('a PUT that fails (U15)', () => {
   });
 
   it('by a timeout after its effect is repeated or found, and the address stays the same', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     const lost = Promise.withResolvers<void>();
     at.service.script.push((_call, response) => answer(response, 404, {}));
     at.service.script.push((_call, _response, effect) => {
@@ -186,7 +191,7 @@ describe('a PUT that fails (U15)', () => {
   });
 
   it('with 400 is named at once, and not repeated all the time', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
     await at.live(6 * hour, 10 * minute);
     expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
@@ -199,7 +204,7 @@ describe('a PUT that fails (U15)', () => {
   });
 
   it('because the service is busy is nobody’s failure', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     at.service.script.push((_call, response) => answer(response, 404, {}));
     at.service.script.push((_call, response) => answer(response, 429, {}));
     await at.live(minute);
@@ -211,7 +216,7 @@ describe('a PUT that fails (U15)', () => {
 
 describe('a service that lets no subscription be read', () => {
   it('still gets what is declared, and is asked less and less often', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     const refuse = () =>
       at.service.script.push((call, response, effect) => {
         if (call.method !== 'GET') effect();
@@ -227,7 +232,7 @@ describe('a service that lets no subscription be read', () => {
 });
 
 describe('a subscription that does not send', () => {
-  const degrade = (at: SubscriptionHouse, status: string) => {
+  const degrade = (at: SubscriptionHarness, status: string) => {
     const held = at.service.held.get('all');
     if (held !== undefined) held.status = status;
   };
@@ -235,7 +240,7 @@ describe('a subscription that does not send', () => {
   it.each(['degraded', 'failed'])(
     'because it is %s is reactivated within the hour, after a self-test, with an alarm',
     async (status) => {
-      await using at = await subscriptionHouse();
+      await using at = await subscriptionHarness();
       await at.live(minute);
       degrade(at, status);
       at.service.script.push((_call, response) => answer(response, 200, { status, ...at.service.held.get('all') }));
@@ -254,7 +259,7 @@ describe('a subscription that does not send', () => {
   );
 
   it('and was just revived still gets what differs, and keeps its backoff', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     degrade(at, 'degraded');
     await at.live(hour);
@@ -267,7 +272,7 @@ describe('a subscription that does not send', () => {
   });
 
   it('is put again where the service cannot reactivate', async () => {
-    await using at = await subscriptionHouse([declaredAll], { reactivate: false });
+    await using at = await subscriptionHarness([declaredAll], { reactivate: false });
     await at.live(minute);
     degrade(at, 'failed');
     await at.live(hour);
@@ -276,7 +281,7 @@ describe('a subscription that does not send', () => {
   });
 
   it('is tried all the same where the address cannot be reached from inside', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     degrade(at, 'degraded');
     at.selfTest = 'failed';
@@ -285,7 +290,7 @@ describe('a subscription that does not send', () => {
   });
 
   it.each(['cancelled', null])('because it is %s is created anew', async (status) => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     if (status === null) at.service.held.delete('all');
     else degrade(at, status);
@@ -295,7 +300,7 @@ describe('a subscription that does not send', () => {
   });
 
   it('because it breaks again and again is repaired less and less often', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     let repairs = 0;
     for (let tick = 0; tick < 72 * 6; tick += 1) {
@@ -310,7 +315,7 @@ describe('a subscription that does not send', () => {
 
 describe('two daemons with one subscription id', () => {
   it('do not fight: an alarm, and one PUT a day', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     for (let tick = 0; tick < 3 * 24; tick += 1) {
       const held = at.service.held.get('all');
@@ -325,7 +330,7 @@ describe('two daemons with one subscription id', () => {
   });
 
   it('are not what a new installation finds of the one before it: it puts its own address, without an alarm', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes], callback_url: `${public_url}/old`, status: 'active',
     }); // biome-ignore format: one row
@@ -335,7 +340,7 @@ describe('two daemons with one subscription id', () => {
   });
 
   it('are not what a changed master secret is: the new addresses are put at once', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     await at.live(minute);
     at.addresses.master = 'another';
     at.addresses.changed = true;
@@ -347,7 +352,7 @@ describe('two daemons with one subscription id', () => {
 });
 
 test('no address and no token is in a log line, the mirror or what a command prints', async () => {
-  await using at = await subscriptionHouse();
+  await using at = await subscriptionHarness();
   at.service.script.push((_call, response) => answer(response, 404, {}));
   at.service.script.push((call, response) =>
     answer(response, 400, { error_code: 'validation_error', message: `refused: ${payloadOf(call.body).callback_url}` }),
@@ -370,7 +375,7 @@ test('no address and no token is in a log line, the mirror or what a command pri
 
 describe('a dry run', () => {
   it('says what it would do, and changes nothing: not at the service, not here', async () => {
-    await using at = await subscriptionHouse([
+    await using at = await subscriptionHarness([
       declaredAll,
       { id: 'sold', type: 'products_i_sell', change_types: ['checkout_disabled'] },
     ]);
@@ -399,7 +404,7 @@ describe('a dry run', () => {
   });
 
   it('is what a run then does, and a second run does nothing', async () => {
-    await using at = await subscriptionHouse();
+    await using at = await subscriptionHarness();
     const foreseen = await at.work.apply('dry', never);
     expect(await at.work.apply('now', never)).toEqual(foreseen);
     expect(await at.work.apply('now', never)).toMatchObject([{ action: 'none', differences: [], request: null }]);
@@ -417,7 +422,7 @@ describe('a dry run', () => {
 });
 
 test('work for people and for the daemon is done one after the other', async () => {
-  await using at = await subscriptionHouse();
+  await using at = await subscriptionHarness();
   await Promise.all([
     at.work.tend(never),
     at.work.apply('now', never),
@@ -430,6 +435,6 @@ test('work for people and for the daemon is done one after the other', async () 
 });
 
 test('an id that nobody declares is refused, with those that are', async () => {
-  await using at = await subscriptionHouse();
+  await using at = await subscriptionHarness();
   await expect(at.work.rotate('alll', never)).rejects.toMatchObject({ exitCode: 64, hint: 'those that are: all' });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
 import { expectNotices } from '../../src/sync/notifications/trust.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHouse } from '../fakes/virtual-house.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const now = Date.parse('2026-11-21T12:30:00Z');
 const wrong = Date.parse('2038-01-19T03:14:07Z');
@@ -33,9 +33,9 @@ it('a change that was found while the clock was wrong does not stand in the way 
 });
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
-  await using house = await virtualHouse({ lean: true, products: 5 });
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const { mirror } = house.wiring;
+  await using harness = await virtualHarness({ lean: true, products: 5 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const { mirror } = harness.wiring;
   const [product_id = 0, ...others] = mirror.products.ids();
   const entity_ids = [product_id, ...others];
   const wanted = { subscription_id: 'all', declared_id: 'all', type: 'product_ids' } as WantedSubscription;

@@ -12,7 +12,7 @@ import { requestResync, resyncResources } from '../../src/sync/records/resync.ts
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { type VirtualHouse, virtualHouse } from '../fakes/virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -21,7 +21,7 @@ const day = 24 * hour;
 const never = new AbortController().signal;
 
 interface Course {
-  readonly house: VirtualHouse;
+  readonly harness: VirtualHarness;
   readonly machine: MachineClock;
   /** Lives as the daemon does: looks at the clock and reads what is due every few seconds, chores and forgetting when their time has come. */
   live(ms: number): Promise<void>;
@@ -35,7 +35,7 @@ interface Course {
 
 async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
   let machine: MachineClock | undefined;
-  const house = await virtualHouse(
+  const harness = await virtualHarness(
     { products: 8, ...sandbox },
     { scheduling: 'fixed' },
     {
@@ -45,32 +45,32 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
       },
     },
   );
-  if (machine === undefined) throw new Error('the house has no machine');
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
-  const { clock } = house;
+  if (machine === undefined) throw new Error('the harness has no machine');
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const { clock } = harness;
   const chored = { minute: clock.monotonic(), hour: clock.monotonic() };
 
   async function live(ms: number): Promise<void> {
     const end = clock.monotonic() + ms;
     while (clock.monotonic() < end) {
-      const { wiring } = house;
+      const { wiring } = harness;
       // Every second while something may happen, else every ten.
-      await house.drive(clock.sleep(Math.min(ms > 5 * minute ? 10 * second : second, end - clock.monotonic())));
-      if (!(await house.drive(wiring.watch.look(never)))) continue;
+      await harness.drive(clock.sleep(Math.min(ms > 5 * minute ? 10 * second : second, end - clock.monotonic())));
+      if (!(await harness.drive(wiring.watch.look(never)))) continue;
       if (clock.monotonic() - chored.minute >= minute) {
         chored.minute = clock.monotonic();
-        await house.drive(runChores(wiring.ports, never));
+        await harness.drive(runChores(wiring.ports, never));
       }
       if (clock.monotonic() - chored.hour >= hour) {
         chored.hour = clock.monotonic();
         forgetOld(wiring);
       }
-      await house.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
+      await harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }));
     }
   }
 
   const status = () => {
-    const db = openMirrorAt(house.wiring.mirror.path, clock.now());
+    const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
     try {
       return readStatus(db, 5);
     } finally {
@@ -78,7 +78,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
     }
   };
   const kept = () => {
-    const db = openMirrorAt(house.wiring.mirror.path, clock.now());
+    const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
     const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     const counts = { changes: count('change'), images: count('image'), closures: count('closure') };
     db.close();
@@ -88,10 +88,10 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
   const shown = status().images;
 
   return {
-    house,
+    harness,
     machine,
     live,
-    pass: (ms) => house.drive(clock.sleep(ms)),
+    pass: (ms) => harness.drive(clock.sleep(ms)),
     alarms: () => status().alarms.map(({ kind }) => kind),
     wrong: () => {
       const { images, freshness } = status();
@@ -99,7 +99,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
       return [
         ...(images === shown ? [] : [`${images} of ${shown} images are shown`]),
         ...freshness.filter((each) => each.kept === 0).map(({ resource, tier }) => `${resource} ${tier} is not kept`),
-        ...insane(house, clock.now()),
+        ...insane(harness, clock.now()),
         ...Object.entries(before).flatMap(([name, rows]) => {
           const left = now[name as keyof typeof now];
           return left >= rows ? [] : [`${left} of ${rows} ${name} are left`];
@@ -107,13 +107,13 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
       ];
     },
     [Symbol.asyncDispose]: async () => {
-      await house[Symbol.asyncDispose]();
+      await harness[Symbol.asyncDispose]();
     },
   };
 }
 
 /** Instants of the mirror that cannot be. */
-function insane({ wiring }: VirtualHouse, now: number): string[] {
+function insane({ wiring }: VirtualHarness, now: number): string[] {
   const db = openMirrorAt(wiring.mirror.path, now);
   const found = Object.entries(mirrorInstants).flatMap(([table, columns]) =>
     Object.entries(columns).flatMap(([column, rule]) => {
@@ -151,10 +151,10 @@ function shift(path: string, rules: InstantRules, ms: number): void {
   db.close();
 }
 
-const inboxPath = ({ wiring }: VirtualHouse) => wiring.config.mirror.inbox_path;
+const inboxPath = ({ wiring }: VirtualHarness) => wiring.config.mirror.inbox_path;
 
 /** Everything is asked for, so that a lot is read and written from here on. */
-function readAll({ wiring }: VirtualHouse): void {
+function readAll({ wiring }: VirtualHarness): void {
   requestResync(wiring.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
 }
 
@@ -166,7 +166,7 @@ describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => 
       // Across the minute's chores and the hour's forgetting, with calls under way.
       await at.pass(2 * hour - minute);
       await at.live(minute - 3 * second);
-      readAll(at.house);
+      readAll(at.harness);
       at.machine.jump(jump);
       await at.live(lasts);
       expect(at.alarms()).toContain('clock-doubted');
@@ -174,7 +174,7 @@ describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => 
       await at.live(2 * minute);
       expect(at.alarms()).toEqual([]);
       expect(at.wrong()).toEqual([]);
-      expect((await at.house.compare()).first).toEqual([]);
+      expect((await at.harness.compare()).first).toEqual([]);
     },
   );
 
@@ -183,7 +183,7 @@ describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => 
     it('on a machine whose time since boot jumps with it leaves wrong instants: the checks see them (control)', async () => {
       await using at = await course();
       await at.pass(2 * hour);
-      readAll(at.house);
+      readAll(at.harness);
       at.machine.jumpAll(jump);
       await at.live(90 * second);
       expect(at.wrong()).not.toEqual([]);
@@ -192,7 +192,7 @@ describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => 
   it('at the next start of the machine decides nothing before the service was heard', async () => {
     await using at = await course();
     await at.pass(2 * hour);
-    await at.house.restart({
+    await at.harness.restart({
       meanwhile: async () => {
         at.machine.reboot();
         at.machine.jump(jump);
@@ -203,17 +203,17 @@ describe.each(Object.entries(jumps))('a wall clock that jumps %s', (_, jump) => 
     await at.live(2 * minute);
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
-    expect((await at.house.compare()).first).toEqual([]);
+    expect((await at.harness.compare()).first).toEqual([]);
   });
 
   it('at the next start of the program is no news: the time since boot is known', async () => {
     await using at = await course();
     await at.pass(2 * hour);
     at.machine.jump(jump);
-    await at.house.restart();
-    expect(Math.abs(at.house.wiring.ports.clock.now() - at.house.clock.now())).toBeLessThan(second);
+    await at.harness.restart();
+    expect(Math.abs(at.harness.wiring.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
     await at.live(minute);
-    await at.house.restart({ meanwhile: async () => at.machine.jump(-jump) });
+    await at.harness.restart({ meanwhile: async () => at.machine.jump(-jump) });
     await at.live(2 * minute);
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
@@ -226,24 +226,24 @@ describe('files that were written by a wrong clock', () => {
     async (_, jump) => {
       await using at = await course();
       await at.pass(2 * hour + minute);
-      const [subscription_id, now] = ['a', at.house.clock.now()];
-      const { addresses } = at.house.wiring.inbox;
+      const [subscription_id, now] = ['a', at.harness.clock.now()];
+      const { addresses } = at.harness.wiring.inbox;
       addresses.announced(subscription_id, addresses.current(subscription_id, now), now, day);
       addresses.announced(subscription_id, addresses.begin(subscription_id, now), now, day);
-      await at.house.restart({
+      await at.harness.restart({
         meanwhile: async () => {
           at.machine.reboot();
-          const { path } = at.house.wiring.mirror;
+          const { path } = at.harness.wiring.mirror;
           shift(path, mirrorInstants, jump);
-          shift(inboxPath(at.house), inboxInstants, jump);
+          shift(inboxPath(at.harness), inboxInstants, jump);
         },
       });
       await at.live(2 * minute);
       expect(at.alarms()).toEqual([]);
       expect(at.wrong()).toEqual([]);
-      expect((await at.house.compare()).first).toEqual([]);
-      for (const { begun_at, until } of at.house.wiring.inbox.addresses.states()) {
-        expect(Math.abs(begun_at - at.house.clock.now())).toBeLessThan(day);
+      expect((await at.harness.compare()).first).toEqual([]);
+      for (const { begun_at, until } of at.harness.wiring.inbox.addresses.states()) {
+        expect(Math.abs(begun_at - at.harness.clock.now())).toBeLessThan(day);
         expect(until ?? 0).toBeLessThan(now + 2 * day);
       }
     },
@@ -254,23 +254,23 @@ describe('what is no jump', () => {
   it('a machine that was suspended: wall clock and time since boot agree, and what is due is read', async () => {
     await using at = await course();
     await at.live(minute);
-    await at.house.drive(at.house.clock.sleep(8 * hour));
+    await at.harness.drive(at.harness.clock.sleep(8 * hour));
     at.machine.slept(8 * hour);
     await at.live(2 * minute);
-    expect(at.house.log.lines().filter(({ msg }) => `${msg}`.includes('clock'))).toEqual([]);
+    expect(at.harness.log.lines().filter(({ msg }) => `${msg}`.includes('clock'))).toEqual([]);
     expect(at.wrong()).toEqual([]);
   });
 
   it('a machine that was stopped from outside: its time since boot is behind, and the service says so', async () => {
     await using at = await course();
     await at.live(minute);
-    await at.house.drive(at.house.clock.sleep(8 * hour));
+    await at.harness.drive(at.harness.clock.sleep(8 * hour));
     at.machine.slept(8 * hour, 'pause');
     await at.live(2 * minute);
-    expect(at.house.log.lines().filter(({ msg }) => `${msg}`.includes('in doubt'))).toHaveLength(1);
+    expect(at.harness.log.lines().filter(({ msg }) => `${msg}`.includes('in doubt'))).toHaveLength(1);
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
-    expect((await at.house.compare()).first).toEqual([]);
+    expect((await at.harness.compare()).first).toEqual([]);
   });
 });
 
@@ -278,17 +278,17 @@ describe('what cannot be undone', () => {
   it('waits until the clock was right for an hour, also across a restart', async () => {
     await using at = await course();
     await at.live(minute);
-    expect(forgetOld(at.house.wiring)).toBe('done');
+    expect(forgetOld(at.harness.wiring)).toBe('done');
     at.machine.jump(4100 * day);
     await at.live(5 * second);
-    expect(forgetOld(at.house.wiring)).toBe('in doubt');
+    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
     at.machine.jump(-4100 * day);
     await at.live(30 * minute);
-    expect(forgetOld(at.house.wiring)).toBe('in doubt');
-    await at.house.restart();
-    expect(forgetOld(at.house.wiring)).toBe('in doubt');
+    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
+    await at.harness.restart();
+    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
     await at.live(31 * minute);
-    expect(forgetOld(at.house.wiring)).toBe('done');
+    expect(forgetOld(at.harness.wiring)).toBe('done');
   });
 });
 
@@ -296,20 +296,20 @@ describe('a service whose own Date is wrong', () => {
   it.each(Object.entries(jumps))('(%s) is warned of, and not believed: two of three', async (_, skew) => {
     await using at = await course();
     await at.live(minute);
-    at.house.sandbox.setHabits({ clock_skew_ms: skew });
-    readAll(at.house);
+    at.harness.sandbox.setHabits({ clock_skew_ms: skew });
+    readAll(at.harness);
     await at.live(2 * minute);
-    expect(at.house.log.lines().map(({ msg }) => msg)).toContain("our clock and the service's differ");
+    expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock and the service's differ");
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     // And where our wall clock jumps beside it, the time since boot goes on.
     at.machine.jump(3000 * day);
     await at.live(15 * second);
-    expect(Math.abs(at.house.wiring.ports.clock.now() - at.house.clock.now())).toBeLessThan(second);
+    expect(Math.abs(at.harness.wiring.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
     at.machine.jump(-3000 * day);
     await at.live(2 * minute);
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
-    expect((await at.house.compare()).first).toEqual([]);
+    expect((await at.harness.compare()).first).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ function sink() {
   return { write: async (part: Uint8Array) => void parts.push(part), body: () => Buffer.concat(parts) };
 }
 
-async function house(options: Partial<ImageHostOptions> = {}) {
+async function harness(options: Partial<ImageHostOptions> = {}) {
   const stack = new AsyncDisposableStack();
   const asked: IncomingHttpHeaders[] = [];
   const images = stack.use(
@@ -46,7 +46,7 @@ async function house(options: Partial<ImageHostOptions> = {}) {
 
 describe('the image host’s client', () => {
   it('brings a file with its checksum, and asks with what it knows the next time', async () => {
-    await using at = await house();
+    await using at = await harness();
     const first = sink();
     const received = await at.host.get(at.url, null, first, never);
     if (received.kind !== 'received') throw new Error(received.kind);
@@ -58,7 +58,7 @@ describe('the image host’s client', () => {
   });
 
   it('sends no credentials, no cookies and no referrer', async () => {
-    await using at = await house();
+    await using at = await harness();
     await at.host.get(at.url, null, sink(), never);
     expect(Object.keys(at.asked[0] ?? {}).sort()).toEqual(
       ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'].sort(),
@@ -93,7 +93,7 @@ describe('the image host’s client', () => {
       { kind: 'refused', code: 'too-large' },
     ],
   ])('%j ends as %j', async (trouble, outcome) => {
-    await using at = await house();
+    await using at = await harness();
     at.images.trouble(key, trouble);
     const taken = sink();
     expect(await at.host.get(at.url, null, taken, never)).toMatchObject(outcome);
@@ -101,7 +101,7 @@ describe('the image host’s client', () => {
   });
 
   it('gives a file of a gigabyte up at max_bytes, announced or not', async () => {
-    await using at = await house();
+    await using at = await harness();
     at.images.trouble(key, { kind: 'huge', bytes: 1e9, length: 'announced' });
     await at.host.get(at.url, null, sink(), never);
     const announced = at.images.bytes();
@@ -113,13 +113,13 @@ describe('the image host’s client', () => {
   });
 
   it('ends a file that trickles at the deadline', async () => {
-    await using at = await house({ deadline_ms: 200 });
+    await using at = await harness({ deadline_ms: 200 });
     at.images.trouble(key, { kind: 'drip', ms: 20 });
     expect(await at.host.get(at.url, null, sink(), never)).toMatchObject({ kind: 'failed', code: 'deadline' });
   });
 
   it.each([429, 503])('after a %i nothing is asked of that host until it may be', async (status) => {
-    await using at = await house();
+    await using at = await harness();
     at.images.trouble(key, { kind: 'status', status, retry_after: '60' });
     const before = Date.now();
     const paused = await at.host.get(at.url, null, sink(), never);
@@ -131,7 +131,7 @@ describe('the image host’s client', () => {
   });
 
   it('has at most four files under way', async () => {
-    await using at = await house();
+    await using at = await harness();
     at.images.trouble(key, { kind: 'drip', ms: 1000 });
     const ending = new AbortController();
     const all = Array.from({ length: 12 }, () => at.host.get(at.url, null, sink(), ending.signal).catch(() => 'ended'));
@@ -160,7 +160,7 @@ describe('the image host’s client', () => {
   });
 
   it('passes an error of whoever takes the file on as it is', async () => {
-    await using at = await house();
+    await using at = await harness();
     const failing = { write: () => Promise.reject(new Error('disk full')) };
     await expect(at.host.get(at.url, null, failing, never)).rejects.toThrow('disk full');
   });

@@ -32,7 +32,7 @@ function key(): SigningKey {
   return read;
 }
 
-async function house(signing: Signing | null = { body: 'jwt', key: key(), claims: false }) {
+async function harness(signing: Signing | null = { body: 'jwt', key: key(), claims: false }) {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
@@ -86,7 +86,7 @@ function strictly(now: () => number) {
 
 describe('a subscription request', () => {
   test('is a compact token whose payload is the subscription object, and nothing else', async () => {
-    await using at = await house();
+    await using at = await harness();
     at.service.verify = strictly(at.clock.now);
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'read', value: { status: 'active' } });
     const [put] = at.service.calls;
@@ -98,14 +98,14 @@ describe('a subscription request', () => {
   });
 
   test('has no entity_ids for products_i_sell', async () => {
-    await using at = await house();
+    await using at = await harness();
     await at.subscriptions.put({ ...request, type: 'products_i_sell', entity_ids: null }, never);
     const { entity_ids: _, ...rest } = payload;
     expect(payloadOf(at.service.calls[0]?.body ?? '')).toEqual({ ...rest, subscription_type: 'products_i_sell' });
   });
 
   test('is plain JSON where the configuration says so', async () => {
-    await using at = await house({ body: 'json' });
+    await using at = await harness({ body: 'json' });
     await at.subscriptions.put(request, never);
     expect(at.service.calls[0]).toMatchObject({
       body: JSON.stringify(payload),
@@ -114,14 +114,14 @@ describe('a subscription request', () => {
   });
 
   test('is not made without a key', async () => {
-    await using at = await house(null);
+    await using at = await harness(null);
     expect(at.subscriptions.can).toEqual({ put: false, reactivate: false });
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'failed', code: 'no-signing-key' });
     expect(at.service.calls).toEqual([]);
   });
 
   test('has an id that is one part of the path, whatever is in it', async () => {
-    await using at = await house();
+    await using at = await harness();
     await at.subscriptions.find('a/b?c', never);
     expect(at.service.calls[0]?.path).toBe('/v2/product-change-notification/a%2Fb%3Fc');
   });
@@ -134,7 +134,7 @@ test('PKCS8 and PKCS1 are one key, with the fingerprint that ssh-keygen prints',
 });
 
 describe('with claims', () => {
-  const claimed = async () => house({ body: 'jwt', key: key(), claims: true });
+  const claimed = async () => harness({ body: 'jwt', key: key(), claims: true });
   const claimsOf = (call: ServedCall | undefined) =>
     payloadOf(call?.body ?? '') as unknown as { iat: number; exp: number; jti: string; nbf?: number };
 
@@ -202,19 +202,19 @@ describe('an answer', () => {
     ['of a list', '[]', 'application/json', { status: null }],
   ];
   test.each(cases)('to a PUT %s is taken for what it says', async (_, body, type, expected) => {
-    await using at = await house();
+    await using at = await harness();
     at.service.script.push((_call, response) => void response.writeHead(200, { 'content-type': type }).end(body));
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'read', value: expected });
   });
 
   test('that says nothing is no answer to a read', async () => {
-    await using at = await house();
+    await using at = await harness();
     at.service.script.push((_call, response) => answer(response, 200, {}));
     expect(await at.subscriptions.find('all', never)).toMatchObject({ kind: 'failed', code: 'wrong-shape' });
   });
 
   test('of 204 is an accepted PUT', async () => {
-    await using at = await house();
+    await using at = await harness();
     at.service.script.push((_call, response) => void response.writeHead(204).end());
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'read' });
   });
@@ -252,13 +252,13 @@ describe('a refusal names what to do', () => {
     ],
   ];
   test.each(cases)('%s', async (_, status, body, expected) => {
-    await using at = await house();
+    await using at = await harness();
     at.service.script.push((_call, response) => answer(response, status, body));
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'refused', status, ...expected });
   });
 
   test('and never repeats the callback address', async () => {
-    await using at = await house();
+    await using at = await harness();
     const message = `callback_url ${request.callback_url} and /hooks/${token} are not reachable`;
     at.service.script.push((_call, response) => answer(response, 400, { error_code: 'validation_error', message }));
     expect(JSON.stringify(await at.subscriptions.put(request, never))).not.toContain('canary');
@@ -266,13 +266,13 @@ describe('a refusal names what to do', () => {
 });
 
 test('a subscription that is not there is missing', async () => {
-  await using at = await house();
+  await using at = await harness();
   expect(await at.subscriptions.find('all', never)).toEqual({ kind: 'missing', status: 404 });
   expect(await at.subscriptions.reactivate('all', null, never)).toEqual({ kind: 'missing', status: 404 });
 });
 
 test('a reactivation keeps the address, or brings the new one', async () => {
-  await using at = await house();
+  await using at = await harness();
   await at.subscriptions.put(request, never);
   await at.subscriptions.reactivate('all', null, never);
   expect(at.service.held.get('all')?.callback_url).toBe(request.callback_url);
@@ -282,7 +282,7 @@ test('a reactivation keeps the address, or brings the new one', async () => {
 });
 
 test('a PUT whose answer does not come in time has failed, though it may have taken effect', async () => {
-  await using at = await house();
+  await using at = await harness();
   const asked = Promise.withResolvers<void>();
   at.service.script.push((_call, _response, effect) => {
     effect();

@@ -33,7 +33,7 @@ const parts = [
 ];
 
 /** The service in numbers, a filled mirror of it, and resyncs of everything. */
-async function numberedHouse(products: number) {
+async function numberedHarness(products: number) {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products, lean: true }));
@@ -69,15 +69,15 @@ export interface DuringResync {
 
 /** Everything is read from the service again and again, always different, until the readers have made so many reads. */
 export async function duringResync({ reads, products }: { reads: number; products: number }): Promise<DuringResync> {
-  await using house = await numberedHouse(products);
-  const before = house.answers();
-  const readers = await startReaders(house.path, house.windows);
+  await using harness = await numberedHarness(products);
+  const before = harness.answers();
+  const readers = await startReaders(harness.path, harness.windows);
   let resyncs = 0;
   while (resyncs < 2 || readers.reads().all < reads) {
-    await house.resync();
+    await harness.resync();
     resyncs += 1;
   }
-  return { results: await readers.stop(), resyncs, answers: house.answers() - before };
+  return { results: await readers.stop(), resyncs, answers: harness.answers() - before };
 }
 
 export interface DuringMigration {

@@ -27,7 +27,7 @@ export const listsOnly = {
 export const nearby = { addresses: ['127.0.0.1'], requests_per_second: 100_000 };
 
 /** A mirror that the real engine has filled from the sandbox, the sandbox's image host, and a directory for the files. */
-export interface ImageHouse extends AsyncDisposable {
+export interface ImageHarness extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
   readonly wiring: Wiring;
@@ -50,10 +50,10 @@ export interface ImageHouse extends AsyncDisposable {
 
 const never = new AbortController().signal;
 
-export async function imageHouse(
+export async function imageHarness(
   images: Record<string, unknown> = {},
   { products = 6, service = listsOnly as Record<string, unknown>, asked = (_key: string): void => {} } = {},
-): Promise<ImageHouse> {
+): Promise<ImageHarness> {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
   let passed = 0;

@@ -15,7 +15,7 @@ import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
 
 /** A mirror, the stand-in of the service, and the work between them, on a clock that a test moves. */
-export interface SubscriptionHouse extends AsyncDisposable {
+export interface SubscriptionHarness extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly service: SubscriptionService;
   readonly addresses: ReturnType<typeof memoryAddresses>;
@@ -47,10 +47,10 @@ export const declaredAll: DeclaredSubscription = {
   change_types: [...changeTypes],
 };
 
-export async function subscriptionHouse(
+export async function subscriptionHarness(
   declared: readonly DeclaredSubscription[] = [declaredAll],
   { most = 1000, reactivate = true, products = 3 } = {},
-): Promise<SubscriptionHouse> {
+): Promise<SubscriptionHarness> {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
@@ -104,10 +104,10 @@ export async function subscriptionHouse(
       rotate_every: 30 * 24 * 60 * minute,
       grace: 7 * 24 * 60 * minute,
     },
-    selfTest: async () => ({ result: house.selfTest, words: 'no answer in time' }),
+    selfTest: async () => ({ result: harness.selfTest, words: 'no answer in time' }),
   };
   let work = subscriptionWork(ports);
-  const house: SubscriptionHouse = {
+  const harness: SubscriptionHarness = {
     clock,
     service,
     addresses,
@@ -133,7 +133,7 @@ export async function subscriptionHouse(
     },
     addProducts: (from, to) => {
       for (let id = from; id <= to; id += 1)
-        house.sql(
+        harness.sql(
           `INSERT INTO product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at, read_at)
            VALUES (?, 'enabled', ?, ?, ?, ?, 0, 0)`,
           id,
@@ -147,12 +147,12 @@ export async function subscriptionHouse(
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   if (products > 0) {
-    house.addProducts(1, products);
+    harness.addProducts(1, products);
     for (const resource of ['products', 'experiences'])
-      house.sql(
+      harness.sql(
         `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES (?, 'en/EUR', 0, 0, 1, 0, 1)`,
         resource,
       );
   }
-  return house;
+  return harness;
 }

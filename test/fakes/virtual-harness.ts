@@ -15,7 +15,7 @@ import { testLog } from './test-log.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 /** The sandbox and the real engine in one process, on one clock that stands still until nobody is busy. */
-export interface VirtualHouse extends AsyncDisposable {
+export interface VirtualHarness extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly sandbox: Sandbox;
   readonly wiring: Wiring;
@@ -38,7 +38,7 @@ const day = 24 * hour;
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
 
-export interface HouseOptions extends Omit<Overrides, 'clock'> {
+export interface HarnessOptions extends Omit<Overrides, 'clock'> {
   /** The clock of the machine that the engine runs on; else it is right. */
   readonly machine?: (clock: VirtualClock) => Clock;
   readonly start?: number;
@@ -49,7 +49,7 @@ export interface HouseOptions extends Omit<Overrides, 'clock'> {
   readonly busy?: () => boolean;
 }
 
-export async function virtualHouse(
+export async function virtualHarness(
   options: Partial<SandboxOptions> = {},
   config: Record<string, unknown> = {},
   {
@@ -59,8 +59,8 @@ export async function virtualHouse(
     moved = () => {},
     machine = (clock) => clock,
     ...overrides
-  }: HouseOptions = {},
-): Promise<VirtualHouse> {
+  }: HarnessOptions = {},
+): Promise<VirtualHarness> {
   const clock = virtualClock(start);
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());

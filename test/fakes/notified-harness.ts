@@ -7,11 +7,11 @@ import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { type VirtualHouse, virtualHouse } from './virtual-house.ts';
+import { type VirtualHarness, virtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
-export interface NotifiedHouse extends AsyncDisposable {
-  readonly house: VirtualHouse;
+export interface NotifiedHarness extends AsyncDisposable {
+  readonly harness: VirtualHarness;
   readonly receiving: Receiving;
   readonly work: SubscriptionWork;
   /** The public address of the receiver. */
@@ -30,17 +30,17 @@ export interface NotifiedHouse extends AsyncDisposable {
 const minute = 60_000;
 const never = new AbortController().signal;
 
-export async function notifiedHouse(
+export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
   { cadence = {}, ...config }: Record<string, unknown> = {},
-): Promise<NotifiedHouse> {
+): Promise<NotifiedHarness> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
   const stack = new AsyncDisposableStack();
   let asking = 0;
   let secret = createSecret(canary.master);
-  const house = stack.use(
-    await virtualHouse(
+  const harness = stack.use(
+    await virtualHarness(
       { lean: true, products: 30, hold_ms: 5 * minute, ...options },
       {
         scheduling: 'fixed',
@@ -70,7 +70,7 @@ export async function notifiedHouse(
     ),
   );
   const start = async (): Promise<Receiving> => {
-    const { wiring, log, clock } = house;
+    const { wiring, log, clock } = harness;
     const receiving = await startReceiving(wiring, secret, {
       clock,
       log: log.log,
@@ -88,37 +88,37 @@ export async function notifiedHouse(
   stack.defer(() => receiving[Symbol.asyncDispose]());
 
   function work(): SubscriptionWork {
-    const { subscriptions } = house.wiring;
+    const { subscriptions } = harness.wiring;
     if ('why' in subscriptions) throw subscriptions.why;
     return subscriptions.work;
   }
 
   async function tick(): Promise<void> {
-    const { wiring, drive } = house;
+    const { wiring, drive } = harness;
     await receiving.mind();
     await drive(work().tend(never));
     await drive(runChores(wiring.ports, never));
-    using until = house.clock.deadline(minute);
+    using until = harness.clock.deadline(minute);
     await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));
   }
 
   const query = <Row>(sql: string): Row[] => {
-    const db = openMirrorAt(house.wiring.mirror.path, house.clock.now());
+    const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
     const rows = db.prepare<[], Row>(sql).all();
     db.close();
     return rows;
   };
   const live = async (ms: number, step = minute) => {
-    const end = house.clock.now() + ms;
-    while (house.clock.now() < end) {
-      await house.drive(house.clock.sleep(Math.min(step, end - house.clock.now())));
+    const end = harness.clock.now() + ms;
+    while (harness.clock.now() < end) {
+      await harness.drive(harness.clock.sleep(Math.min(step, end - harness.clock.now())));
       await tick();
     }
   };
-  await house.runUntil(() => house.wiring.mirror.filledAt() !== null);
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   await live(2 * minute);
   return {
-    house,
+    harness,
     get receiving() {
       return receiving;
     },
@@ -126,13 +126,13 @@ export async function notifiedHouse(
       return work();
     },
     public_url,
-    ids: () => house.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
+    ids: () => harness.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : [])),
     live,
     away: async (ms, back) => {
       if (back !== undefined) secret = createSecret(back.secret);
       await receiving[Symbol.asyncDispose]();
-      await house.restart({
-        meanwhile: () => house.drive(house.clock.sleep(ms)),
+      await harness.restart({
+        meanwhile: () => harness.drive(harness.clock.sleep(ms)),
       });
       receiving = await start();
     },
@@ -142,7 +142,7 @@ export async function notifiedHouse(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    alarms: () => house.wiring.mirror.alarms.all().map(({ kind }) => kind),
+    alarms: () => harness.wiring.mirror.alarms.all().map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
