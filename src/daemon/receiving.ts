@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import { type Applied, applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Wiring } from './wiring.ts';

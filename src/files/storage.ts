@@ -2,9 +2,10 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { type FileSystemSpace, isLow, lowBelow } from '../domain/files/disk-space.ts';
-import { patience, troubleAlarmMs, type WriteTrouble, writeTroubleOf } from '../domain/files/write-trouble.ts';
+import { patience, troubleAlarmMs, type WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 type FileName = 'mirror' | 'inbox';

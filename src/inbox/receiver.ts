@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
