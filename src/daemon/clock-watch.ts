@@ -56,7 +56,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
         "the machine's clock is in doubt: work goes by the time since boot and the service's",
       );
     } else {
-      const ended = mirror.transaction(() => mirror.alarms.calm(kind));
+      const ended = mirror.transaction(() => mirror.alarms.clear(kind));
       if (ended === 'ended') log.warn({}, "the machine's clock is believed again");
     }
     // After what is written: where that fails, it is tried again.

@@ -33,7 +33,7 @@ export function jobsOf(parts: Parts): Job[] {
         if (files.isWell('inbox')) witnessFeed(mirror, inbox, parts.log);
       },
     },
-    { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.mind()) },
+    { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.maintain()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
     {
       name: 'subscriptions',
@@ -43,7 +43,7 @@ export function jobsOf(parts: Parts): Job[] {
       run: async (signal) => {
         if (!('work' in subscriptions) || receiving === null) return;
         const { work } = subscriptions;
-        await whenKnown(() => work.tend(signal));
+        await whenKnown(() => work.maintain(signal));
       },
     },
     { name: 'chores', every: minute, run: (signal) => whenKnown(() => runChores(ports, signal)) },
@@ -67,7 +67,7 @@ export function jobsOf(parts: Parts): Job[] {
     { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
     // Apart from the chores: what must go does not wait for them.
-    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.mind(signal)) },
+    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.maintain(signal)) },
     { name: 'image-files', every: second, ...looks, run: (signal) => whenKnown(() => images.fetch(signal)) },
     { name: 'integrity', every: minute, ...looks, run: files.checkDue },
     {

@@ -189,8 +189,8 @@ function durably(
       unwritable?.(error);
       if (!failing && writeTroubleOf(error) === 'locked' && waited_ms < lockPatience.ms)
         return clock.sleep(lockPatience.every);
-      const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
-      if (!failing) log.error({ err: error }, `${words}: deliveries are answered 503`);
+      const problem = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
+      if (!failing) log.error({ err: error }, `${problem}: deliveries are answered 503`);
       failing = true;
       if (error instanceof SyncFailed) broken(error);
       return null;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pressImages, watchImages } from './images/confirm.ts';
-import { mindClosures } from './notifications/apply.ts';
-import { healGaps, mindCoverage } from './notifications/coverage.ts';
+import { updateClosureAlarms } from './notifications/apply.ts';
+import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
@@ -16,13 +16,13 @@ const slice = 200;
  * categories. Run once a minute; what is needed less often knows it by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
-  mindClosures(ports);
+  updateClosureAlarms(ports);
   pressImages(ports);
   watchImages(ports);
   watchContradictions(ports);
   watchOtherDates(ports);
   judgeNotices(ports);
-  await mindCoverage(ports, signal);
+  await updateCoverage(ports, signal);
   healGaps(ports);
   await findPrice(ports, signal);
 }

@@ -62,7 +62,7 @@ export interface SubscriptionTable {
   unread(subscription_id: string, failures: number, not_before: number): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: number; hash: string }): void;
-  wrested(subscription_id: string, at: number): void;
+  tookOver(subscription_id: string, at: number): void;
   /** An attempt that did not work, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
@@ -141,7 +141,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
   const put = db.prepare<[number, string, string]>(
     'UPDATE subscription SET put_at = ?, put_hash = ? WHERE subscription_id = ?',
   );
-  const wrested = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
+  const tookOver = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
   const tried = db.prepare(
     `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @failure, not_before = @not_before
      WHERE subscription_id = @subscription_id`,
@@ -209,8 +209,8 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     put: (subscription_id, { at, hash }) => {
       put.run(at, hash, subscription_id);
     },
-    wrested: (subscription_id, at) => {
-      wrested.run(at, subscription_id);
+    tookOver: (subscription_id, at) => {
+      tookOver.run(at, subscription_id);
     },
     tried: (subscription_id, attempt) => {
       tried.run({ subscription_id, ...attempt });

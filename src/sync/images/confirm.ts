@@ -25,7 +25,7 @@ export function watchImages({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>
   const known = mirror.alarms.all().some((alarm) => alarm.kind === kind);
   if (products === 0) {
     if (!known) return;
-    mirror.transaction(() => mirror.alarms.calm(kind));
+    mirror.transaction(() => mirror.alarms.clear(kind));
     log.info({}, 'every image is confirmed or withdrawn again');
     return;
   }

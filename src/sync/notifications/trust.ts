@@ -56,7 +56,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
 function tell({ mirror, clock, log }: TrustPorts): void {
   const silent = mirror.trust.distrusted();
   if (silent.length === 0) {
-    mirror.alarms.calm('subscription-silent');
+    mirror.alarms.clear('subscription-silent');
     return;
   }
   const products = silent.reduce((sum, each) => sum + each.products, 0);

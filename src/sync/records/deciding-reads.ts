@@ -86,7 +86,7 @@ export function walkApart(
 }
 
 /** A look at everything, for what a doubt might be about: one walk over the list, at most one an hour. */
-export function lookAround(ports: DecidingPorts): void {
+export function walkListSoon(ports: DecidingPorts): void {
   const { primary, further } = walkKinds(ports.policy.extent);
   const { language } = splitListEdition(primary.edition);
   // Prices in further currencies come from lists of their own.

@@ -8,7 +8,7 @@ export function watchContradictions({ mirror, clock, log }: Pick<Ports, 'mirror'
   const products = mirror.products.contradicted(now - contradictedAlarm.after_ms);
   mirror.transaction(() => {
     if (products < contradictedAlarm.products) {
-      mirror.alarms.calm('sale-contradicted');
+      mirror.alarms.clear('sale-contradicted');
       return;
     }
     if (mirror.alarms.raise({ kind: 'sale-contradicted', at: now, products }) === 'new')
@@ -21,7 +21,7 @@ export function watchOtherDates({ mirror, clock, log }: Pick<Ports, 'mirror' | '
   const products = mirror.records.unanswered();
   mirror.transaction(() => {
     if (products < otherDatesAlarm) {
-      mirror.alarms.calm('other-dates');
+      mirror.alarms.clear('other-dates');
       return;
     }
     if (mirror.alarms.raise({ kind: 'other-dates', at: clock.now(), products }) === 'new')

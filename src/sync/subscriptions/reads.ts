@@ -12,7 +12,7 @@ import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/sub
 import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
-import { isBlameless, pauseMs, wordsOf } from './failure.ts';
+import { failureText, isBlameless, pauseMs } from './failure.ts';
 
 /** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
 const provenAfterMs = 30 * 60_000;
@@ -88,7 +88,7 @@ function noteUnread(
     const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
     mirror.subscriptions.unread(subscription_id, failures, again);
   });
-  return wordsOf(outcome);
+  return failureText(outcome);
 }
 
 /** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
@@ -112,7 +112,7 @@ export async function lookAtSubscription(
     if (meant === 'not-offered' || meant === 'too-early') return held;
   }
   if (outcome.kind === 'missing') return null;
-  if (outcome.kind !== 'read') return wordsOf(outcome);
+  if (outcome.kind !== 'read') return failureText(outcome);
   const facts = factsOf(ports, subscription_id, outcome.value, null);
   const owner = facts.address === null ? { address: row?.address ?? null, epoch: row?.epoch ?? null } : facts;
   return {

@@ -19,7 +19,7 @@ export interface SubscriptionWork {
    * Run every minute: reads each subscription once an hour, and takes the next step of those that need one. What is due
    * is known from what is stored, so a kill loses nothing.
    */
-  tend(signal: AbortSignal): Promise<void>;
+  maintain(signal: AbortSignal): Promise<void>;
   compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]>;
   /** A dry run asks and changes nothing, neither there nor here. */
   apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]>;
@@ -88,7 +88,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     return plan.wanted;
   }
 
-  async function tend(signal: AbortSignal): Promise<void> {
+  async function maintain(signal: AbortSignal): Promise<void> {
     const first = plan === null;
     const now = clock.now();
     const outdated = plan === null || plan.waiting.length > 0 || now - plan.at >= hourMs || now < plan.at;
@@ -148,7 +148,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
 
   return {
     selfTest: ports.selfTest,
-    tend: (signal) => inTurn(() => tend(signal).catch(unlessStopped(signal))),
+    maintain: (signal) => inTurn(() => maintain(signal).catch(unlessStopped(signal))),
     compare: (subscription_id, signal) => inTurn(() => compare(subscription_id, signal)),
     apply: (run, signal) => inTurn(() => apply(run, signal)),
     reactivate: (subscription_id, signal) =>
@@ -242,7 +242,7 @@ function tell(ports: SubscriptionPorts): void {
       const concerned = rows.filter(concerns);
       const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
       const came =
-        concerned.length === 0 ? mirror.alarms.calm(kind) : mirror.alarms.raise({ kind, at: clock.now(), products });
+        concerned.length === 0 ? mirror.alarms.clear(kind) : mirror.alarms.raise({ kind, at: clock.now(), products });
       const subscriptions = concerned.map(({ subscription_id, status, failure }) => ({
         subscription_id,
         status,
