@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
@@ -189,8 +189,8 @@ function durably(
       unwritable?.(error);
       if (!failing && writeTroubleOf(error) === 'locked' && waited_ms < lockPatience.ms)
         return clock.sleep(lockPatience.every);
-      const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
-      if (!failing) log.error({ err: error }, `${words}: deliveries are answered 503`);
+      const problem = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
+      if (!failing) log.error({ err: error }, `${problem}: deliveries are answered 503`);
       failing = true;
       if (error instanceof SyncFailed) broken(error);
       return null;

@@ -80,8 +80,8 @@ function entityDifferences(wanted: readonly number[] | null, held: readonly numb
   const [here, there] = [new Set(wanted), new Set(held)];
   const more = wanted.filter((id) => !there.has(id)).length;
   const less = [...there].filter((id) => !here.has(id)).length;
-  const words = [...(more > 0 ? [`${more} more`] : []), ...(less > 0 ? [`${less} less`] : [])];
-  return words.length === 0 ? [] : [`entity_ids: ${words.join(', ')}`];
+  const parts = [...(more > 0 ? [`${more} more`] : []), ...(less > 0 ? [`${less} less`] : [])];
+  return parts.length === 0 ? [] : [`entity_ids: ${parts.join(', ')}`];
 }
 
 function changeTypeDifferences(wanted: readonly ChangeType[], held: readonly string[] | null): string[] {
@@ -92,7 +92,7 @@ function changeTypeDifferences(wanted: readonly ChangeType[], held: readonly str
     : [`change_types: ${there.length === 0 ? 'none' : there.join(' ')} instead of ${here.join(' ')}`];
 }
 
-const addressWords: Readonly<Record<AddressStanding, string | null>> = {
+const addressText: Readonly<Record<AddressStanding, string | null>> = {
   current: null,
   grace: 'another epoch, which is still accepted',
   dropped: 'another epoch, which is accepted no more',
@@ -101,8 +101,8 @@ const addressWords: Readonly<Record<AddressStanding, string | null>> = {
 };
 
 function addressDifferences(address: AddressStanding | null): string[] {
-  const words = address === null ? 'not known' : addressWords[address];
-  return words === null ? [] : [`callback_url: ${words}`];
+  const text = address === null ? 'not known' : addressText[address];
+  return text === null ? [] : [`callback_url: ${text}`];
 }
 
 /** The service's names for what does not work (specification §3, service-facts.md §8), and ours for what is not there. */

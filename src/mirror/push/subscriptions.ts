@@ -30,10 +30,10 @@ export interface SubscriptionFacts {
   readonly at: number;
 }
 
-/** Why an attempt did not work: what is decided by, and the same in words for people. */
+/** Why an attempt did not work: what is decided by, and the same for people. */
 export interface FailedAttempt {
   readonly kind: AttemptFailure;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** Which mirrored products or experiences a declaration means; null: it is not narrowed so. */
@@ -69,7 +69,7 @@ export interface SubscriptionTable {
   unread(subscription_id: string, failures: number, not_before: number): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: number; hash: string }): void;
-  wrested(subscription_id: string, at: number): void;
+  tookOver(subscription_id: string, at: number): void;
   /** An attempt that did not work, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
@@ -148,9 +148,9 @@ export function subscriptionTable(db: Database): SubscriptionTable {
   const put = db.prepare<[number, string, string]>(
     'UPDATE subscription SET put_at = ?, put_hash = ? WHERE subscription_id = ?',
   );
-  const wrested = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
+  const tookOver = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
   const tried = db.prepare(
-    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @words, failure_kind = @kind, not_before = @not_before
+    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @message, failure_kind = @kind, not_before = @not_before
      WHERE subscription_id = @subscription_id`,
   );
   const delivered = db.prepare<{ subscription_id: string; at: number }>(
@@ -216,11 +216,11 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     put: (subscription_id, { at, hash }) => {
       put.run(at, hash, subscription_id);
     },
-    wrested: (subscription_id, at) => {
-      wrested.run(at, subscription_id);
+    tookOver: (subscription_id, at) => {
+      tookOver.run(at, subscription_id);
     },
     tried: (subscription_id, { failure, ...attempt }) => {
-      tried.run({ subscription_id, ...attempt, kind: failure?.kind ?? null, words: failure?.words ?? null });
+      tried.run({ subscription_id, ...attempt, kind: failure?.kind ?? null, message: failure?.message ?? null });
     },
     delivered: (last) => {
       for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });

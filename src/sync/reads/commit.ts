@@ -1,4 +1,4 @@
-import { writeTroubleOf } from '../../domain/files/write-trouble.ts';
+import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Ports } from '../records/context.ts';
 
 /**

@@ -145,7 +145,7 @@ export function recordFailure(
   const failures = record.failures + 1;
   // A refusal is the service's answer: asked again at once, it says the same.
   const wanted = !final && (record.fetched_at === null || record.job_id !== null);
-  const soon = wanted && (failures >= quarantineAfter || retries.spend() === 'soon');
+  const soon = wanted && (failures >= quarantineAfter || retries.take() === 'soon');
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // What a notification asked for is still asked for: it stays in its lane, and in its share.

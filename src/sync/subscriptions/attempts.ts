@@ -6,7 +6,7 @@ import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
 import { isTaken, type SubscriptionPorts } from './declared.ts';
-import { type Failure, pauseMs, wordsOf } from './failure.ts';
+import { type Failure, failureText, pauseMs } from './failure.ts';
 import { factsOf, noteDifferences } from './reads.ts';
 
 /** What came of an attempt to change something at the service. */
@@ -32,10 +32,10 @@ export async function putSubscription(
   const before = mirror.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
-  const wrests = before !== null && isTaken(ports, before);
+  const takesOver = before !== null && isTaken(ports, before);
   const outcome = await service.put({ ...wanted, callback_url }, signal);
-  if (wrests && mayHaveTakenEffect(outcome))
-    mirror.transaction(() => mirror.subscriptions.wrested(subscription_id, clock.now()));
+  if (takesOver && mayHaveTakenEffect(outcome))
+    mirror.transaction(() => mirror.subscriptions.tookOver(subscription_id, clock.now()));
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
     const at = clock.now();
@@ -89,7 +89,7 @@ export function noteFailure(
   subscription_id: string,
   outcome: Failure,
 ): Attempt {
-  const message = wordsOf(outcome);
+  const message = failureText(outcome);
   const at = clock.now();
   const blameless = isBlameless(outcome.kind);
   mirror.transaction(() => {
@@ -99,7 +99,7 @@ export function noteFailure(
     mirror.subscriptions.tried(subscription_id, {
       at,
       failures,
-      failure: { kind: outcome.kind, words: message },
+      failure: { kind: outcome.kind, message },
       not_before,
     });
     if (outcome.kind === 'missing') mirror.subscriptions.missing(subscription_id, at);

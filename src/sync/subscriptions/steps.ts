@@ -99,11 +99,11 @@ async function repairSubscription(
   const { mirror, log } = ports;
   const { subscription_id } = wanted;
   const failures = mirror.subscriptions.find(subscription_id)?.failures ?? 0;
-  const { result, words } = await ports.selfTest(signal);
+  const { result, message } = await ports.selfTest(signal);
   if (afterSelfTest(result, { failures }) === 'wait')
-    return noteFailure(ports, subscription_id, { kind: 'self-test', words });
+    return noteFailure(ports, subscription_id, { kind: 'self-test', message });
   if (result === 'failed')
-    log.warn({ subscription_id, words }, 'self-test failed again: the repair goes on all the same');
+    log.warn({ subscription_id, words: message }, 'self-test failed again: the repair goes on all the same');
   return action === 'put'
     ? putSubscription(ports, wanted, 'repair', signal)
     : reactivateSubscription(ports, wanted, signal);
