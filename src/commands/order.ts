@@ -31,7 +31,7 @@ export function orderCommand(io: Io): Command {
           given: Command,
         ) => {
           const { date, time = null, quantity: tickets, code = null } = options;
-          io.stdout.write(await tell(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
+          io.stdout.write(await report(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
         },
       );
   }
@@ -39,7 +39,7 @@ export function orderCommand(io: Io): Command {
 }
 
 /** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
-async function tell(io: Io, command: Command, report: OrderReport): Promise<string> {
+async function report(io: Io, command: Command, report: OrderReport): Promise<string> {
   const { read, ...noted }: OrderNoted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },
     { operation: 'POST /v1/orders', body: report },

@@ -26,7 +26,7 @@ const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
 export function keepImageFiles(
-  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayForget'> },
+  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayPrune'> },
   overrides: ImageHostOverrides = usual,
 ): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
@@ -46,11 +46,11 @@ export function keepImageFiles(
   };
   let begun = false;
   const sweep = async () => {
-    if (watch.mayForget()) await survive(ports.log, () => sweepImageFiles(filePorts));
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));
   };
   // Which files may be there is a question of time: while that is in doubt, none is removed.
   const maintain = async (signal: AbortSignal) => {
-    if (watch.mayForget()) await survive(ports.log, () => maintainImageFiles(filePorts, signal));
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal));
   };
   return {
     fetch: async (signal) => {
@@ -69,7 +69,7 @@ export function keepImageFiles(
 }
 
 /** A directory that cannot be read keeps image files from being kept, and nothing else. */
-async function survive(log: Logger, work: () => Promise<unknown>): Promise<void> {
+async function logDirectoryFailure(log: Logger, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {

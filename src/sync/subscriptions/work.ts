@@ -77,7 +77,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Two that change the same subscription would each undo what the other one knows. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
     const mine = last.then(work);
     last = mine.catch(() => undefined);
     return mine;
@@ -99,7 +99,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
       const unread = first || isDue(row) ? await readSubscription(ports, each, signal) : null;
       await stepSubscription(ports, each, unread, signal);
     }
-    tell(ports);
+    updateAlarms(ports);
   }
 
   /** An hour after the last read that was answered; instants that have not come yet count as absent. */
@@ -123,8 +123,8 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   async function apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
     const applied: Application[] = [];
     const wanted = run === 'dry' ? wantedSubscriptions(ports).wanted : declare();
-    for (const each of wanted) applied.push(await (run === 'dry' ? foresee(each, signal) : applyOne(each, signal)));
-    if (run === 'now') tell(ports);
+    for (const each of wanted) applied.push(await (run === 'dry' ? preview(each, signal) : applyOne(each, signal)));
+    if (run === 'now') updateAlarms(ports);
     return applied;
   }
 
@@ -140,7 +140,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   }
 
   /** As a run would find it, and nothing is written down: not even that it was asked. */
-  async function foresee(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
+  async function preview(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
     const found = await lookAtSubscription(ports, wanted, signal);
     if (typeof found === 'string') return application(wanted, null, 'none', { done: false, message: found });
     return application(wanted, differences(wanted, found), actionOn(wanted, found), { done: true, message: null });
@@ -148,11 +148,11 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
 
   return {
     selfTest: ports.selfTest,
-    maintain: (signal) => inTurn(() => maintain(signal).catch(unlessStopped(signal))),
-    compare: (subscription_id, signal) => inTurn(() => compare(subscription_id, signal)),
-    apply: (run, signal) => inTurn(() => apply(run, signal)),
+    maintain: (signal) => oneAtATime(() => maintain(signal).catch(unlessStopped(signal))),
+    compare: (subscription_id, signal) => oneAtATime(() => compare(subscription_id, signal)),
+    apply: (run, signal) => oneAtATime(() => apply(run, signal)),
     reactivate: (subscription_id, signal) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         const attempts: Attempt[] = [];
         for (const wanted of chosen(declare(), subscription_id))
           attempts.push(
@@ -163,7 +163,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
         return attempts;
       }),
     rotate: (subscription_id, signal) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         const attempts: Attempt[] = [];
         for (const wanted of chosen(declare(), subscription_id))
           attempts.push(await rotateSubscription(ports, wanted, signal));
@@ -223,7 +223,7 @@ function isWithinDay(at: number | null, now: number): boolean {
 }
 
 /** Raises and ends the alarms about subscriptions, from what is stored. */
-function tell(ports: SubscriptionPorts): void {
+function updateAlarms(ports: SubscriptionPorts): void {
   const { mirror, clock, log } = ports;
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
