@@ -17,7 +17,16 @@ const allowed: Record<string, readonly string[]> = {
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
   inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'listen-address.ts', 'log.ts'],
   // Of SQLite only what its errors mean: what it cannot store now waits.
-  sync: ['domain', 'upstream', 'mirror', 'sqlite/fault.ts', 'clock.ts', 'errors.ts', 'log.ts'],
+  sync: [
+    'domain',
+    'upstream',
+    'mirror',
+    'sqlite/fault.ts',
+    'sqlite/group-commit.ts',
+    'clock.ts',
+    'errors.ts',
+    'log.ts',
+  ],
   // Knows the bounds of each part that it configures, and starts none.
   config: ['domain', 'inbox', 'errors.ts'],
   // The two files as they lie on the disk, also while no daemon runs.
