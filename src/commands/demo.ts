@@ -79,7 +79,7 @@ const holdMs = 3000;
 async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
   const { mirror, subscriptions, ports } = wiring;
   if ('why' in subscriptions) throw subscriptions.why;
-  await subscriptions.work.tend(io.signal);
+  await subscriptions.work.maintain(io.signal);
   const [subscription] = mirror.subscriptions.all();
   const say = (line: string) =>
     io.stdout.write(`${new Date(ports.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
