@@ -40,8 +40,9 @@ const lists: Readonly<Record<string, string>> = {
   el: 'ο η το οι τα του της των και σε στο στη στην από για με εισιτήριο εισιτήρια είσοδος ξενάγηση περιήγηση επίσκεψη αγορά κράτηση φθηνά τιμή τιμές τι να κάνω δω καλύτερα πού πώς',
 };
 
-/** The generic words of a language, as they are typed; of one that has no list, those of English, which is typed everywhere. */
-export function genericWords(language: string): string[] {
-  const own = lists[language.slice(0, 2)] ?? '';
-  return [...new Set(`${own} ${english}`.split(/\s+/).filter((word) => word !== ''))];
+/** All of them, as they are typed. Those of English are typed in every language. */
+export function genericWords(): [language: string, word: string][] {
+  return Object.entries(lists).flatMap(([language, words]) =>
+    words.split(/\s+/).map((word): [string, string] => [language, word]),
+  );
 }

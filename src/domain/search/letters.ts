@@ -48,10 +48,20 @@ export function isRunOn(letter: string): boolean {
 /** Whether a letter of a query may be left as it is without being looked up. */
 const asciiWord = /^[a-z0-9]$/;
 
+/** Where letters are that are not searched as themselves: not among the ideographs and the syllables of Korean. */
+const folding = [
+  [0x1, 0x33ff],
+  [0xa640, 0xabff],
+  [0xf900, 0xffff],
+] as const;
+
 /** Every letter that is not searched as itself, with what it is searched as: for those who fold in SQL. */
 export function* foldedLetters(): Generator<[letter: string, folded: string]> {
-  for (let code = 1; code <= 0xffff; code++) {
-    if (code >= 0xd800 && code <= 0xdfff) continue;
+  for (const [first, last] of folding) yield* foldedBetween(first, last);
+}
+
+function* foldedBetween(first: number, last: number): Generator<[letter: string, folded: string]> {
+  for (let code = first; code <= last; code++) {
     const letter = String.fromCodePoint(code);
     // Nobody types what is no character.
     if (asciiWord.test(letter) || /[\p{Cn}\p{Co}]/u.test(letter)) continue;

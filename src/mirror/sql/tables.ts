@@ -47,6 +47,7 @@ export interface Tables {
     latitude: number | null;
     longitude: number | null;
     rating: number | null;
+    rating_count: number | null;
     first_seen_at: number;
     read_at: number;
     images_verified_at: number | null;
@@ -86,7 +87,9 @@ export interface Tables {
     summary: string | null;
     city: string | null;
     venue: string | null;
+    country: string | null;
   };
+  product_list_place: { product_id: number; list_place: number };
   product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
   product_tag: { product_id: number; tag_id: number };
   experience: {
