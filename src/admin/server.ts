@@ -126,6 +126,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
 
 function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
+  if (code === 'unknown-job') return 404;
   return isWriteRefusal(code) || code === 'too-many-followers' ? 503 : 400;
 }
 
