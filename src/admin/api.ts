@@ -35,6 +35,8 @@ import {
 /** A question that a daemon answers. */
 export interface Operation {
   readonly summary: string;
+  /** Also the storefront's own door answers it; absent: the operator's alone. */
+  readonly storefront?: true;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
@@ -61,18 +63,21 @@ export const operations = {
   },
   'GET /v1/changes': {
     summary: 'The change feed after a cursor; as server-sent events where text/event-stream is accepted',
+    storefront: true,
     query: changesAsked,
     answer: changes,
     refusals: { 410: 'the cursor is too old, or of another feed', 503: 'too many follow the feed' },
   },
   'POST /v1/check': {
     summary: 'The live check before an order',
+    storefront: true,
     body: checkQuestion,
     answer: checkAnswer,
     refusals: { ...notMirrored, ...unwritable },
   },
   'POST /v1/orders': {
     summary: 'Tells of an order: its dates are read again',
+    storefront: true,
     body: orderReport,
     answer: orderNoted,
     refusals: { ...notMirrored, ...unwritable },
@@ -149,6 +154,11 @@ export const operations = {
 } as const satisfies Record<`${'GET' | 'POST'} /v1/${string}`, Operation>;
 
 export type OperationName = keyof typeof operations;
+
+/** What the storefront's own door answers. */
+export const storefrontOperations = (Object.keys(operations) as OperationName[]).filter(
+  (name) => 'storefront' in operations[name],
+);
 
 type Part<Name extends OperationName, Key extends string> =
   (typeof operations)[Name] extends Record<Key, infer Schema extends z.ZodType> ? Schema : null;

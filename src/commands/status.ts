@@ -9,12 +9,12 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
 import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
-import { storageWords } from '../files/storage-messages.ts';
+import { storageMessages } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
-import { alarmWords } from '../status/alarm-messages.ts';
+import { alarmMessage } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
 import { jobTrouble } from '../status/job-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
@@ -172,7 +172,7 @@ function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now
   );
   return [
     ...held,
-    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage   ${words}`),
+    ...(storage === null ? [] : storageMessages(storage, now)).map((message) => `Storage   ${message}`),
     ...alarms.flatMap((alarm) => [
       describeAlarm(alarm, now),
       ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),
@@ -181,7 +181,7 @@ function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now
 }
 
 function describeAlarm(alarm: Status['alarms'][number], now: number): string {
-  const { about, says } = alarmWords(alarm, now);
+  const { about, says } = alarmMessage(alarm, now);
   return `${about.padEnd(10)}${says}`;
 }
 

@@ -27,7 +27,7 @@ afterAll(() => stack.disposeAsync());
 beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' }));
-  const more = { service: { base_url: sandbox.url } };
+  const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
   const daemon = stack.use(await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log));
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
