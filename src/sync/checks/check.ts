@@ -11,11 +11,11 @@ import {
 } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
 import { rateCheck } from '../../domain/checks/error-rate.ts';
-import { writeTroubleOf } from '../../domain/files/write-trouble.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
+import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Ports } from '../records/context.ts';
