@@ -67,7 +67,7 @@ function escaped(each: string): string {
 }
 
 /** A resource as a person writes it: `Checkout information`. */
-export function inWords(resource: string): string {
+export function resourceLabel(resource: string): string {
   const spaced = resource.replaceAll('_', ' ');
   return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`;
 }

@@ -194,7 +194,7 @@ const beliefs: readonly Belief[] = [
       )();
       await using at = await subscriptionHarness();
       at.service.lacks.set('read', 405);
-      await at.work.tend(never);
+      await at.work.maintain(never);
       await at.live(2 * hour, 10 * minute);
       expect(at.test.mirror.offers.missing()).toMatchObject([{ path: 'subscription' }]);
       expect(at.test.mirror.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
@@ -207,7 +207,7 @@ const beliefs: readonly Belief[] = [
     shows: async () => {
       await using at = await subscriptionHarness();
       at.service.lacks.set('reactivate', 404);
-      await at.work.tend(never);
+      await at.work.maintain(never);
       await at.live(hour + minute, 10 * minute);
       const held = at.service.held.get('all');
       if (held !== undefined) held.status = 'degraded';

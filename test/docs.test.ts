@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { exitCodes } from '../src/errors.ts';
-import { alarmKinds, alarmWords } from '../src/status/alarm-messages.ts';
+import { alarmKinds, alarmMessage } from '../src/status/alarm-messages.ts';
 import { contract } from './contract/columns.ts';
 import { document, documents, firstColumn, section } from './documents.ts';
 
@@ -85,7 +85,9 @@ describe('the documents', () => {
     const named = [...section('Alarms').matchAll(/^\| `([a-z-]+)` \((\w+)\)/gm)];
     expect(named.length).toBe(alarmKinds.length);
     for (const [, kind = '', about] of named)
-      expect(about).toBe(alarmWords({ kind, raised_at: 0, products: 1 } as Parameters<typeof alarmWords>[0], 1).about);
+      expect(about).toBe(
+        alarmMessage({ kind, raised_at: 0, products: 1 } as Parameters<typeof alarmMessage>[0], 1).about,
+      );
   });
 
   it('name every view, and no other', () => {
@@ -154,6 +156,8 @@ it('every command’s help has two examples', async () => {
     ['subscription', 'rotate'],
     ['images', 'audit'],
     ['changes'],
+    ['jobs'],
+    ['jobs', 'run'],
     ['doctor'],
     ['repair'],
     ['config', 'check'],

@@ -19,7 +19,7 @@ const compared: Comparison = {
 function managed(comparison: Partial<Comparison>, result: 'passed' | 'failed' = 'passed'): ManagedSubscriptions {
   const work: Pick<SubscriptionWork, 'compare' | 'selfTest'> = {
     compare: async () => [{ ...compared, ...comparison }],
-    selfTest: async () => ({ result, words: 'no answer in time' }),
+    selfTest: async () => ({ result, message: 'no answer in time' }),
   };
   return { work: work as SubscriptionWork };
 }

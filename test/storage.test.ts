@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createStorage, type Storage } from '../src/files/storage.ts';
-import { storageWords } from '../src/files/storage-messages.ts';
+import { storageMessages } from '../src/files/storage-messages.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { testLog } from './fakes/test-log.ts';
 
@@ -223,7 +223,7 @@ describe('space', () => {
 describe('what a person reads', () => {
   it('names the file, how long, and the bytes that are missing; of a lock only when it lasts', async () => {
     const { storage, codes, space, clock, pass } = testStorage();
-    const words = () => storageWords(storage.status(), clock.now());
+    const words = () => storageMessages(storage.status(), clock.now());
     storage.serve();
     expect(words()).toEqual([]);
     codes.inbox = 'SQLITE_BUSY';

@@ -1,8 +1,9 @@
 import { imageLimitMs } from '../domain/catalogue/image.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { ago, duration, inWords, megabytes, number } from '../format.ts';
+import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
+import { jobTrouble } from '../status/job-messages.ts';
 import type { Verdict } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
@@ -26,14 +27,14 @@ export function headline({ state }: Verdict): string {
 
 export function verdictPart(verdict: Verdict, { freshness, records }: MirrorStatus): Html {
   const { state, reasons } = verdict;
-  const words =
+  const text =
     state === 'true'
       ? html`<p class="soft">All ${freshness.length} promises are kept: each of ${number(records.all)} records was read in time, and nothing waits for a person.</p>`
       : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
   return html`<section class="wide verdict ${state}" aria-labelledby="verdict">
 <svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><circle cx="12" cy="12" r="10.5"/>${signs[state]}</svg>
 <h1 id="verdict">${headline(verdict)}</h1>
-${words}
+${text}
 </section>
 `;
 }
@@ -57,7 +58,7 @@ function figure(name: string, value: string, more: string | null): Html {
 
 /** What the verdict does not hang on. */
 export function remarksPart(
-  { daemon, gaps, closures, records, failures, not_offered }: DaemonStatus,
+  { daemon, gaps, closures, records, failures, not_offered, jobs }: DaemonStatus,
   now: number,
 ): Html | null {
   const told = daemon.told_until !== null && daemon.told_until > now && daemon.unreachable_since === null;
@@ -87,6 +88,7 @@ export function remarksPart(
       ({ path, since, set }) =>
         `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}: asked again once a week; set ${set} to ask no more.`,
     ),
+    ...jobs.flatMap((job) => when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`)),
     ...when(
       records.failing || null,
       (count) =>
@@ -97,7 +99,7 @@ export function remarksPart(
   const failing = tableOf<MirrorStatus['failures'][number]>(
     'What they failed with',
     [
-      { heading: 'resource', cell: ({ resource }) => inWords(resource) },
+      { heading: 'resource', cell: ({ resource }) => resourceLabel(resource) },
       { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
       { heading: 'last failure', cell: ({ failure }) => html`<code>${failure}</code>` },
     ],
@@ -117,7 +119,10 @@ ${
     : tableOf<Freshness>(
         'How old a record may become, and how many are within it',
         [
-          { heading: 'what', cell: ({ resource, tier }) => inWords(resource) + (tier === null ? '' : `, ${tier}`) },
+          {
+            heading: 'what',
+            cell: ({ resource, tier }) => resourceLabel(resource) + (tier === null ? '' : `, ${tier}`),
+          },
           { heading: 'promise', kind: 'number', cell: ({ promise_ms }) => duration(promise_ms) },
           { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
           { heading: 'share', cell: shares },
@@ -246,8 +251,8 @@ function subscriptionStatus(status: string | null): Html {
 }
 
 function trust({ trust: share, trusted }: SubscriptionStatus): Html {
-  const words = share === null ? html`<span class="none">none yet</span>` : html`${Math.round(share * 100)} %`;
-  return trusted === 1 ? words : html`${words} <span class="no">✗ not trusted</span>`;
+  const text = share === null ? html`<span class="none">none yet</span>` : html`${Math.round(share * 100)} %`;
+  return trusted === 1 ? text : html`${text} <span class="no">✗ not trusted</span>`;
 }
 
 export function imagesPart({ images, oldest_image_at, unconfirmed_images }: MirrorStatus, now: number): Html {

@@ -93,7 +93,7 @@ function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
   if (verdict === 'holds') return;
   const exit = reason === undefined ? undefined : unanswered[reason];
   if (exit === undefined) throw new AnswerIsNo();
-  throw new CataloguedError('unanswered', `no live answer: ${words(reason)}`, exit);
+  throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
 }
 
 const tryLater = 'ask again later; what the mirror showed is printed with its age';
@@ -112,7 +112,7 @@ const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string
 
 function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, now: number): string {
   const { verdict, reasons, mirror, alternatives } = answer;
-  const because = reasons.length === 0 ? '' : `: ${reasons.map(words).join(', ')}`;
+  const because = reasons.length === 0 ? '' : `: ${reasons.map(reasonText).join(', ')}`;
   const lines = [
     `${verdict.padEnd(9)} ${product_id} on ${date}${time == null ? '' : `, ${time}`}${because}`,
     `${'Now'.padEnd(9)} ${answer.now === null ? 'not known' : `${describe(answer.now)}, asked ${ago(answer.now.read_at, now)}`}`,
@@ -145,7 +145,7 @@ function printed(price: CheckedDate['price']): string {
   return price === null ? 'no price' : `${price.amount} ${price.currency} minor units`;
 }
 
-function words(reason: CheckReason | undefined): string {
+function reasonText(reason: CheckReason | undefined): string {
   return (reason ?? '').replaceAll('-', ' ');
 }
 

@@ -25,7 +25,7 @@ export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything')
   return `${lines.join('\n')}\n`;
 }
 
-const breachWords = {
+const breachText = {
   'not-confirmed': 'is shown although it was not confirmed for 14 days',
   withdrawn: 'is shown although the service has withdrawn it',
   'file-kept': 'is not shown, and its file is still on the disk',
@@ -38,7 +38,7 @@ function breaches({ breaches: found }: ImageAudit): string[] {
         '',
         table(
           ['in breach', 'image', 'why'],
-          found.map(({ product_id, image_key, reason }) => [String(product_id), image_key, breachWords[reason]]),
+          found.map(({ product_id, image_key, reason }) => [String(product_id), image_key, breachText[reason]]),
         ),
       ];
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
+import { faultOf } from '../sqlite/fault.ts';
 import { version } from '../version.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -66,6 +67,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   changes: {
     summary: 'the change feed: what changed since, and as it comes',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),
+  },
+  jobs: {
+    summary: "the daemon's jobs: last run, next run, what failed; run one now",
+    load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
   },
   doctor: {
     summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
@@ -158,8 +163,7 @@ export function report(thrown: unknown, { stderr, signal }: Io, named: string | 
     if (error.hint !== undefined) stderr.write(`Try: ${error.hint}\n`);
     return error.exitCode;
   }
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code === 'string' && /^SQLITE_IOERR/.test(code)) {
+  if (isDiskFailure(error)) {
     stderr.write(`Error: the disk fails: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
     return exitCodes.io;
   }
@@ -180,9 +184,14 @@ function decisive(error: unknown): unknown {
     if (each instanceof CataloguedError) return each;
     const refused = writeRefusal(each);
     if (refused !== null) return refused;
-    if (/^SQLITE_IOERR/.test(String((each as { code?: unknown }).code))) return each;
+    if (isDiskFailure(each)) return each;
   }
   return error;
+}
+
+function isDiskFailure(error: unknown): boolean {
+  const fault = faultOf(error);
+  return fault === 'io' || fault === 'sync';
 }
 
 function stacksOf(error: unknown): string {

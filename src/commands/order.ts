@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Rating } from '../domain/checks/error-rate.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -31,7 +32,7 @@ export function orderCommand(io: Io): Command {
           given: Command,
         ) => {
           const { date, time = null, quantity: tickets, code = null } = options;
-          io.stdout.write(await tell(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
+          io.stdout.write(await report(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
         },
       );
   }
@@ -39,7 +40,7 @@ export function orderCommand(io: Io): Command {
 }
 
 /** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
-async function tell(io: Io, command: Command, report: OrderReport): Promise<string> {
+async function report(io: Io, command: Command, report: OrderReport): Promise<string> {
   const { read, ...noted }: OrderNoted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },
     { operation: 'POST /v1/orders', body: report },
@@ -54,11 +55,17 @@ async function tell(io: Io, command: Command, report: OrderReport): Promise<stri
 }
 
 function said({ mirror }: OrderNoted, dates: string): string {
-  const wrong = mirror?.startsWith('said-')
-    ? ` The mirror had it as ${mirror.slice('said-'.length).replaceAll('-', ' ')}.`
-    : '';
-  return `Noted; its dates ${dates}.${wrong}\n`;
+  const wrong = mirror === null ? null : wrongWords[mirror];
+  return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had it as ${wrong}.`}\n`;
 }
+
+const wrongWords: Readonly<Record<Rating, string | null>> = {
+  right: null,
+  unknown: null,
+  'said-available': 'available',
+  'said-sold-out': 'sold out',
+  'said-price': 'price',
+};
 
 function quantity(value: string): number {
   if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('a quantity is a whole number of tickets.');

@@ -35,7 +35,10 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
       const progress = progressOf(io);
       const report =
         (await askRunning(io, loaded)) ??
-        (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, { ...overrides, told: progress.told }));
+        (await probeAlone(loaded, createLog('silent', io.stderr), io.signal, {
+          ...overrides,
+          progressed: progress.progressed,
+        }));
       progress.end();
       if (report.unusable !== null) throw unusable(report.unusable);
       if (record !== undefined) keep(record, report);
@@ -56,10 +59,10 @@ async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | n
 }
 
 /** One line that is rewritten, on a terminal only: it is over in half a minute. */
-function progressOf({ stderr }: Io): { told(calls: number, asking: string): void; end(): void } {
+function progressOf({ stderr }: Io): { progressed(calls: number, asking: string): void; end(): void } {
   let open = false;
   return {
-    told: (calls, asking) => {
+    progressed: (calls, asking) => {
       if (!stderr.isTTY) return;
       stderr.write(`\r\u001b[K${calls} calls of at most ${mostCalls}: ${asking}`);
       open = true;

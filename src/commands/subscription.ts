@@ -213,14 +213,14 @@ function renderComparison({ subscription_id, declared, service, differences, ...
 }
 
 function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {
-  const words = {
+  const texts = {
     create: ['would create', 'created'],
     update: ['would update', 'updated'],
     none: ['nothing', 'nothing'],
   } as const;
   const rows = applied.map(({ subscription_id, action, differences, request, done }) => {
     const ids = (request as { entity_ids?: readonly number[] } | null)?.entity_ids;
-    const outcome = done ? words[action][run === 'dry' ? 0 : 1] : 'failed';
+    const outcome = done ? texts[action][run === 'dry' ? 0 : 1] : 'failed';
     return [subscription_id, outcome, ids === undefined ? '-' : number(ids.length), differences.join('; ') || '-'];
   });
   return rows.length === 0

@@ -1,6 +1,6 @@
 import type { Logger } from '../log.ts';
 import { DirectoryFailed, imageDirectory } from '../sync/images/directory.ts';
-import { fetchImageFiles, type ImageFilePorts, mindImageFiles, sweepImageFiles } from '../sync/images/files.ts';
+import { fetchImageFiles, type ImageFilePorts, maintainImageFiles, sweepImageFiles } from '../sync/images/files.ts';
 import { createImageHost } from '../upstream/image-host.ts';
 import { version } from '../version.ts';
 import type { Wiring } from './wiring.ts';
@@ -16,7 +16,7 @@ export interface ImageFiles extends AsyncDisposable {
   /** Every second: fetches what is due. The first time, what an earlier process left behind is put right before. */
   fetch(signal: AbortSignal): Promise<void>;
   /** Every minute: what may not be shown any more goes, also while no files are fetched. */
-  mind(signal: AbortSignal): Promise<void>;
+  maintain(signal: AbortSignal): Promise<void>;
   /** Every hour. */
   sweep(): Promise<void>;
 }
@@ -26,7 +26,7 @@ const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
 export function keepImageFiles(
-  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayForget'> },
+  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayPrune'> },
   overrides: ImageHostOverrides = usual,
 ): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
@@ -46,30 +46,30 @@ export function keepImageFiles(
   };
   let begun = false;
   const sweep = async () => {
-    if (watch.mayForget()) await survive(ports.log, () => sweepImageFiles(filePorts));
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));
   };
   // Which files may be there is a question of time: while that is in doubt, none is removed.
-  const mind = async (signal: AbortSignal) => {
-    if (watch.mayForget()) await survive(ports.log, () => mindImageFiles(filePorts, signal));
+  const maintain = async (signal: AbortSignal) => {
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal));
   };
   return {
     fetch: async (signal) => {
       if (!begun) {
         await sweep();
-        await mind(signal);
+        await maintain(signal);
         begun = true;
       }
       const { stored, unchanged, failed } = await fetchImageFiles(filePorts, signal);
       if (stored + unchanged + failed > 0) ports.log.info({ stored, unchanged, failed }, 'image files fetched');
     },
-    mind,
+    maintain,
     sweep,
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
 }
 
 /** A directory that cannot be read keeps image files from being kept, and nothing else. */
-async function survive(log: Logger, work: () => Promise<unknown>): Promise<void> {
+async function logDirectoryFailure(log: Logger, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import { type Applied, applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Wiring } from './wiring.ts';
@@ -15,7 +15,7 @@ export interface Receiving extends AsyncDisposable {
   /** Applies what waits; calls that come meanwhile are one more round. */
   apply(): Promise<void>;
   /** Once a minute: notes that deliveries can be received, and tries again what could not be applied. */
-  mind(): Promise<void>;
+  maintain(): Promise<void>;
   /** Who called last, the newest first, and whether the allow-list lets them in. */
   peers(): readonly Caller[];
 }
@@ -123,7 +123,7 @@ export async function startReceiving(
     Object.assign(beat, { at: now, failed: false });
   }
 
-  async function mind(): Promise<void> {
+  async function maintain(): Promise<void> {
     const attempt = { failed: beat.failed };
     beat.failed = true;
     try {
@@ -155,11 +155,11 @@ export async function startReceiving(
     healGaps(ports);
   }
   // What an earlier process received and did not apply.
-  await mind();
+  await maintain();
   return {
     receiver,
     apply,
-    mind,
+    maintain,
     peers: () => [
       ...refused,
       ...inbox.deliveries

@@ -216,7 +216,7 @@ export function wire(
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
       ports,
-      mayRotate: () => clock.look().mayForget,
+      mayRotate: () => clock.look().mayPrune,
       addresses: overrides.addresses ?? (secrets.receiver_secret === null ? null : inbox.addresses),
       // The receiver's 404 has no body; that of a proxy has one.
       refusal: '',

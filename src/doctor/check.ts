@@ -11,8 +11,8 @@ export function isHealthy(checks: readonly Check[]): boolean {
   return checks.every(({ verdict }) => verdict !== 'wrong');
 }
 
-export function check(name: string, right: boolean, words: { right: string; wrong: string; advice: string }): Check {
-  return right ? ok(name, words.right) : wrong(name, words.wrong, words.advice);
+export function check(name: string, right: boolean, text: { right: string; wrong: string; advice: string }): Check {
+  return right ? ok(name, text.right) : wrong(name, text.wrong, text.advice);
 }
 
 export function ok(name: string, found: string): Check {

@@ -245,10 +245,10 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
 async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
   if ('why' in subscriptions) return [skipped('receiver', subscriptions.why.message)];
   if (peers === null) return [skipped('receiver', 'none runs: start the daemon')];
-  const { result, words } = await subscriptions.work.selfTest(signal);
+  const { result, message } = await subscriptions.work.selfTest(signal);
   const test = check('receiver', result === 'passed', {
-    right: `at its public address ${words}`,
-    wrong: `asked at its public address: ${words}`,
+    right: `at its public address ${message}`,
+    wrong: `asked at its public address: ${message}`,
     advice: 'look at the proxy and the firewall; not every network lets a machine reach its own public address',
   });
   const last = peers();

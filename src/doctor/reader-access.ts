@@ -26,7 +26,7 @@ function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing'
 }
 
 /** Whether every directory up to the file's own lets this process through, and the file be read. */
-export function wayTo(path: string, user: string): Check {
+export function pathAccess(path: string, user: string): Check {
   const name = 'way to the file';
   const closed = directoriesTo(path).find((directory) => refusal(directory, X_OK) !== null);
   if (closed !== undefined) {

@@ -1,4 +1,5 @@
 import { setPriority } from 'node:os';
+import { isDamage } from '../sqlite/fault.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
 /*
@@ -13,8 +14,7 @@ try {
   process.stdout.write(String(db.pragma(check, { simple: true })).replaceAll('\n', ' '));
   db.close();
 } catch (error) {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const found = /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '');
-  (found ? process.stdout : process.stderr).write(message);
+  const found = isDamage(error);
+  (found ? process.stdout : process.stderr).write((error as Error).message);
   process.exitCode = found ? 0 : 1;
 }

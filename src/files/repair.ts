@@ -66,7 +66,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   }
   const backup = plan.restore ? newestBackup(config) : null;
   const intended = { ...plan, restore: backup !== null };
-  const said = { mirror: wordsOf(found, 'mirror'), inbox: wordsOf(found, 'inbox') };
+  const said = { mirror: problemOf(found, 'mirror'), inbox: problemOf(found, 'inbox') };
   const stamp = new Date(now).toISOString().replaceAll(':', '').slice(0, 17);
   const moves = [
     ...(plan.mirror === 'keep' ? [] : movesOf(path, stamp)),
@@ -79,7 +79,11 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   for (const move of moves) setAside(move);
   if (backup !== null) restore(backup, path);
   const mirror = plan.mirror === 'keep' || backup !== null ? 'any' : 'none';
-  pairAnew(inbox_path, { ...memory, mirror, heartbeat: plan.inbox === 'keep' || mirror === 'none' ? null : last_seen });
+  pairAgain(inbox_path, {
+    ...memory,
+    mirror,
+    heartbeat: plan.inbox === 'keep' || mirror === 'none' ? null : last_seen,
+  });
   forgetLastStop(lastStopPath(config.mirror));
   return { ...said, plan: intended, moved: moves, restored: backup };
 }
@@ -89,7 +93,7 @@ function onlyForeign(facts: PairFacts): PairFacts {
   return facts.inbox === 'foreign' ? facts : { ...facts, inbox: 'missing', expects: null };
 }
 
-function wordsOf({ facts, ...looks }: FoundFiles, name: 'mirror' | 'inbox'): string | null {
+function problemOf({ facts, ...looks }: FoundFiles, name: 'mirror' | 'inbox'): string | null {
   if (facts[name] !== 'well') return looks[name].wrong ?? 'it holds nothing';
   return name === 'mirror' && facts.paired === false ? 'it belongs to another inbox' : null;
 }
@@ -164,7 +168,7 @@ interface Pairing extends Memory {
 }
 
 /** One commit, the last of all: until then the same command starts over. The next start pairs the mirror, and names a new feed. */
-function pairAnew(path: string, { ceiling, newest, mirror, heartbeat }: Pairing): void {
+function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing): void {
   const db = openForWriting(path, inboxFile);
   try {
     const work = () => {

@@ -5,17 +5,17 @@ import type { StorageStatus } from './storage.ts';
 const lockSaidMs = 5000;
 
 /** What keeps the files from being written, each a sentence without a full stop; none where nothing does. */
-export function storageWords({ trouble, directories }: StorageStatus, now: number): string[] {
+export function storageMessages({ trouble, directories }: StorageStatus, now: number): string[] {
   const low = directories
     .filter((each) => each.low === 1)
     .map(
       ({ path, free_bytes, low_below_bytes }) =>
         `${megabytes(free_bytes)} free in ${path}: bulk reads pause below ${megabytes(low_below_bytes)}`,
     );
-  return [...troubleWords(trouble, now), ...low];
+  return [...troubleMessages(trouble, now), ...low];
 }
 
-function troubleWords(trouble: StorageStatus['trouble'], now: number): string[] {
+function troubleMessages(trouble: StorageStatus['trouble'], now: number): string[] {
   if (trouble === null) return [];
   const { kind, path, since, missing_bytes } = trouble;
   const lasts = now - since;

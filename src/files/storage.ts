@@ -2,9 +2,10 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { type FileSystemSpace, isLow, lowBelow } from '../domain/files/disk-space.ts';
-import { patience, troubleAlarmMs, type WriteTrouble, writeTroubleOf } from '../domain/files/write-trouble.ts';
+import { patience, troubleAlarmMs, type WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { walSizeOf } from '../sqlite/database-file.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 type FileName = 'mirror' | 'inbox';
@@ -109,7 +110,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
   open.resolve();
   /** Resolves when trouble came again while it was thought to be over. */
   let again = Promise.withResolvers<void>();
-  let minding: Promise<void> = Promise.resolve();
+  let recovering: Promise<void> = Promise.resolve();
   const pending = new Map<string, () => void>();
   const low: { since: number | null } = { since: null };
   let spaces: { at: number; directories: StorageStatus['directories'] } | null = null;
@@ -149,13 +150,13 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     }
     open = Promise.withResolvers();
     trouble = { kind, file: 'mirror', since: clock.now(), stopped: true, told: false };
-    minding = mind(trouble).catch((error: unknown) => {
+    recovering = recover(trouble).catch((error: unknown) => {
       broken.reject(error);
     });
   }
 
   /** Tries less and less often until a write succeeds and its trouble does not come back. */
-  async function mind(own: Trouble): Promise<void> {
+  async function recover(own: Trouble): Promise<void> {
     const found = probe();
     // A tiny write may succeed where real work has failed: then it is the file with the least room.
     const short = directories().find(({ low: is_low }) => is_low === 1)?.of ?? own.file;
@@ -164,7 +165,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     for (;;) {
       await (own.kind === 'disk-full' ? room(wait) : clock.sleep(wait, closing.signal).catch(() => undefined));
       if (closing.signal.aborted) return;
-      tell(own);
+      report(own);
       const still = probe();
       wait = Math.min(2 * wait, patience[own.kind].longest);
       if (still !== null) {
@@ -209,7 +210,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
   }
 
   /** Told once, and not of a lock that is let go of at once. */
-  function tell(own: Trouble): void {
+  function report(own: Trouble): void {
     if (own.told || (own.kind === 'locked' && clock.now() - own.since < 1000)) return;
     own.told = true;
     spaces = null;
@@ -331,7 +332,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     broken: broken.promise,
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the files are being closed'));
-      await minding;
+      await recovering;
       for (const name of names) files[name].waitForLocks(lockWaitMs.closing);
       for (const [name, write] of pending) {
         try {

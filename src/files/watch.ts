@@ -3,6 +3,7 @@ import type { Config } from '../config/load.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
+import { isDamage } from '../sqlite/fault.ts';
 import type { Standing } from '../sqlite/identity.ts';
 import { writeLastStop } from '../sqlite/last-stop.ts';
 import { lostFile, repairHint } from '../sqlite/refusals.ts';
@@ -122,9 +123,8 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
         ];
       }),
     noteDamage: (name, error) => {
-      const { code, message } = error as { code?: unknown; message?: unknown };
-      if (!/^SQLITE_(CORRUPT|NOTADB)/.test(String(code))) return false;
-      found(name, String(message));
+      if (!isDamage(error)) return false;
+      found(name, (error as Error).message);
       return true;
     },
     checkDue: async (signal) => {

@@ -1,5 +1,6 @@
-import { type WriteTrouble, writeTroubleOf } from '../domain/files/write-trouble.ts';
+import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
 
 /** Whether an error's code says that a write was refused: later it may be taken. */
 export function isWriteRefusal(code: unknown): boolean {

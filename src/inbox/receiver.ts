@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../sqlite/fault.ts';
+import { groupCommit, type TryAgain } from '../sqlite/group-commit.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
 import { InboxFull } from './byte-budget.ts';
 import { type Crowd, type CrowdLimits, crowd } from './crowd.ts';
 import type { Deliveries, Received } from './deliveries.ts';
-import { groupCommit, type TryAgain } from './group-commit.ts';
 import { answer, type ListenerLimits, startListener, valuesOf } from './listener.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { refusalLog } from './refusal-log.ts';
@@ -98,7 +98,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const { store, tryAgain } = durably(options, broken.reject);
-  const commits = groupCommit(store, { tryAgain, monotonic: clock.monotonic });
+  const commits = groupCommit({ store, tryAgain, monotonic: clock.monotonic });
   const accepted = acceptedDeliveries();
   const callers: Crowd = crowd(limits);
   let draining = false;
@@ -189,8 +189,8 @@ function durably(
       unwritable?.(error);
       if (!failing && writeTroubleOf(error) === 'locked' && waited_ms < lockPatience.ms)
         return clock.sleep(lockPatience.every);
-      const words = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
-      if (!failing) log.error({ err: error }, `${words}: deliveries are answered 503`);
+      const problem = error instanceof InboxFull ? 'the inbox is full' : 'the inbox cannot be written';
+      if (!failing) log.error({ err: error }, `${problem}: deliveries are answered 503`);
       failing = true;
       if (error instanceof SyncFailed) broken(error);
       return null;

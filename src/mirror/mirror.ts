@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
+import { isDamage, writeTroubleOf } from '../sqlite/fault.ts';
 import { type Standing, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
@@ -142,10 +142,7 @@ export function openMirror(options: MirrorOptions): Mirror {
 }
 
 function asDamage(path: string, error: unknown): unknown {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code)
-    ? damaged(path, (error as Error).message, error)
-    : error;
+  return isDamage(error) ? damaged(path, (error as Error).message, error) : error;
 }
 
 interface ClaimedRow {

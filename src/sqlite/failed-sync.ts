@@ -1,4 +1,5 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { faultOf } from './fault.ts';
 
 /**
  * The disk refused to make durable what was written. Fatal: after a failed fsync the kernel may have dropped the
@@ -17,6 +18,5 @@ export class SyncFailed extends CataloguedError {
 
 /** `SyncFailed` for what SQLite says of a failed fsync; any other error as it is. */
 export function orSyncFailed(path: string, error: unknown): unknown {
-  const { code } = error as { code?: unknown };
-  return code === 'SQLITE_IOERR_FSYNC' || code === 'SQLITE_IOERR_DIR_FSYNC' ? new SyncFailed(path, error) : error;
+  return faultOf(error) === 'sync' ? new SyncFailed(path, error) : error;
 }

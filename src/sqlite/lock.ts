@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { faultOf } from './fault.ts';
 
 /**
  * The right to write: one process a state directory, held until it is disposed of or the process ends. A kernel
@@ -31,7 +32,7 @@ function held(path: string, { holds, hint }: { holds: string; hint: string }): D
     chmodSync(path, 0o600);
   } catch (error) {
     lock.close();
-    if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
+    if (faultOf(error) !== 'locked') throw error;
     throw new CataloguedError('already-running', `another catalogued holds ${holds}`, {
       exitCode: exitCodes.retryLater,
       hint,

@@ -87,6 +87,6 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
     : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
 }
 
-function after({ message }: Error, words: string): string {
-  return message.slice(message.indexOf(words) + words.length);
+function after({ message }: Error, phrase: string): string {
+  return message.slice(message.indexOf(phrase) + phrase.length);
 }

@@ -14,11 +14,6 @@ export function fileAt(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/** SQLite's own name for what went wrong, like SQLITE_BUSY_RECOVERY; '' for any other error. */
-export function sqliteCode(error: unknown): string {
-  return error instanceof Database.SqliteError ? error.code : '';
-}
-
 /** CTLG and CTLI: what marks a file as a mirror and as an inbox. */
 const ourMarks = new Set([0x43544c47, 0x43544c49]);
 

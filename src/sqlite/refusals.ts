@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { reasonOf } from './directory.ts';
+import { faultOf } from './fault.ts';
 import { wasOurs } from './read-only.ts';
 
 /** For every file that has to be set aside: the command does it, and destroys nothing. */
@@ -40,23 +41,37 @@ export function guarded<Result>(path: string, open: () => Result): Result {
   try {
     return open();
   } catch (error) {
-    const code = String((error as { code?: unknown }).code ?? '');
-    if (code === 'SQLITE_NOTADB')
-      throw wasOurs(path)
+    throw refusal(path, error);
+  }
+}
+
+function refusal(path: string, error: unknown): unknown {
+  switch (faultOf(error)) {
+    case 'not-a-database':
+      return wasOurs(path)
         ? damaged(path, 'its beginning is destroyed', error)
         : foreign(path, 'it is not a database', error);
-    if (code.startsWith('SQLITE_CORRUPT')) throw damaged(path, (error as Error).message, error);
-    if (/^(SQLITE_(READONLY|CANTOPEN|PERM|AUTH)|EACCES|EPERM|EROFS)/.test(code)) throw permission(path, error);
-    if (code.startsWith('SQLITE_BUSY')) throw locked(path, error);
-    if (/^SQLITE_(FULL|IOERR)/.test(code)) {
-      throw new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
+    case 'damaged':
+      return damaged(path, (error as Error).message, error);
+    case 'no-access':
+      return permission(path, error);
+    case 'locked':
+      return locked(path, error);
+    case 'disk-full':
+    case 'sync':
+    case 'io':
+      return new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
         exitCode: exitCodes.io,
         hint: 'free space on that disk and check its health',
         cause: error,
       });
-    }
-    throw error;
+    default:
+      return isRefusedBySystem(error) ? permission(path, error) : error;
   }
+}
+
+function isRefusedBySystem(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes(String((error as { code?: unknown }).code));
 }
 
 function locked(path: string, cause: unknown): CataloguedError {

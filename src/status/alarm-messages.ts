@@ -5,7 +5,7 @@ import type { Alarm } from '../mirror/status/alarms.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 
 /** A heading of one word, and what stands behind it. */
-export interface AlarmWords {
+export interface AlarmMessage {
   readonly about: string;
   readonly says: string;
 }
@@ -15,7 +15,7 @@ type Says = (products: string, since: string) => string;
 
 const repair = 'put it back, or stop the daemon and: catalogued repair';
 
-const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
+const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'mirror-lost': [
     'Mirror',
     (_, since) =>
@@ -126,12 +126,12 @@ const words: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
 };
 
 /** Every kind of alarm that there are words for. */
-export const alarmKinds: readonly string[] = Object.keys(words);
+export const alarmKinds: readonly string[] = Object.keys(messages);
 
 /** What an alarm says to a person, and what to do about it. */
-export function alarmWords({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmWords {
+export function alarmMessage({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmMessage {
   const since = ago(raised_at, now);
-  if (!Object.hasOwn(words, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
-  const [about, says] = words[kind as Kind];
+  if (!Object.hasOwn(messages, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };
+  const [about, says] = messages[kind as Kind];
   return { about, says: says(number(products), since) };
 }

@@ -1,9 +1,9 @@
 import type { StorageStatus } from '../files/storage.ts';
-import { storageWords } from '../files/storage-messages.ts';
-import { ago, duration, inWords, number } from '../format.ts';
+import { storageMessages } from '../files/storage-messages.ts';
+import { ago, duration, number, resourceLabel } from '../format.ts';
 import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import { alarmWords } from './alarm-messages.ts';
+import { alarmMessage } from './alarm-messages.ts';
 import type { LiveStatus } from './daemon-status.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
@@ -27,9 +27,9 @@ export function verdictOf(
   const refused = daemon?.key_refused ?? null;
   const troubles = [
     ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
-    ...(storage === null ? [] : storageWords(storage, now)).map((words) => `Storage: ${words}`),
+    ...(storage === null ? [] : storageMessages(storage, now)).map((message) => `Storage: ${message}`),
     ...alarms.map((alarm) => {
-      const { about, says } = alarmWords(alarm, now);
+      const { about, says } = alarmMessage(alarm, now);
       return `${about}: ${says}`;
     }),
     ...(contradicted === null
@@ -60,7 +60,7 @@ export function verdictOf(
 }
 
 function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness, doubted: boolean): string {
-  const name = `${inWords(resource)}${tier === null ? '' : ` (${tier})`}`;
+  const name = `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}`;
   const orDoubted = doubted && resource === 'availability' ? ', or contradicted by the product itself' : '';
   const late =
     stale === 0

@@ -1,6 +1,7 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { isPassing, sqliteCode } from '../sqlite/fault.ts';
 import { plannedOnce } from '../sqlite/planned-once.ts';
-import { type Database, fileAt, openReadOnly, type Statement, sqliteCode } from '../sqlite/read-only.ts';
+import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 import { columnsOf, contractVersion, type ViewName } from './views.ts';
 
@@ -83,7 +84,7 @@ export function connect(path: string, now: () => number): Connection {
     const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
       code === 'SQLITE_ERROR' ? String(error) : '',
     );
-    return lacked === null ? unreadable(path, code, error) : missing(lacked[1] ?? '');
+    return lacked === null ? unreadable(path, error) : missing(lacked[1] ?? '');
   }
 
   function missing(what: string): CataloguedError {
@@ -96,7 +97,7 @@ export function connect(path: string, now: () => number): Connection {
     try {
       return read();
     } catch (error) {
-      if (within > 0 || !passes(causeOf(error))) throw failed(error);
+      if (within > 0 || !isPassing(causeOf(error))) throw failed(error);
       if (fileAt(path) !== opened.file) reopen();
     }
     try {
@@ -170,18 +171,13 @@ function isPromise(value: unknown): boolean {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-/** SQLite's name for an error, or for the one behind it. */
-function causeOf(error: unknown): string {
-  return sqliteCode(error) || (error instanceof Error ? sqliteCode(error.cause) : '');
+/** An error of SQLite, or the one behind another. */
+function causeOf(error: unknown): unknown {
+  return sqliteCode(error) === '' && error instanceof Error ? error.cause : error;
 }
 
 function schemaOf(db: Database): number {
   return Number(db.pragma('schema_version', { simple: true }));
-}
-
-/** Passes by itself: the log is being recovered, the side files or the schema are just changing. */
-function passes(code: string): boolean {
-  return /^SQLITE_(READONLY_(RECOVERY|CANTINIT|CANTLOCK)|BUSY_(RECOVERY|SNAPSHOT)|CANTOPEN|SCHEMA|PROTOCOL)/.test(code);
 }
 
 function openMirror(path: string): Opened {
@@ -190,12 +186,12 @@ function openMirror(path: string): Opened {
   try {
     return opening(path, file);
   } catch (error) {
-    if (!passes(sqliteCode(error))) throw unreadable(path, sqliteCode(error), error);
+    if (!isPassing(error)) throw unreadable(path, error);
   }
   try {
     return opening(path, file);
   } catch (error) {
-    throw unreadable(path, sqliteCode(error), error);
+    throw unreadable(path, error);
   }
 }
 

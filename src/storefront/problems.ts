@@ -1,4 +1,5 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { faultOf, isDamage, sqliteCode } from '../sqlite/fault.ts';
 import { wasOurs } from '../sqlite/read-only.ts';
 
 /** The change feed no longer reaches back to the cursor: take what the views show now, then go on from `next`. */
@@ -85,37 +86,39 @@ export function otherContract(path: string, what: string, there: number, ours: n
 }
 
 /** What SQLite says of a file that cannot be read, in words that help; any other error as it is. */
-export function unreadable(path: string, code: string, error: unknown): unknown {
+export function unreadable(path: string, error: unknown): unknown {
+  const fault = faultOf(error);
+  const code = sqliteCode(error);
   const said = error instanceof Error ? error.message : String(error);
-  if (code === 'SQLITE_NOTADB' && !wasOurs(path)) {
+  if (fault === 'not-a-database' && !wasOurs(path)) {
     return new CataloguedError('foreign-file', `${path} is not a database`, {
       exitCode: exitCodes.data,
       hint: 'name the file that mirror.path of the daemon names',
       cause: error,
     });
   }
-  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+  if (isDamage(error)) {
     return new CataloguedError('damaged', `${path} is damaged: ${said}`, {
       exitCode: exitCodes.data,
       hint: 'stop the daemon, and: catalogued repair; a published snapshot can be read meanwhile',
       cause: error,
     });
   }
-  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code)) {
+  if (fault === 'no-access') {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.permission,
       hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader says what is amiss); on a read-only mount read the published snapshot',
       cause: error,
     });
   }
-  if (/^SQLITE_IOERR/.test(code)) {
+  if (fault === 'io' || fault === 'sync' || fault === 'disk-full') {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.io,
       hint: 'check that it is a file and the disk is healthy: catalogued doctor --reader checks both',
       cause: error,
     });
   }
-  if (/^SQLITE_(BUSY|PROTOCOL)/.test(code)) {
+  if (fault === 'locked' || fault === 'contended') {
     return new CataloguedError('busy', `${path} is being opened or recovered by another process: ${said} (${code})`, {
       exitCode: exitCodes.retryLater,
       hint: 'ask again',

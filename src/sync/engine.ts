@@ -1,8 +1,8 @@
-import { writeTroubleOf } from '../domain/files/write-trouble.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { type Queue, queues } from '../domain/schedule/lanes.ts';
 import type { RecordFacts } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
+import { faultOf } from '../sqlite/fault.ts';
 import { refreshAvailability } from './reads/availability.ts';
 import { refreshCheckoutInformation } from './reads/checkout-information.ts';
 import { refreshProductDetail } from './reads/product.ts';
@@ -212,10 +212,9 @@ function report(
   log.warn(fields, failures === quarantineAfter ? 'record quarantined' : 'refresh failed');
 }
 
+/** The file, and not the record: no other one would be stored either. */
 function isStorageTrouble(error: unknown): boolean {
-  if (writeTroubleOf(error) !== null) return true;
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/.test(code);
+  return faultOf(error) !== null;
 }
 
 function keyOf({ resource, product_id, edition, part }: RecordFacts): string {

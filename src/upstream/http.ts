@@ -62,7 +62,7 @@ class TooLarge extends Error {}
 const movedMs = 30_000;
 
 /** As much as is read of a body that is no answer: for its words, or to keep the connection. */
-const wordsBytes = 128 * 1024;
+const errorBodyBytes = 128 * 1024;
 
 /**
  * The service over HTTP: one pool of connections to one origin. Redirects are not followed and no proxy is used, so the
@@ -106,7 +106,7 @@ export function createHttp(options: HttpOptions): Http {
       head?.(status, plainHeaders(response));
       const verdict = judgeHead(response, request.method, options);
       if (verdict !== null) {
-        await spend(body, deadline.signal);
+        await drain(body, deadline.signal);
         signal.throwIfAborted();
         return verdict === 'done' ? read(Buffer.alloc(0), sentAt(sent, clock)) : verdict;
       }
@@ -182,9 +182,9 @@ function read(body: Buffer | Failed, sent_at: number): Outcome {
 }
 
 /** Reads a body that nobody needs, so that its connection can be used again; too long or broken, it costs the connection. */
-async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
   try {
-    await body.dump({ limit: wordsBytes, signal });
+    await body.dump({ limit: errorBodyBytes, signal });
   } catch {
     // What the answer meant is known already.
   }
@@ -205,7 +205,11 @@ async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<
 /** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
 async function refusal(response: Dispatcher.ResponseData): Promise<string> {
   try {
-    const body = inflate(await collect(response.body, wordsBytes), header(response, 'content-encoding'), wordsBytes);
+    const body = inflate(
+      await collect(response.body, errorBodyBytes),
+      header(response, 'content-encoding'),
+      errorBodyBytes,
+    );
     return 'kind' in body || !isUtf8(body) ? '' : utf8.decode(body);
   } catch (error) {
     if (error instanceof TooLarge) return '';
@@ -274,8 +278,8 @@ function outcomeOf(error: unknown, reason: unknown, answering: boolean): Outcome
   if (error instanceof TooLarge) return failed('too-large', error.message);
   const cause = rootCause(error);
   const { code = '', syscall, message = '' } = cause as NodeJS.ErrnoException;
-  const [kind, words] = unreachableCodes[code] ?? [];
-  if (kind !== undefined && words !== undefined) return { kind: 'unreachable', code: kind, message: words };
+  const [kind, text] = unreachableCodes[code] ?? [];
+  if (kind !== undefined && text !== undefined) return { kind: 'unreachable', code: kind, message: text };
   if (code === 'ETIMEDOUT' && syscall === 'connect')
     return { kind: 'unreachable', code: 'connect-timeout', message: 'no connection in time' };
   if (tlsCodes.test(code) || message.includes('before secure TLS connection'))

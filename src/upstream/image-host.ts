@@ -113,7 +113,7 @@ export function createImageHost(options: ImageHostOptions): ImageHost {
       const busy = response.statusCode === 429 || response.statusCode === 503;
       if (!busy) pauses.delete(url.origin);
       if (verdict === null) return await receive(response, sink, { max_bytes, sent_at });
-      await spend(response.body, deadline.signal);
+      await drain(response.body, deadline.signal);
       signal.throwIfAborted();
       return busy ? pause(url.origin, waitOf(response, clock.now())) : verdict;
     } catch (error) {
@@ -238,7 +238,7 @@ async function receive(
 }
 
 /** Ends an answer that nobody reads: a little is read, so that its connection can be used again; more costs it. */
-async function spend(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
   try {
     await body.dump({ limit: 16 * 1024, signal });
   } catch {

@@ -2,10 +2,10 @@ import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import type { Clock } from '../clock.ts';
 
-/** What our own public address answered; `words` never have the address in them. */
+/** What our own public address answered; `message` never contains the address. */
 export interface SelfTestAnswer {
   readonly result: 'passed' | 'failed';
-  readonly words: string;
+  readonly message: string;
 }
 
 export interface SelfTestOptions {
@@ -32,7 +32,7 @@ export async function selfTest(options: SelfTestOptions, signal: AbortSignal): P
     const { status, body } = await post(`${public_url.replace(/\/+$/, '')}/${token}`, deadline.signal);
     if (status !== 404) return failed(`it answers ${status} where the receiver answers 404`);
     if (refusal !== null && body !== refusal) return failed('something else than the receiver answers 404');
-    return { result: 'passed', words: 'the receiver answers' };
+    return { result: 'passed', message: 'the receiver answers' };
   } catch (error) {
     signal.throwIfAborted();
     const { code } = error as NodeJS.ErrnoException;
@@ -40,8 +40,8 @@ export async function selfTest(options: SelfTestOptions, signal: AbortSignal): P
   }
 }
 
-function failed(words: string): SelfTestAnswer {
-  return { result: 'failed', words };
+function failed(message: string): SelfTestAnswer {
+  return { result: 'failed', message };
 }
 
 function post(url: string, signal: AbortSignal): Promise<{ status: number; body: string }> {

@@ -92,7 +92,7 @@ describe('/metrics', () => {
     await using daemon = await startDaemon(config, testLog('silent').log);
     while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
     const { subscriptions } = daemon.wiring;
-    if ('work' in subscriptions) await subscriptions.work.tend(new AbortController().signal);
+    if ('work' in subscriptions) await subscriptions.work.maintain(new AbortController().signal);
     await fetch(`http://127.0.0.1:${port}/hooks/nobody`, { method: 'POST', body: '{}' });
 
     const socket = `${directory.path}/state/admin.sock`;

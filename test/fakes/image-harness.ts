@@ -109,10 +109,10 @@ export async function imageHarness(
     },
     settle: async () => {
       const { wiring, files } = running;
-      await files.mind(never);
+      await files.maintain(never);
       do await files.fetch(never);
       while (wiring.mirror.imageFiles.due(wiring.ports.clock.now(), 'all', 1).length > 0 && !isFull(wiring));
-      await files.mind(never);
+      await files.maintain(never);
     },
     restart: async (settings = images) => {
       await stop();

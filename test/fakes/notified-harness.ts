@@ -64,7 +64,7 @@ export async function notifiedHarness(
           const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
             asking -= 1;
           });
-          return { result: status === 404 ? 'passed' : 'failed', words: String(status) };
+          return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
         },
       },
     ),
@@ -95,8 +95,8 @@ export async function notifiedHarness(
 
   async function tick(): Promise<void> {
     const { wiring, drive } = harness;
-    await receiving.mind();
-    await drive(work().tend(never));
+    await receiving.maintain();
+    await drive(work().maintain(never));
     await drive(runChores(wiring.ports, never));
     using until = harness.clock.deadline(minute);
     await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));

@@ -104,7 +104,7 @@ export async function subscriptionHarness(
       rotate_every: 30 * 24 * 60 * minute,
       grace: 7 * 24 * 60 * minute,
     },
-    selfTest: async () => ({ result: harness.selfTest, words: 'no answer in time' }),
+    selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time' }),
   };
   let work = subscriptionWork(ports);
   const harness: SubscriptionHarness = {
@@ -125,7 +125,7 @@ export async function subscriptionHarness(
     live: async (ms, step = minute) => {
       for (let left = ms; left > 0; left -= step) {
         await clock.advance(Math.min(step, left));
-        await work.tend(never);
+        await work.maintain(never);
       }
     },
     sql: (text, ...values) => {

@@ -5,7 +5,7 @@ import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { runChores, sortIntoCategories } from '../../src/sync/chores.ts';
+import { reassignCategories, runChores } from '../../src/sync/chores.ts';
 import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { openMirrorAt } from './mirror-at.ts';
@@ -133,7 +133,7 @@ export async function virtualHarness(
         if (clock.now() - chored_at >= hour) {
           chored_at = clock.now();
           await drive(runChores(wiring.ports, never));
-          await drive(sortIntoCategories(wiring.ports, never));
+          await drive(reassignCategories(wiring.ports, never));
         }
         // While the service is away a pass does not end by itself.
         using until = clock.deadline(Math.max(end - clock.now(), 1000));

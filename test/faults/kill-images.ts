@@ -8,7 +8,7 @@ import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/images/directory.ts';
-import { mindImageFiles } from '../../src/sync/images/files.ts';
+import { maintainImageFiles } from '../../src/sync/images/files.ts';
 import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -109,7 +109,7 @@ async function fill(place: string, service: string): Promise<string> {
   const directory = imageDirectory(join(place, 'images'));
   // The host is not asked here.
   const host = { get: () => Promise.reject(new Error('not asked')), [Symbol.asyncDispose]: async () => {} };
-  await mindImageFiles({ ...ports, directory, fetching: { sizes: ['large'], disk: 1e12, host } }, never);
+  await maintainImageFiles({ ...ports, directory, fetching: { sizes: ['large'], disk: 1e12, host } }, never);
   return mirror.path;
 }
 

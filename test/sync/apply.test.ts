@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { applyDeliveries, mindClosures } from '../../src/sync/notifications/apply.ts';
+import { applyDeliveries, updateClosureAlarms } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -242,7 +242,7 @@ describe('a mass of closures', () => {
     expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'closures-held', products: 34 }]);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
-    mindClosures(test.harness.wiring.ports);
+    updateClosureAlarms(test.harness.wiring.ports);
     expect(test.harness.wiring.mirror.alarms.all()).toEqual([]);
   });
 
@@ -250,7 +250,7 @@ describe('a mass of closures', () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    mindClosures(test.harness.wiring.ports);
+    updateClosureAlarms(test.harness.wiring.ports);
     expect(test.harness.wiring.mirror.alarms.all()).toMatchObject([{ kind: 'hints-not-confirmed' }]);
   });
 });

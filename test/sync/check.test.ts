@@ -37,7 +37,7 @@ async function filled(products = 6): Promise<
       const answer = await harness.drive(
         checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal),
       );
-      if (answer.verdict !== 'unknown') await ports.flights.stored();
+      if (answer.verdict !== 'unknown') await ports.singleFlight.stored();
       return answer;
     },
     calls: () => harness.sandbox.calls.counts().calls - before,

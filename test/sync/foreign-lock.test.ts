@@ -76,7 +76,7 @@ describe('a check beside another writer', () => {
     const ask = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
     const before = await ask();
     expect(before.verdict).toBe('holds');
-    await ports.flights.stored();
+    await ports.singleFlight.stored();
     product.sold_out.add(date);
     {
       using _ = lock(harness);

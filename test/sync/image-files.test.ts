@@ -56,7 +56,7 @@ function withdraw(harness: ImageHarness, { product_id, image_key }: Row): void {
 }
 
 /** The list is read again, now. */
-async function readAnew(harness: ImageHarness): Promise<void> {
+async function readAgain(harness: ImageHarness): Promise<void> {
   harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const { mirror } = harness.wiring;
@@ -138,7 +138,7 @@ describe('image files', () => {
     if (product === null) throw new Error('no product');
     product.image_origin = moved.url;
     harness.images.forget();
-    await readAnew(harness);
+    await readAgain(harness);
     await harness.settle();
     expect({ old: harness.images.requests(), moved: moved.requests() }).toEqual({
       old: 0,
@@ -154,15 +154,15 @@ describe('image files', () => {
     const [first, second] = harness.rows<Row>();
     if (first === undefined || second === undefined) throw new Error('too few images');
     withdraw(harness, first);
-    await readAnew(harness);
-    await harness.files.mind(never);
+    await readAgain(harness);
+    await harness.files.maintain(never);
     expect(rowOf(harness, first)).toBeUndefined();
     const left = harness.rows().length;
     expect(found(harness)).toEqual({ ...clean, files: left });
     await harness.restart({ files: false });
     withdraw(harness, second);
-    await readAnew(harness);
-    await harness.files.mind(never);
+    await readAgain(harness);
+    await harness.files.maintain(never);
     expect(rowOf(harness, second)).toBeUndefined();
     expect(found(harness)).toEqual({ ...clean, files: left - 1 });
     expect(left).toBeGreaterThan(1);
@@ -173,7 +173,7 @@ describe('image files', () => {
     await harness.settle();
     expect(found(harness).files).toBeGreaterThan(0);
     harness.later(14 * day);
-    await harness.files.mind(never);
+    await harness.files.maintain(never);
     expect(found(harness)).toEqual({ ...clean, files: 0 });
     expect(harness.rows()).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe('image files', () => {
     const { mirror } = harness.wiring;
     const by = { sent_at: Date.now(), reason: 'requested' as const };
     mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
-    await harness.files.mind(never);
+    await harness.files.maintain(never);
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
@@ -199,7 +199,7 @@ describe('image files', () => {
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: Date.now(), reason: 'requested' as const };
       mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
-      void harness.files.mind(never);
+      void harness.files.maintain(never);
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
     await harness.settle();
@@ -215,7 +215,7 @@ describe('image files', () => {
     const [image] = one?.images ?? [];
     if (one === undefined || other === undefined || image === undefined) throw new Error('too few products');
     other.images = [{ ...image }];
-    await readAnew(harness);
+    await readAgain(harness);
     await harness.settle();
     const shared = harness.rows<Row>().filter(({ image_key }) => image_key === image.name);
     expect(new Set(shared.map(({ file }) => file)).size).toBe(1);
@@ -223,12 +223,12 @@ describe('image files', () => {
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
     const path = join(harness.directory, shared[0]?.file ?? '');
     one.images = one.images.filter(({ name }) => name !== image.name);
-    await readAnew(harness);
-    await harness.files.mind(never);
+    await readAgain(harness);
+    await harness.files.maintain(never);
     expect(statSync(path).size).toBeGreaterThan(0);
     other.images = [];
-    await readAnew(harness);
-    await harness.files.mind(never);
+    await readAgain(harness);
+    await harness.files.maintain(never);
     expect(() => statSync(path)).toThrow('ENOENT');
   });
 
@@ -276,7 +276,7 @@ describe('image files', () => {
     await harness.settle();
     harness.images.forget();
     await harness.setClock(-400 * day);
-    await readAnew(harness);
+    await readAgain(harness);
     await harness.settle();
     expect(harness.images.unchanged()).toBe(harness.rows().length);
   });
@@ -311,7 +311,7 @@ describe('an image that is gone from its host', () => {
     const other = harness.rows<Row>().find(({ product_id }) => product_id !== row.product_id);
     harness.later(7 * day + minute);
     await harness.settle();
-    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: 'gone', failures: 1 });
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: 'gone', failure_kind: 'gone', failures: 1 });
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
     const due = (id: number | undefined) =>
       harness.rows<{ due_reason: string }>(
@@ -323,8 +323,8 @@ describe('an image that is gone from its host', () => {
     // The service still returns it: shown again, and asked for again another day.
     harness.later(1000);
     await harness.read();
-    await harness.files.mind(never);
-    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failures: 1 });
+    await harness.files.maintain(never);
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failure_kind: null, failures: 1 });
     harness.images.trouble(row.image_key, null);
     harness.later(day);
     await harness.settle();
@@ -361,7 +361,7 @@ describe('an image that is gone from its host', () => {
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
     harness.later(1000);
     await harness.read();
-    await harness.files.mind(never);
+    await harness.files.maintain(never);
     expect(rowOf(harness, row)).toBeUndefined();
   });
 });
@@ -447,7 +447,7 @@ describe('the directory of the image files', () => {
   it('that cannot be written costs the files and nothing else', async () => {
     await using harness = await imageHarness();
     writeFileSync(harness.directory, 'a file in its place');
-    await harness.files.mind(never);
+    await harness.files.maintain(never);
     await harness.files.fetch(never);
     const rows = harness.rows<Row>();
     expect(rows.length).toBeGreaterThan(0);

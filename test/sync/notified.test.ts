@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
-import { mindCoverage } from '../../src/sync/notifications/coverage.ts';
+import { updateCoverage } from '../../src/sync/notifications/coverage.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 
 const never = new AbortController().signal;
@@ -293,7 +293,7 @@ describe('coverage that is lost', () => {
     expect(late()).toBe(30);
     const { mirror } = test.harness.wiring.ports;
     mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
-    await mindCoverage(test.harness.wiring.ports, AbortSignal.abort());
+    await updateCoverage(test.harness.wiring.ports, AbortSignal.abort());
     await test.away(minute);
     await test.live(2 * minute);
     expect(covered(test)).toBe(0);

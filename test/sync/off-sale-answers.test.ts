@@ -171,7 +171,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const [date = ''] = bookable(harness, product.id);
     const check = async () => {
       const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
-      await ports.flights.stored();
+      await ports.singleFlight.stored();
       return answer;
     };
     await harness.liveUntil(harness.clock.now() + hour);

@@ -11,7 +11,7 @@ it.each([404, 405] as const)(
   async (status) => {
     await using at = await subscriptionHarness();
     at.service.lacks.set('read', status);
-    await at.work.tend(never);
+    await at.work.maintain(never);
     await at.live(2 * 24 * hour, 10 * minute);
     const puts = status === 404 ? 2 : 1;
     expect(at.service.puts()).toHaveLength(puts);
@@ -36,7 +36,7 @@ it.each([404, 405] as const)(
 
 it('a subscription that the service has lost is put again, where it can be read (control)', async () => {
   await using at = await subscriptionHarness();
-  await at.work.tend(never);
+  await at.work.maintain(never);
   await at.live(2 * hour, 10 * minute);
   at.service.held.clear();
   await at.live(2 * hour, 10 * minute);
@@ -47,7 +47,7 @@ it('a subscription that the service has lost is put again, where it can be read 
 it('a subscription is not taken for unreadable while the service answers its reads from a cache', async () => {
   await using at = await subscriptionHarness();
   at.service.lacks.set('read', 404);
-  await at.work.tend(never);
+  await at.work.maintain(never);
   await at.live(hour + minute);
   expect(at.service.puts()).toHaveLength(2);
   await at.work.compare(null, never);
@@ -61,7 +61,7 @@ it.each([404, 405] as const)(
   'where nothing can be reactivated (%i), a degraded subscription is put instead',
   async (status) => {
     await using at = await subscriptionHarness();
-    await at.work.tend(never);
+    await at.work.maintain(never);
     await at.live(hour + minute, 10 * minute);
     const known = at.service.held.get('all');
     if (known !== undefined) at.service.held.set('all', { ...known, status: 'degraded' });

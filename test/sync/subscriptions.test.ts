@@ -178,10 +178,10 @@ describe('a PUT that fails (U15)', () => {
       effect();
       lost.resolve();
     });
-    const tending = at.work.tend(never);
+    const maintaining = at.work.maintain(never);
     await lost.promise;
     await at.clock.advance(minute);
-    await tending;
+    await maintaining;
     expect(row(at)).toMatchObject({ failures: 1, failure: expect.stringMatching(/^failed: no complete answer/) });
     await at.live(10 * minute);
     expect(at.service.held.size).toBe(1);
@@ -194,6 +194,7 @@ describe('a PUT that fails (U15)', () => {
     await using at = await subscriptionHarness();
     at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
     await at.live(6 * hour, 10 * minute);
+    expect(row(at)?.failure_kind).toBe('refused');
     expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
     expect(at.alarms()).toEqual(['subscription-failing']);
     expect(at.service.puts().length).toBeLessThanOrEqual(6);
@@ -424,9 +425,9 @@ describe('a dry run', () => {
 test('work for people and for the daemon is done one after the other', async () => {
   await using at = await subscriptionHarness();
   await Promise.all([
-    at.work.tend(never),
+    at.work.maintain(never),
     at.work.apply('now', never),
-    at.work.tend(never),
+    at.work.maintain(never),
     at.work.rotate(null, never),
   ]);
   expect(at.service.puts().map(({ body }) => payloadOf(body).callback_url)).toEqual(

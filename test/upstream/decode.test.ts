@@ -53,8 +53,8 @@ describe('an availability answer', () => {
   });
 
   it('ends with its own last date where nobody can read how the service capped it', () => {
-    const { covered_to, spoken } = decodeAvailability({ ...availability, capped_at: 'soon' }, question);
-    expect(covered_to).toBe(spoken?.to);
+    const { covered_to, named } = decodeAvailability({ ...availability, capped_at: 'soon' }, question);
+    expect(covered_to).toBe(named?.to);
     expect(decodeAvailability({ ...availability, dates: [], capped_at: 7 }, question).covered_to < question.from).toBe(
       true,
     );
@@ -67,7 +67,7 @@ describe('an availability answer', () => {
       question,
     );
     expect([...answer.days.keys()]).toEqual([date?.date]);
-    expect(answer.spoken).toEqual({ from: date?.date, to: '2027-03-01' });
+    expect(answer.named).toEqual({ from: date?.date, to: '2027-03-01' });
   });
 
   it('shows no price in a currency that was not asked for, and keeps it', () => {

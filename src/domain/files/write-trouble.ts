@@ -1,18 +1,6 @@
 /** Why a file cannot be written just now: both pass, and are waited for. */
 export type WriteTrouble = 'disk-full' | 'locked';
 
-/**
- * Classifies an error: what is waited for, or null for everything else, a failed fsync above all. SQLite names a lack of
- * space for its shared index SHMSIZE.
- */
-export function writeTroubleOf(error: unknown): WriteTrouble | null {
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string') return null;
-  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'disk-full';
-  if (code.startsWith('SQLITE_BUSY')) return 'locked';
-  return null;
-}
-
 /** How long nothing is tried after trouble, the first time and at most, and how long afterwards it must not come back. */
 export interface Patience {
   readonly first: number;

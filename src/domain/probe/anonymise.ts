@@ -14,7 +14,7 @@ export interface Recorded {
 }
 
 /** Members whose values are words of the service, which tell its habits and nothing else. */
-const words = new Set([
+const vocabulary = new Set([
   'language', 'languages', 'currency', 'supplier_currency', 'timezone', 'sale_status', 'sale_status_reason',
   'sale_status_expected_reopen', 'variant_type', 'policy', 'type', 'language_selection', 'requires_visitors_details',
   'error_code', 'code', 'error', 'status', 'patch', 'promo_label', 'time', 'date', 'capped_at',
@@ -111,7 +111,7 @@ function inForm(text: string, value: number): string {
 
 function anonymousText(text: string, name: string, names: Pseudonyms): string {
   if (text.trim() === '' || instant.test(text)) return text;
-  if (words.has(name) && word.test(text)) return text;
+  if (vocabulary.has(name) && word.test(text)) return text;
   if (/^\d+$/.test(text) && idName.test(name)) return String(names.id(text));
   if (/^-?\d+(\.\d+)?$/.test(text) && priceName.test(name)) return otherPrice(text);
   if (/^[a-z][a-z0-9+.-]*:\S/i.test(text)) return anonymousAddress(text, names);

@@ -47,19 +47,30 @@ export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | '
 
 /** What differs, in words and one phrase a field; empty where nothing does. Of an address nothing is said but whose it is. */
 export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
-  if (held === null || held.status === 'missing') return ['not there'];
+  if (!isThere(held)) return ['not there'];
+  return [
+    ...differencesInContent(wanted, held),
+    ...(isWorking(held.status) ? [] : [`status: ${held.status ?? 'not known'}`]),
+  ];
+}
+
+function isThere(held: HeldSubscription | null): held is HeldSubscription {
+  return held !== null && held.status !== 'missing';
+}
+
+/** What a PUT of what is wanted would change. */
+function differencesInContent(wanted: WantedSubscription, held: HeldSubscription): string[] {
   return [
     ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
     ...entityDifferences(wanted.entity_ids, held.entity_ids),
     ...changeTypeDifferences(wanted.change_types, held.change_types),
     ...addressDifferences(held.address),
-    ...(isWorking(held.status) ? [] : [`status: ${held.status ?? 'not known'}`]),
   ];
 }
 
 /** Whether a PUT of what is wanted would change anything: a status alone is a matter of repair. */
 export function needsPut(wanted: WantedSubscription, held: HeldSubscription | null): boolean {
-  return differences(wanted, held).some((difference) => !difference.startsWith('status: '));
+  return !isThere(held) || differencesInContent(wanted, held).length > 0;
 }
 
 function entityDifferences(wanted: readonly number[] | null, held: readonly number[] | null): string[] {
@@ -69,8 +80,8 @@ function entityDifferences(wanted: readonly number[] | null, held: readonly numb
   const [here, there] = [new Set(wanted), new Set(held)];
   const more = wanted.filter((id) => !there.has(id)).length;
   const less = [...there].filter((id) => !here.has(id)).length;
-  const words = [...(more > 0 ? [`${more} more`] : []), ...(less > 0 ? [`${less} less`] : [])];
-  return words.length === 0 ? [] : [`entity_ids: ${words.join(', ')}`];
+  const parts = [...(more > 0 ? [`${more} more`] : []), ...(less > 0 ? [`${less} less`] : [])];
+  return parts.length === 0 ? [] : [`entity_ids: ${parts.join(', ')}`];
 }
 
 function changeTypeDifferences(wanted: readonly ChangeType[], held: readonly string[] | null): string[] {
@@ -81,7 +92,7 @@ function changeTypeDifferences(wanted: readonly ChangeType[], held: readonly str
     : [`change_types: ${there.length === 0 ? 'none' : there.join(' ')} instead of ${here.join(' ')}`];
 }
 
-const addressWords: Readonly<Record<AddressStanding, string | null>> = {
+const addressText: Readonly<Record<AddressStanding, string | null>> = {
   current: null,
   grace: 'another epoch, which is still accepted',
   dropped: 'another epoch, which is accepted no more',
@@ -90,8 +101,8 @@ const addressWords: Readonly<Record<AddressStanding, string | null>> = {
 };
 
 function addressDifferences(address: AddressStanding | null): string[] {
-  const words = address === null ? 'not known' : addressWords[address];
-  return words === null ? [] : [`callback_url: ${words}`];
+  const text = address === null ? 'not known' : addressText[address];
+  return text === null ? [] : [`callback_url: ${text}`];
 }
 
 /** The service's names for what does not work (specification §3, service-facts.md §8), and ours for what is not there. */

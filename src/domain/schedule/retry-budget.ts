@@ -7,7 +7,7 @@ export interface RetryBudget {
   /** A record is read. */
   readonly called: () => void;
   /** Whether a record may be tried again soon; if so, that one is spent. */
-  readonly spend: () => 'soon' | 'later';
+  readonly take: () => 'soon' | 'later';
 }
 
 /** Of all reads so many may be quick retries. */
@@ -21,7 +21,7 @@ export function retryBudget(): RetryBudget {
     called: () => {
       left = Math.min(most, left + share);
     },
-    spend: () => {
+    take: () => {
       if (left < 1) return 'later';
       left -= 1;
       return 'soon';

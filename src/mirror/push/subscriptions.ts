@@ -1,3 +1,4 @@
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionType, WantedSubscription } from '../../domain/push/subscription.ts';
 import type { Part } from '../../domain/push/subscription-parts.ts';
@@ -27,6 +28,12 @@ export interface SubscriptionFacts {
   readonly address: AddressOwner | null;
   readonly epoch: number | null;
   readonly at: number;
+}
+
+/** Why an attempt did not work: what is decided by, and the same for people. */
+export interface FailedAttempt {
+  readonly kind: AttemptFailure;
+  readonly message: string;
 }
 
 /** Which mirrored products or experiences a declaration means; null: it is not narrowed so. */
@@ -62,11 +69,11 @@ export interface SubscriptionTable {
   unread(subscription_id: string, failures: number, not_before: number): void;
   compared(subscription_id: string, differences: readonly string[]): void;
   put(subscription_id: string, put: { at: number; hash: string }): void;
-  wrested(subscription_id: string, at: number): void;
+  tookOver(subscription_id: string, at: number): void;
   /** An attempt that did not work, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
-    attempt: { at: number; failures: number; failure: string | null; not_before: number | null },
+    attempt: { at: number; failures: number; failure: FailedAttempt | null; not_before: number | null },
   ): void;
   delivered(last: ReadonlyMap<string, number>): void;
   /** Which mirrored products each covers, from what it is known to hold. Returns how many rows changed. */
@@ -141,9 +148,9 @@ export function subscriptionTable(db: Database): SubscriptionTable {
   const put = db.prepare<[number, string, string]>(
     'UPDATE subscription SET put_at = ?, put_hash = ? WHERE subscription_id = ?',
   );
-  const wrested = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
+  const tookOver = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
   const tried = db.prepare(
-    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @failure, not_before = @not_before
+    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @message, failure_kind = @kind, not_before = @not_before
      WHERE subscription_id = @subscription_id`,
   );
   const delivered = db.prepare<{ subscription_id: string; at: number }>(
@@ -209,11 +216,11 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     put: (subscription_id, { at, hash }) => {
       put.run(at, hash, subscription_id);
     },
-    wrested: (subscription_id, at) => {
-      wrested.run(at, subscription_id);
+    tookOver: (subscription_id, at) => {
+      tookOver.run(at, subscription_id);
     },
-    tried: (subscription_id, attempt) => {
-      tried.run({ subscription_id, ...attempt });
+    tried: (subscription_id, { failure, ...attempt }) => {
+      tried.run({ subscription_id, ...attempt, kind: failure?.kind ?? null, message: failure?.message ?? null });
     },
     delivered: (last) => {
       for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });

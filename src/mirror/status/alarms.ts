@@ -14,9 +14,9 @@ export interface AlarmTable {
   /** The same where it is met product by product: what was met from `started_at` on is counted together. */
   add(alarm: Met & { readonly started_at: number }): 'new' | 'known';
   /** A condition holds no longer. */
-  calm(kind: Alarm['kind']): 'ended' | 'none';
+  clear(kind: Alarm['kind']): 'ended' | 'none';
   /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
-  calmImages(started_at: number, now: number): void;
+  clearImages(started_at: number, now: number): void;
   /** By kind. */
   all(): Alarm[];
 }
@@ -31,8 +31,8 @@ export function alarmTable(db: Database): AlarmTable {
     `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
      ON CONFLICT DO UPDATE SET seen_at = @at, products = @products + CASE WHEN seen_at BETWEEN @started_at AND @at THEN products ELSE 0 END`,
   );
-  const calm = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
-  const calmImages = db.prepare<{ started_at: number; now: number }>(
+  const clear = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
+  const clearImages = db.prepare<{ started_at: number; now: number }>(
     `DELETE FROM alarm WHERE kind = 'images-vanished' AND (seen_at < @started_at OR seen_at > @now + ${futureToleranceMs})
        AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
          AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL))`,
@@ -51,9 +51,9 @@ export function alarmTable(db: Database): AlarmTable {
       add.run(met);
       return stands;
     },
-    calm: (kind) => (calm.run(kind).changes > 0 ? 'ended' : 'none'),
-    calmImages: (started_at, now) => {
-      calmImages.run({ started_at, now });
+    clear: (kind) => (clear.run(kind).changes > 0 ? 'ended' : 'none'),
+    clearImages: (started_at, now) => {
+      clearImages.run({ started_at, now });
     },
     all: () => all.all(),
   };

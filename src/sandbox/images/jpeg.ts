@@ -14,12 +14,12 @@ export interface Picture {
  * makes it like no other.
  */
 export function jpeg(seed: number, { key, width, height, edition }: Picture): Buffer {
-  const words = `sandbox ${key} ${width}x${height} edition ${edition} `;
+  const text = `sandbox ${key} ${width}x${height} edition ${edition} `;
   const filling = hex(2000 + 2 * Math.floor(roll(seed, key, width, 'length') * 6000), seed, key, width, edition);
   return Buffer.concat([
     Buffer.of(0xff, 0xd8),
     segment(0xe0, Buffer.from('4a46494600010100000100010000', 'hex')),
-    segment(0xfe, Buffer.from(words + filling)),
+    segment(0xfe, Buffer.from(text + filling)),
     segment(0xdb, Buffer.concat([Buffer.of(0), Buffer.alloc(64, 1)])),
     segment(0xc0, Buffer.of(8, height >> 8, height & 0xff, width >> 8, width & 0xff, 1, 1, 0x11, 0)),
     // Differences of 0 or of seven bits (codes 0 and 10); of the other coefficients nothing but "no more" (code 0).

@@ -85,7 +85,7 @@ export function notifier(
     for (const subscription of subscriptions.all()) {
       const own = ripe.flatMap((each) => concerning(subscription, each) ?? []);
       const parcels = batch === 'one product' ? own.map((each) => [each]) : own.length === 0 ? [] : [own];
-      for (const parcel of parcels) notify(subscription, parcel);
+      for (const outgoing of parcels) notify(subscription, outgoing);
     }
     if (legacy_callback_url === null) return;
     for (const { product, changes } of ripe) {

@@ -92,7 +92,7 @@ const milliseconds = {
   says: 'milliseconds from 0 to 3600000',
   fits: (value: unknown) => isBetween(value, 0, 3_600_000),
 };
-const words = (...of: readonly string[]) => ({
+const oneOf = (...of: readonly string[]) => ({
   says: of.join(' or '),
   fits: (value: unknown) => of.includes(value as string),
 });
@@ -100,8 +100,8 @@ const words = (...of: readonly string[]) => ({
 /** What each habit may be. */
 const values: Record<keyof Habits, { readonly says: string; fits(value: unknown): boolean }> = {
   cached_ms: milliseconds,
-  dates: words('honoured', 'ignored', 'shifted', 'weeks'),
-  date_order: words('ascending', 'shuffled', 'repeated'),
+  dates: oneOf('honoured', 'ignored', 'shifted', 'weeks'),
+  date_order: oneOf('ascending', 'shuffled', 'repeated'),
   stray_503: share,
   stray_429: share,
   stray_reset: share,
@@ -109,12 +109,12 @@ const values: Record<keyof Habits, { readonly says: string; fits(value: unknown)
     says: 'whole calls a second, or null',
     fits: (value) => value === null || (Number.isInteger(value) && isBetween(value, 1, 100_000)),
   },
-  endpoints: words('all', 'specification'),
-  unrated: words('null', 'zero'),
+  endpoints: oneOf('all', 'specification'),
+  unrated: oneOf('null', 'zero'),
   images_null: share,
-  page_size: words('honoured', 'ignored'),
-  list_order: words('stable', 'shifting'),
-  counters: words('none', 'differing'),
+  page_size: oneOf('honoured', 'ignored'),
+  list_order: oneOf('stable', 'shifting'),
+  counters: oneOf('none', 'differing'),
   clock_skew_ms: {
     says: 'milliseconds, ahead or (negative) behind',
     fits: (value) => isBetween(value, -1e13, 1e13),
@@ -122,7 +122,7 @@ const values: Record<keyof Habits, { readonly says: string; fits(value: unknown)
   slow_ms: milliseconds,
   escapes: share,
   hostile_values: share,
-  list_end: words('ends', 'never'),
+  list_end: oneOf('ends', 'never'),
 };
 
 /** Each habit with what it may be, in words. */

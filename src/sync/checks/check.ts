@@ -11,22 +11,22 @@ import {
 } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
 import { rateCheck } from '../../domain/checks/error-rate.ts';
-import { writeTroubleOf } from '../../domain/files/write-trouble.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
+import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Ports } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
 import { type Callers, countCallers } from './callers.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
-import { createFlights, type Flight, type Flights, type Landing } from './flights.ts';
+import { createSingleFlight, type LiveResult, type SharedCall, type SingleFlight } from './single-flight.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
-  readonly flights: Flights;
+  readonly singleFlight: SingleFlight;
   readonly counter: CheckCounter;
   /** What is being asked, by question. */
   readonly waiting: Map<string, Waiting>;
@@ -75,16 +75,16 @@ export function checkPorts({
   readonly ports: Ports;
   readonly limiter: Pick<Limiter, 'pause'>;
 }): CheckPorts {
-  const flights = createFlights({ upstream, ...ports }, limiter);
+  const singleFlight = createSingleFlight({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
   return {
     ...ports,
-    flights,
+    singleFlight,
     counter,
     waiting: new Map(),
     callers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
-      await flights[Symbol.asyncDispose]();
+      await singleFlight[Symbol.asyncDispose]();
       // A second of counts is no reason not to end.
       try {
         counter.flush();
@@ -133,14 +133,14 @@ export async function checkBeforeOrder(
   const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
   const waiting = isFresh ? known : prepare(ports, question, id);
   if ('verdict' in waiting) return waiting;
-  if (caller !== null && !ports.flights.waits(waiting.key) && ports.callers.take(caller) === 'spent')
+  if (caller !== null && !ports.singleFlight.waits(waiting.key) && ports.callers.take(caller) === 'spent')
     return overLimit(ports, waiting);
   ports.waiting.set(id, waiting);
   try {
-    const { flight, landing } = ports.flights.board(waiting.key, { deadline_ms, signal });
+    const { call, result } = ports.singleFlight.join(waiting.key, { deadline_ms, signal });
     const { product_id, date, currency } = waiting;
-    if (!flight.shown.has(date)) flight.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
-    return conclude(ports, waiting, flight, await landing);
+    if (!call.shown.has(date)) call.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
+    return conclude(ports, waiting, call, await result);
   } finally {
     if (ports.waiting.get(id) === waiting) ports.waiting.delete(id);
   }
@@ -183,20 +183,20 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
 }
 
 /** All who asked the same of one read get the same answer: it is worked out once. */
-function conclude(ports: CheckPorts, asked: Waiting, flight: Flight, landed: Landing): CheckAnswer {
+function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
-  if (landed.kind === 'unanswered') {
+  if (result.kind === 'unanswered') {
     ports.counter.add({ product_id, tier }, 'unanswered');
-    return unanswered(ports, asked, { day: flight.shown.get(date) ?? null, sale: flight.sale }, landed.reason);
+    return unanswered(ports, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
   }
-  if (landed.kind === 'gone') {
-    const shown = standingOf(asked.wanted, flight.sale, flight.shown.get(date) ?? null);
+  if (result.kind === 'gone') {
+    const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null);
     ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
-    return withoutAsking(ports, asked, flight.sale, 'withdrawn', flight.shown.get(date) ?? null);
+    return withoutAsking(ports, asked, call.sale, 'withdrawn', call.shown.get(date) ?? null);
   }
-  const known = flight.found.get(id) as ReturnType<typeof compare> | undefined;
-  const found = known ?? compare(ports, asked, flight, landed);
-  flight.found.set(id, found);
+  const known = call.found.get(id) as ReturnType<typeof compare> | undefined;
+  const found = known ?? compare(ports, asked, call, result);
+  call.found.set(id, found);
   if (found.rating !== null) ports.counter.add({ product_id, tier }, found.rating);
   return found.answer;
 }
@@ -206,8 +206,8 @@ const goneNow: Standing = { sellable: false, reasons: ['withdrawn'], price: null
 function compare(
   ports: CheckPorts,
   asked: Asked,
-  flight: Flight,
-  { sale: spoken, sent_at, unanswered: left, said }: Extract<Landing, { kind: 'answered' }>,
+  call: SharedCall,
+  { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
 ) {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
@@ -215,20 +215,20 @@ function compare(
   const sale = saleNow(known, spoken);
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
-  const before = flight.shown.get(date) ?? null;
-  const shown = standingOf(wanted, flight.sale, before);
+  const before = call.shown.get(date) ?? null;
+  const shown = standingOf(wanted, call.sale, before);
   const now = standingOf(wanted, sale, day);
   if (left.some(({ from, to }) => from <= date && date <= to))
-    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'other-dates'), rating: null };
+    return { answer: unanswered(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
   if (now === null)
-    return { answer: unanswered(ports, asked, { day: before, sale: flight.sale }, 'service-failed'), rating: null };
+    return { answer: unanswered(ports, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
   const { verdict, reasons } = judgeCheck(now, shown, expected);
   const answer: CheckAnswer = {
     verdict,
     reasons,
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
-    mirror: shownBy(ports, asked, { day: before, sale: flight.sale }, shown),
+    mirror: shownBy(ports, asked, { day: before, sale: call.sale }, shown),
     alternatives:
       verdict === 'holds' || verdict === 'unknown'
         ? []
@@ -245,7 +245,7 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
 }
 
 /** Another window of its dates may still be answered as not on sale: this one was not. */
-function saleNow(known: SaleState, said: Extract<Landing, { kind: 'answered' }>['sale']): SaleState {
+function saleNow(known: SaleState, said: Extract<LiveResult, { kind: 'answered' }>['sale']): SaleState {
   if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
   return known === 'on-sale' ? 'sale-contradicted' : known;
 }

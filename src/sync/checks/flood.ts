@@ -17,7 +17,7 @@ export function watchChecks(
     const share = made / Math.max(1, (rate * (now - at)) / 1000);
     [calls, at] = [lanes.checkout.calls, now];
     if (share < flood.until) {
-      mirror.transaction(() => mirror.alarms.calm('checks-flood'));
+      mirror.transaction(() => mirror.alarms.clear('checks-flood'));
     } else if (share >= flood.from) {
       const raised = mirror.transaction(() =>
         mirror.alarms.raise({ kind: 'checks-flood', products: made, at: clock.now() }),

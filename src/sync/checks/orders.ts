@@ -64,10 +64,10 @@ export function reportOrder(ports: Omit<Ports, 'upstream'>, order: OrderReport):
 /** Reads the dates of an order again now, in the checkout lane; what is not answered stays due. Resolves to whether all were. */
 export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
   const { records } = subjectOf(ports, order);
-  const landings = await Promise.all(
-    records.map((key) => ports.flights.recheck(key, { deadline_ms: recheckMs, signal })),
+  const results = await Promise.all(
+    records.map((key) => ports.singleFlight.recheck(key, { deadline_ms: recheckMs, signal })),
   );
-  return landings.every(({ kind }) => kind !== 'unanswered');
+  return results.every(({ kind }) => kind !== 'unanswered');
 }
 
 /** Tells of an order, and reads the dates of a failed one at once instead of with the next tick. */

@@ -45,7 +45,7 @@ const noRoomMs = 60_000;
  * Once a minute: which files are wanted, and which may not be there any more (withdrawn, expired, of another size).
  * Also while none is fetched: what was fetched before goes all the same.
  */
-export async function mindImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
+export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, fetching, log } = ports;
   const table = mirror.imageFiles;
   const sizes = fetching?.sizes ?? null;
@@ -65,7 +65,7 @@ export async function mindImageFiles(ports: ImageFilePorts, signal: AbortSignal)
   }
   mirror.transaction(() => table.confirm(clock.now()));
   if (removed > 0) log.info({ files: removed }, 'image files removed: their images are not to be shown any more');
-  mindDisk(ports);
+  updateDiskAlarm(ports);
 }
 
 /** At the start and once an hour: what a kill left behind, and what somebody took away. */
@@ -254,14 +254,14 @@ function roomOf({ mirror, directory }: Pick<ImageFilePorts, 'mirror' | 'director
   };
 }
 
-function mindDisk(ports: ImageFilePorts): void {
+function updateDiskAlarm(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
   const products =
     fetching === null || !roomOf(ports, fetching.disk).isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
   if (fetching === null || products === 0) {
     if (mirror.alarms.all().some(({ kind }) => kind === 'images-disk'))
-      mirror.transaction(() => mirror.alarms.calm('images-disk'));
+      mirror.transaction(() => mirror.alarms.clear('images-disk'));
     return;
   }
   const alarm = { kind: 'images-disk', at: now, products } as const;

@@ -3,7 +3,7 @@ import { decodeNotification, type Notification, type ProductNotice } from '../..
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { Ports } from '../records/context.ts';
-import { askOwnReads, hasOwnReads, lookAround, walkApart } from '../records/deciding-reads.ts';
+import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
 
 /** A delivery as the inbox has it. */
 export interface StoredDelivery {
@@ -110,7 +110,7 @@ async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Pr
       await setImmediate();
     }
     mirror.transaction(() => {
-      if (unknown > 0) lookAround(ports);
+      if (unknown > 0) walkListSoon(ports);
       applySmall(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
       mirror.noteDelivery(delivery.delivery_id);
     });
@@ -119,7 +119,7 @@ async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Pr
 
 function applySmall(ports: ApplyPorts, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
   const unknown = applyNotices(ports, delivery, notices, state);
-  if (unknown > 0 || quarantine !== null) lookAround(ports);
+  if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
 
 /** Returns how many of the products are not in the mirror. */
@@ -141,7 +141,7 @@ function applyNotices(
   const closed = idsOf(closing);
   if (closed.length > 0) confirm(ports, closed);
   if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
-  if (known.length > 0 && !hasOwnReads(policy)) lookAround(ports);
+  if (known.length > 0 && !hasOwnReads(policy)) walkListSoon(ports);
   return notices.length - known.length;
 }
 
@@ -195,7 +195,7 @@ function close(
 /** The read that decides about a closure goes first; where products have none of their own, it is the list. */
 function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
   if (askOwnReads(ports, product_ids, 'closure-unconfirmed') === null)
-    walkApart(ports, guardSpanMs, 'closure-unconfirmed');
+    walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
 }
 
 /**
@@ -205,8 +205,8 @@ function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
 export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   const { mirror, clock, policy } = ports;
   if (hasOwnReads(policy)) return;
-  if (mirror.closures.askAgain(started_at, clock.now())) walkApart(ports, guardSpanMs, 'closure-unconfirmed');
-  else if (mirror.trust.noticedSince(started_at, clock.now())) lookAround(ports);
+  if (mirror.closures.askAgain(started_at, clock.now())) walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
+  else if (mirror.trust.noticedSince(started_at, clock.now())) walkListSoon(ports);
 }
 
 /** Those of which later ones say everything that they say, of each of their products: the last one is enough. */
@@ -225,15 +225,15 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
 }
 
 /** Raises or ends the alarms about deliveries: too many closures at once, hints that no read confirms, old addresses. */
-export function mindClosures({ mirror, clock, log }: ApplyPorts): void {
+export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
   const misuse = isMisuse(mirror.closures.decided(100));
   mirror.transaction(() => {
     const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
-    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.calm('old-address-used');
-    if (mirror.closures.counts().held === 0) mirror.alarms.calm('closures-held');
+    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.clear('old-address-used');
+    if (mirror.closures.counts().held === 0) mirror.alarms.clear('closures-held');
     if (!misuse) {
-      mirror.alarms.calm('hints-not-confirmed');
+      mirror.alarms.clear('hints-not-confirmed');
       return;
     }
     const alarm = { kind: 'hints-not-confirmed', at: now, products: 100 } as const;

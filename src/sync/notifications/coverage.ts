@@ -15,7 +15,7 @@ const healingShare = 0.3;
  * Once a minute: which products a working, trusted subscription covers. One that is covered no more is read as often as
  * any other from now on; one that is covered now keeps its next read, and has longer from that one on.
  */
-export async function mindCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
+export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {

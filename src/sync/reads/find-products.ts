@@ -78,8 +78,8 @@ function notFound(product_ids: readonly number[], why: string, hint: string): Ca
 }
 
 function notAnswered(reading: Reading<ProductEntry> | null): CataloguedError {
-  const words = reading !== null && 'message' in reading ? reading.message : 'no answer in time';
-  return new CataloguedError('not-answered', `the service was asked for the product, and did not answer: ${words}`, {
+  const message = reading !== null && 'message' in reading ? reading.message : 'no answer in time';
+  return new CataloguedError('not-answered', `the service was asked for the product, and did not answer: ${message}`, {
     exitCode: exitCodes.unavailable,
     hint: 'run the same command again; catalogued doctor looks at the service',
   });

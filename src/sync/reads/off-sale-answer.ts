@@ -4,7 +4,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { askOwnReads, hasOwnReads, lookAround } from '../records/deciding-reads.ts';
+import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
 
@@ -82,7 +82,7 @@ export async function notOnSale(
 
 /** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
 export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
-  if (askOwnReads(ports, [product_id], 'sale-status-doubted') === null) lookAround(ports);
+  if (askOwnReads(ports, [product_id], 'sale-status-doubted') === null) walkListSoon(ports);
 }
 
 /** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */

@@ -6,7 +6,7 @@ import { holdVanishedImages } from '../images/vanished.ts';
 import { walkForNotices } from '../notifications/apply.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import type { SyncPorts } from '../records/context.ts';
-import { calmRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
+import { clearRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { afterStore, productCadence } from './product.ts';
@@ -36,8 +36,8 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       if (!primary) return;
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
       walkForNotices(ports, started_at);
-      mirror.alarms.calmImages(started_at, clock.now());
-      calmRefused(ports, started_at);
+      mirror.alarms.clearImages(started_at, clock.now());
+      clearRefused(ports, started_at);
       // Further languages and currencies only add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);

@@ -74,7 +74,7 @@ export function walkAgain(
 }
 
 /** The same as soon as the last walk is so long ago: now, where there was none, or one at an instant that has not come. */
-export function walkApart(
+export function walkAgainSpaced(
   ports: DecidingPorts,
   apart: number,
   reason: DueReason,
@@ -86,12 +86,12 @@ export function walkApart(
 }
 
 /** A look at everything, for what a doubt might be about: one walk over the list, at most one an hour. */
-export function lookAround(ports: DecidingPorts): void {
+export function walkListSoon(ports: DecidingPorts): void {
   const { primary, further } = walkKinds(ports.policy.extent);
   const { language } = splitListEdition(primary.edition);
   // Prices in further currencies come from lists of their own.
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkApart(ports, lookEveryMs, 'suspicion', prices);
+  walkAgainSpaced(ports, lookEveryMs, 'suspicion', prices);
 }

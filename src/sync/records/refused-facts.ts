@@ -11,7 +11,7 @@ export interface RefusedFacts {
 
 /** Refused prices that nobody has met for so long are no longer told of. */
 const forgottenMs = 24 * 3_600_000;
-const words = {
+const logMessages = {
   images: 'images are not published: their addresses are not on public hosts',
   prices: 'prices below zero are refused: what they are of cannot be bought',
 } as const;
@@ -36,14 +36,14 @@ export function noteRefused(
     if (first === undefined) continue;
     const alarm = { kind: `${kind}-refused`, at: clock.now(), started_at, products: met.length } as const;
     if (mirror.alarms.add(alarm) === 'new')
-      log.warn({ product_id: first.product_id, products: met.length }, words[kind]);
+      log.warn({ product_id: first.product_id, products: met.length }, logMessages[kind]);
   }
 }
 
 /** Called when a walk over the list has ended: ends what it, and for prices the last day of reads, has not met again. */
-export function calmRefused({ mirror }: RefusedPorts, started_at: number): void {
+export function clearRefused({ mirror }: RefusedPorts, started_at: number): void {
   for (const { kind, seen_at } of mirror.alarms.all()) {
-    if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.calm(kind);
-    if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.calm(kind);
+    if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.clear(kind);
+    if (kind === 'prices-refused' && seen_at < started_at - forgottenMs) mirror.alarms.clear(kind);
   }
 }

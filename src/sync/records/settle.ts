@@ -21,7 +21,10 @@ export type Refreshed =
   /** The service refuses the key: nothing else will go better. */
   | { readonly kind: 'key-refused'; readonly message: string };
 
-export type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
+/** A read that brought nothing: its outcome, or an answer that is about other dates or ends before the first one asked for. */
+export type NoAnswer =
+  | Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>
+  | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string };
 
 /** A read that was answered, as its record's schedule sees it. */
 export interface StoredRead {
@@ -142,7 +145,7 @@ export function recordFailure(
   const failures = record.failures + 1;
   // A refusal is the service's answer: asked again at once, it says the same.
   const wanted = !final && (record.fetched_at === null || record.job_id !== null);
-  const soon = wanted && (failures >= quarantineAfter || retries.spend() === 'soon');
+  const soon = wanted && (failures >= quarantineAfter || retries.take() === 'soon');
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // What a notification asked for is still asked for: it stays in its lane, and in its share.

@@ -16,7 +16,7 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
   /** False while the machine's clock is in doubt: no callback address is replaced because of its age. */
   mayRotate(): boolean;
   /** Asks our own public address, as a stranger would. */
-  selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly words: string }>;
+  selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly message: string }>;
 }
 
 export interface SubscriptionSettings {

@@ -7,6 +7,7 @@ import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './attempts.ts';
 import { callbackUrl } from './callback.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './declared.ts';
+import type { Unread } from './failure.ts';
 import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 
 /**
@@ -16,7 +17,7 @@ import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 export async function stepSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
-  unread: string | null,
+  unread: Unread | null,
   signal: AbortSignal,
 ): Promise<void> {
   const { mirror, clock, settings, service } = ports;
@@ -98,11 +99,11 @@ async function repairSubscription(
   const { mirror, log } = ports;
   const { subscription_id } = wanted;
   const failures = mirror.subscriptions.find(subscription_id)?.failures ?? 0;
-  const { result, words } = await ports.selfTest(signal);
+  const { result, message } = await ports.selfTest(signal);
   if (afterSelfTest(result, { failures }) === 'wait')
-    return noteFailure(ports, subscription_id, { kind: 'self-test', words });
+    return noteFailure(ports, subscription_id, { kind: 'self-test', message });
   if (result === 'failed')
-    log.warn({ subscription_id, words }, 'self-test failed again: the repair goes on all the same');
+    log.warn({ subscription_id, words: message }, 'self-test failed again: the repair goes on all the same');
   return action === 'put'
     ? putSubscription(ports, wanted, 'repair', signal)
     : reactivateSubscription(ports, wanted, signal);
