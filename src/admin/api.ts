@@ -13,6 +13,7 @@ import {
   removals,
 } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
+import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
 import { status } from './api/status.ts';
 import {
   applications,
@@ -79,7 +80,7 @@ export const operations = {
     storefront: true,
     body: orderReport,
     answer: orderNoted,
-    refusals: { ...notMirrored, ...unwritable },
+    refusals: { ...notMirrored, 409: "the order's id came before with other contents", ...unwritable },
   },
   'POST /v1/resync': {
     summary: 'Makes the named records due now; a dry run says what it would cost',
@@ -92,6 +93,16 @@ export const operations = {
     path: jobAsked,
     answer: job,
     missing: (id) => ({ error: 'no-such-job', message: `there is no job ${id}` }),
+    refusals: { 404: 'there is no such job' },
+  },
+  'GET /v1/schedule': {
+    summary: "The daemon's jobs: when each ran last and will next, and what came of it",
+    answer: schedule,
+  },
+  'POST /v1/schedule/{name}/run': {
+    summary: 'Runs one of them now, or joins the run that is under way; answers when that has ended',
+    path: jobNamed,
+    answer: jobAnswer,
     refusals: { 404: 'there is no such job' },
   },
   'GET /v1/removals': { summary: 'Products that the list no longer shows, and what is held', answer: removals },
@@ -160,6 +171,9 @@ type ReadOnly<Value> = Value extends readonly (infer Each)[]
   : Value extends object
     ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
     : Value;
+
+/** What a client fills the path with, where it has names in braces. */
+export type Path<Name extends OperationName> = ReadOnly<Given<Part<Name, 'path'>>>;
 
 /** What a client sends as the body, where there is one. */
 export type Body<Name extends OperationName> = ReadOnly<Given<Part<Name, 'body'>>>;

@@ -64,7 +64,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   if (receiving !== null) stack.use(receiving);
   const parts = { ...own, receiving };
   const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
-  const { answers } = stack.use(answersOf(parts));
+  const { answers } = stack.use(answersOf(parts, schedule));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
     ...(overrides.admin ?? []),

@@ -65,6 +65,8 @@ const asked: [OperationName, () => string, (() => unknown)?][] = [
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], dry_run: true })],
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], product_ids: [product_id] })],
   ['GET /v1/jobs/{id}', () => '/v1/jobs/1'],
+  ['GET /v1/schedule', () => '/v1/schedule'],
+  ['POST /v1/schedule/{name}/run', () => '/v1/schedule/retention/run', () => ({})],
   ['GET /v1/removals', () => '/v1/removals'],
   ['GET /v1/subscriptions', () => '/v1/subscriptions'],
   ['POST /v1/notifications/replay', () => '/v1/notifications/replay', () => ({ since: 0 })],
