@@ -39,7 +39,7 @@ import { mirrorInstants } from './sql/instants.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
 
 /** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 4;
+export const contractVersion = 5;
 
 export interface MirrorOptions {
   readonly path: string;

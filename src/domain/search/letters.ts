@@ -8,7 +8,21 @@ const written: Readonly<Record<string, string>> = {
 const apostrophes = /['’‘ʼ`´′ʻ＇]/u;
 
 /** Marks over and under a letter; those of the scripts in which they carry the vowel belong to the word. */
-const marks = /[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u20d0-\u20ff\ufe20-\ufe2f\ufe00-\ufe0f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]/gu; // biome-ignore format: a table
+const marks = [
+  [0x300, 0x36f], [0x483, 0x489], [0x591, 0x5c7], [0x610, 0x61a], [0x64b, 0x65f], [0x670, 0x670], [0x6d6, 0x6ed],
+  [0x20d0, 0x20ff], [0xfe00, 0xfe0f], [0xfe20, 0xfe2f], [0xad, 0xad], [0x200b, 0x200f], [0x202a, 0x202e], [0x2060, 0x206f],
+  [0xfeff, 0xfeff],
+] as const; // biome-ignore format: a table
+
+/** Scripts without spaces between words (of Korean, with particles at them). */
+const runOn = [
+  [0xe00, 0xeff], [0x1000, 0x109f], [0x1780, 0x17ff], [0x2e80, 0x9fff], [0xac00, 0xd7af], [0xf900, 0xfaff], [0x20000, 0x3ffff],
+] as const; // biome-ignore format: a table
+
+function isIn(ranges: readonly (readonly [first: number, last: number])[], letter: string): boolean {
+  const code = letter.codePointAt(0) ?? 0;
+  return ranges.some(([first, last]) => code >= first && code <= last);
+}
 
 const partOfWord = /[\p{L}\p{N}\p{M}]/u;
 
@@ -25,24 +39,16 @@ export function foldLetter(letter: string): string {
   const small = letter.toLowerCase();
   const known = written[small];
   if (known !== undefined) return known;
-  const plain = [...small.normalize('NFKD').replace(marks, '')].map((part) => written[part] ?? part).join('');
-  if (plain === '' && small.replace(marks, '') === '') return '';
+  const parts = [...small.normalize('NFKD')].filter((part) => !isIn(marks, part));
+  if (parts.length === 0) return '';
+  const plain = parts.map((part) => written[part] ?? part).join('');
   const kept = [...plain].map((part) => (partOfWord.test(part) ? part.toLowerCase() : ' ')).join('');
   return kept.trim() === '' ? ' ' : kept;
 }
 
-/** Scripts without spaces between words (of Korean, with particles at them): two letters at a time stand for words. */
+/** Where there is no space between words, two letters at a time stand for them. */
 export function isRunOn(letter: string): boolean {
-  const code = letter.codePointAt(0) ?? 0;
-  return (
-    (code >= 0x0e00 && code <= 0x0eff) ||
-    (code >= 0x1000 && code <= 0x109f) ||
-    (code >= 0x1780 && code <= 0x17ff) ||
-    (code >= 0x2e80 && code <= 0x9fff) ||
-    (code >= 0xac00 && code <= 0xd7af) ||
-    (code >= 0xf900 && code <= 0xfaff) ||
-    (code >= 0x20000 && code <= 0x3ffff)
-  );
+  return isIn(runOn, letter);
 }
 
 /** Whether a letter of a query may be left as it is without being looked up. */
@@ -51,7 +57,8 @@ const asciiWord = /^[a-z0-9]$/;
 /** Where letters are that are not searched as themselves: not among the ideographs and the syllables of Korean. */
 const folding = [
   [0x1, 0x33ff],
-  [0xa640, 0xabff],
+  [0x4dc0, 0x4dff],
+  [0xa490, 0xabff],
   [0xf900, 0xffff],
 ] as const;
 

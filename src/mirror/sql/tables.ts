@@ -90,6 +90,21 @@ export interface Tables {
     venue: string | null;
     country: string | null;
   };
+  search_text: {
+    search_id: number;
+    name: string;
+    title: string;
+    city: string;
+    country: string;
+    venue: string;
+    tagline: string;
+    summary: string;
+  };
+  search_word: { word: string; language: string; term: string; documents: number };
+  search_delete: { shorter: string; word: string };
+  search_letter: { letter: string; folded: string };
+  search_generic_word: { language: string; word: string };
+  search_rules: { rules_id: number; version: string };
   product_list_place: { product_id: number; list_place: number };
   product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
   product_tag: { product_id: number; tag_id: number };
