@@ -4,6 +4,7 @@ import { members } from './arguments.ts';
 import { type Connection, connect } from './connection.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
+import { finder } from './find/find.ts';
 import { badArgument, noMirror } from './problems.ts';
 import type { Freshness, MirrorInfo, Policy, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
@@ -12,6 +13,9 @@ import { searcher } from './search.ts';
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
+export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
+export type { Piece } from './find/highlight.ts';
+export type { Filters, FindQuestion, Order } from './find/question.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
@@ -63,6 +67,7 @@ function readerOver(connection: Connection, editions: Editions): Reader {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
     search: searcher(connection, editions),
+    find: finder(connection, editions),
     info: () => {
       const row = info.get([]);
       if (row === undefined) throw noMirror(connection.path);

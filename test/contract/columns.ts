@@ -363,6 +363,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
     'product_id', 'language', 'title', 'tagline', 'city_id', 'city_name', 'latitude', 'longitude', 'sellable', 'rating',
     'popularity', 'price', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
   ], // biome-ignore format: a list of fields
+  find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),

@@ -36,12 +36,13 @@ export type Stem = (written: string) => string;
 
 const elision = /^(?:\p{L}{1,2}|dell|dall|nell|sull|all|quell|qu)['’‘ʼ`´′ʻ＇](?=\p{L})/iu;
 const possessive = /['’‘ʼ`´′ʻ＇]s$/iu;
+const arabic = /^[\u0621-\u064a]/;
 /** Runs of short words that people write as one: hoponhopoff. */
 const mostJoined = 4;
 const mostJoinedLetters = 12;
 
 /** The terms of a product, and the words that lead to them. */
-export function indexed(said: Said, language: string, stem: Stem): Indexed {
+export function indexed(said: Said, stem: Stem): Indexed {
   const readings = new Map<string, Reading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 
@@ -54,7 +55,7 @@ export function indexed(said: Said, language: string, stem: Stem): Indexed {
     const folded = wordsOf(bare)[0]?.folded ?? word.folded;
     const term = wordsOf(stem(bare))[0]?.folded ?? folded;
     for (const typed of [word.folded, folded, term]) read(typed, term);
-    if (language.startsWith('ar')) for (const typed of withArticle(folded)) read(typed, term);
+    if (arabic.test(folded)) for (const typed of withArticle(folded)) read(typed, term);
     return term;
   }
 

@@ -42,7 +42,7 @@ export function searchWords(db: Database): SearchWords {
   function read({ language, ...said }: Entry): Indexed {
     const stem = stems.get(language) ?? stemOf(language);
     stems.set(language, stem);
-    return indexed(said, language, stem);
+    return indexed(said, stem);
   }
 
   function add(language: string, [word, term]: Reading, documents: number): void {
