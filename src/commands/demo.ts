@@ -236,6 +236,7 @@ The mirror is filled and is being kept true: ${number(products.count())} product
 Addresses
   the mirror       ${path}   (any language with SQLite; open it read-only)
   the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
+  for storefronts  unix:${doorSocket(directory)}   (live checks, orders and the change feed, and nothing else)
   its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: is it true, and why not)
   the service      ${wiring.config.service.base_url}   (simulated)
   the receiver     ${receiver}   (takes its notifications; changes are held for ${holdMs / 1000} s, minutes at the real one)
