@@ -5,7 +5,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Logger } from '../log.ts';
-import { FeedChanged } from '../mirror/changes/change-feed.ts';
+import { FeedReplaced } from '../mirror/changes/change-feed.ts';
 import { type Answering, type Answers, type Operation, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { checkRoutes } from './checks.ts';
@@ -113,7 +113,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
         error: error.code,
         message: error.message,
         hint: error.hint,
-        ...(error instanceof FeedChanged ? { feed: error.feed, next: error.next } : {}),
+        ...(error instanceof FeedReplaced ? { feed: error.feed, next: error.next } : {}),
       });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');

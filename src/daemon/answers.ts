@@ -25,13 +25,13 @@ import { probeThrough } from './probing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** What the admin interface answers, wherever it listens. */
-export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
+export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
-export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDisposable {
+export function answersOf(parts: Parts): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
@@ -81,7 +81,7 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
     log.warn({ decision, products }, 'an operator decided about removals');
     return { products };
   };
-  const answers: Answers = {
+  const answers: AdminAnswers = {
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,

@@ -17,7 +17,7 @@ import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
-import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
+import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createUpstream } from '../upstream/client.ts';
@@ -38,7 +38,7 @@ export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
   /** Callback addresses, where the inbox has none. */
-  readonly addresses?: CallbackAddresses;
+  readonly addresses?: OwnAddresses;
   /** Asks our own public address; else it is asked for real. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
   /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
-import type { Standing } from '../sqlite/identity.ts';
+import type { FileStanding } from '../sqlite/identity.ts';
 import { lostFile } from '../sqlite/refusals.ts';
 import { byteBudget } from './byte-budget.ts';
 import { asItCame, type Coding, stored } from './stored-body.ts';
@@ -167,7 +167,7 @@ export function deliveryReader(db: Database): DeliveryReader {
 export function deliveriesIn(
   db: Database,
   given: Partial<DeliveryLimits> = {},
-  standing: () => Standing = () => 'stands',
+  standing: () => FileStanding = () => 'stands',
 ): Deliveries {
   const limits = { ...usualLimits, ...given };
   const budget = byteBudget(db);
