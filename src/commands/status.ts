@@ -6,7 +6,6 @@ import { systemClock } from '../clock.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
@@ -54,7 +53,7 @@ export function statusCommand(io: Io): Command {
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (verdictOf(status, now).state !== 'true' || asked === 'silent') throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
     });
 }
 

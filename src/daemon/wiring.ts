@@ -15,8 +15,9 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { PathVerdict, Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
+import { sharedAnswer } from '../sync/records/shared-answer.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
@@ -192,6 +193,7 @@ export function wire(
       log,
       policy: policyOf(config, mirror.offers.offers),
       retries: retryBudget(),
+      productPath: sharedAnswer<PathVerdict>(),
     };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;

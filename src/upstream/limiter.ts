@@ -242,7 +242,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const before = budget;
       budget = afterThrottle(budget, until, chance(), now, sent_at);
       // What was missed during the pause is not made up for at its end.
-      due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + credit_ms());
+      due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + creditMs());
       if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
     } else {
       budget = afterAnswer(budget, demand, now, sent_at);
@@ -250,7 +250,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return judged;
   }
 
-  function credit_ms(): number {
+  function creditMs(): number {
     return ((burstOf(budget, concurrency) - 1) * 1000) / budget.rate;
   }
 

@@ -7,6 +7,7 @@ import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/promises.ts';
 import type { Reads, Upstream } from '../../upstream/client.ts';
+import type { SharedAnswer } from './shared-answer.ts';
 
 /** What is read of the products of one category, and how often. */
 export interface ProductPolicy {
@@ -51,7 +52,12 @@ export interface Ports {
   readonly log: Logger;
   readonly policy: Policy;
   readonly retries: RetryBudget;
+  /** Whether the service has the path of single products: all whose reads are refused meanwhile wait for one answer. */
+  readonly productPath: SharedAnswer<PathVerdict>;
 }
+
+/** Whether a product's 404 or 405 speaks of the product; `unknown`: the service said neither. */
+export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
 /** What refreshing a record reaches through: the service in the record's lane. */
 export interface SyncPorts extends Omit<Ports, 'upstream'> {
