@@ -31,13 +31,13 @@ export type Reading<Value> =
 
 /** The service: whoever calls says in which lane, or that a notification asked for it. */
 export interface Upstream {
-  in(entry: LaneEntry): Reads;
+  in(entry: LaneEntry): ServiceReads;
   /** Bytes of JSON received since the start, inflated: of availability, and of everything. */
   received(): { readonly availability: number; readonly all: number };
 }
 
 /** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
-export interface Reads {
+export interface ServiceReads {
   productPage(
     page: number,
     language: string,
@@ -144,7 +144,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   });
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
-  const readsIn = (entry: LaneEntry): Reads => ({
+  const readsIn = (entry: LaneEntry): ServiceReads => ({
     productPage: (page, language, currency, signal) =>
       read(
         entry,

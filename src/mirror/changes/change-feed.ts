@@ -57,7 +57,7 @@ export function changeJson({ detail, ...change }: FeedChange): string {
 
 /** A cursor of another feed: its numbers mean other changes here, or none. */
 export class FeedReplaced extends CataloguedError {
-  override readonly name = 'FeedChanged';
+  override readonly name = 'FeedReplaced';
   /** The feed that there is now. */
   readonly feed: string;
   /** Its newest change. */

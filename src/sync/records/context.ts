@@ -6,7 +6,7 @@ import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/promises.ts';
-import type { Reads, Upstream } from '../../upstream/client.ts';
+import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { SharedAnswer } from './shared-answer.ts';
 
 /** What is read of the products of one category, and how often. */
@@ -61,7 +61,7 @@ export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
 /** What refreshing a record reaches through: the service in the record's lane. */
 export interface SyncPorts extends Omit<Ports, 'upstream'> {
-  readonly upstream: Reads;
+  readonly upstream: ServiceReads;
   /** Told after each page of a walk: it may have made new records due. */
   progressed(): void;
 }

@@ -10,14 +10,14 @@ import {
   witnessesAmong,
 } from '../../domain/schedule/offer.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Reads } from '../../upstream/client.ts';
+import type { ServiceReads } from '../../upstream/client.ts';
 import { askMissing } from './absence.ts';
 import type { PathVerdict, Ports } from './context.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { prepareRecords } from './prepare.ts';
 
 type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
-type AskingPorts = OfferPorts & { readonly upstream: Pick<Reads, 'product' | 'experiencePage'> };
+type AskingPorts = OfferPorts & { readonly upstream: Pick<ServiceReads, 'product' | 'experiencePage'> };
 
 /**
  * A single-product read was answered with 404 or 405: asks other listed products whether the path exists at all, unless it
