@@ -257,7 +257,7 @@ function gauge(name: string, help: string, of: MeasuredFamily['of']): MeasuredFa
   return { name, type: 'gauge', help, of };
 }
 
-/** Counts up, and begins anew at most with the process. */
+/** Counts up, and begins again at most with the process. */
 function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
   return { name, type: 'counter', help, of };
 }

@@ -58,7 +58,7 @@ async function list(path: string, { after, feed, limit = usualLimit }: Options, 
   await printAfter(mirror.feed, cursorOf(mirror.feed, after ?? mirror.feed.bounds().floor, feed), limit, print, signal);
 }
 
-/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened anew. */
+/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened again. */
 async function follow(
   path: string,
   { after, feed, limit = Number.POSITIVE_INFINITY }: Options,
@@ -114,7 +114,7 @@ interface OpenFeed extends Disposable {
   readonly feed: ChangeFeed;
   /** Another one after each commit of somebody else. */
   version(): number;
-  /** Whether another file has the path now: a snapshot that was published anew, a mirror that was restored. */
+  /** Whether another file has the path now: a snapshot that was published again, a mirror that was restored. */
   replaced(): boolean;
 }
 

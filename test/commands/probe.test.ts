@@ -60,7 +60,7 @@ const table: [habits: Partial<Habits>, lines: Line[]][] = [
     { counters: 'differing' },
     [
       ['counters', 'otherwise', /availability, request_id, served_at, views_today/],
-      ['cache', 'cannot tell', /made anew/],
+      ['cache', 'cannot tell', /builds each answer as it is read/],
     ],
   ],
   [{ clock_skew_ms: 3_600_000 }, [['clock', 'otherwise', /^3[56]\d\d s ahead of ours/]]],
