@@ -113,7 +113,7 @@ it('check and order answer through a daemon and without one, and nothing that is
     stdout: expect.stringContaining('"state": "sold_out"'),
   });
   expect((await run('order', 'failed', id, '--date', date, '--code', 'timeslot_not_available')).stdout).toBe(
-    'Noted; its dates were read again. The mirror had it as available.\n',
+    'Noted; its dates were read again. The mirror had said available.\n',
   );
   await sandbox.setReachable('no');
   expect(await run('check', id, '--date', date)).toMatchObject({

@@ -46,7 +46,7 @@ it('the demo writes over no configuration and no mirror but its own', async () =
   writeFileSync(file, 'service: {}\n');
   expect(await runCli(['demo', '--directory', '.'], { cwd: directory.path })).toMatchObject({
     code: 64,
-    stderr: expect.stringContaining('name another --directory'),
+    stderr: expect.stringContaining('choose another --directory'),
   });
   expect(readFileSync(file, 'utf8')).toBe('service: {}\n');
   rmSync(file);

@@ -195,7 +195,7 @@ it('a running daemon asks, through its own limiter', async () => {
   const before = daemon.wiring.limiter.state().calls;
   const { error, out, err } = await command(directory.path, sandbox);
   expect(error).toBe(null);
-  expect(err).toBe('Asked by the running daemon.\n');
+  expect(err).toBe('The running daemon asked the service.\n');
   expect(out).toContain('average 0 over 0');
   expect(daemon.wiring.limiter.state().calls - before).toBeGreaterThanOrEqual(20);
 });
