@@ -17,14 +17,23 @@ const allowed: Record<string, readonly string[]> = {
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
   inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'listen-address.ts', 'log.ts'],
   // Of SQLite only what its errors mean: what it cannot store now waits.
-  sync: ['domain', 'upstream', 'mirror', 'sqlite/fault.ts', 'clock.ts', 'errors.ts', 'log.ts'],
+  sync: [
+    'domain',
+    'upstream',
+    'mirror',
+    'sqlite/fault.ts',
+    'sqlite/group-commit.ts',
+    'clock.ts',
+    'errors.ts',
+    'log.ts',
+  ],
   // Knows the bounds of each part that it configures, and starts none.
   config: ['domain', 'inbox', 'errors.ts'],
   // The two files as they lie on the disk, also while no daemon runs.
   files: ['config', 'domain', 'inbox', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'format.ts', 'log.ts'],
   snapshot: ['config', 'domain', 'files', 'mirror', 'sqlite', 'clock.ts', 'log.ts'],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
-  status: ['files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
+  status: ['domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
   // Looks at everything, and runs where no daemon does: it knows none.
   doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
   // Shows and passes on; the daemon gives it what it shows.

@@ -68,6 +68,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'print the change feed, and follow it',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),
   },
+  jobs: {
+    summary: "the daemon's jobs: last run, next run, what failed; run one now",
+    load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
+  },
   doctor: {
     summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
     load: async (io) => (await import('./doctor.ts')).doctorCommand(io),

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Rating } from '../domain/checks/error-rate.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -58,11 +59,17 @@ async function report(io: Io, command: Command, report: OrderReport): Promise<st
 }
 
 function said({ mirror }: OrderNoted, dates: string): string {
-  const wrong = mirror?.startsWith('said-')
-    ? ` The mirror had said ${mirror.slice('said-'.length).replaceAll('-', ' ')}.`
-    : '';
-  return `Noted; its dates ${dates}.${wrong}\n`;
+  const wrong = mirror === null ? null : wrongText[mirror];
+  return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had said ${wrong}.`}\n`;
 }
+
+const wrongText: Readonly<Record<Rating, string | null>> = {
+  right: null,
+  unknown: null,
+  'said-available': 'available',
+  'said-sold-out': 'sold out',
+  'said-price': 'price',
+};
 
 function quantity(value: string): number {
   if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('expected a whole number of tickets.');

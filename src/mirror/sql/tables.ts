@@ -2,6 +2,7 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
@@ -136,6 +137,7 @@ export interface Tables {
     due_at: number;
     failures: number;
     failure: string | null;
+    failure_kind: 'gone' | 'failed' | null;
   };
   checkout_information_read: {
     product_id: number;
@@ -321,6 +323,7 @@ export interface Tables {
     announced: number;
     announceable: number;
     trusted: Bit;
+    failure_kind: AttemptFailure | null;
   };
   subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
   notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
