@@ -105,7 +105,7 @@ function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
   throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
 }
 
-const tryLater = 'try again later; until then, use what the mirror showed, printed above with its age';
+const tryLater = 'ask again later; until then, use what the mirror showed, printed above with its age';
 const away: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.unavailable, hint: tryLater };
 const later: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.retryLater, hint: tryLater };
 const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string }>> = {

@@ -68,7 +68,7 @@ const wrongText: Readonly<Record<Rating, string | null>> = {
   unknown: null,
   'said-available': 'available',
   'said-sold-out': 'sold out',
-  'said-price': 'price',
+  'said-price': 'another price',
 };
 
 function quantity(value: string): number {
