@@ -51,5 +51,7 @@ it('the demo writes over no configuration and no mirror but its own', async () =
   expect(readFileSync(file, 'utf8')).toBe('service: {}\n');
   rmSync(file);
   writeFileSync(join(directory.path, 'mirror.db'), '');
-  expect((await runCli(['demo', '--directory', '.'], { cwd: directory.path })).stderr).toContain('was not made by the demo');
+  expect((await runCli(['demo', '--directory', '.'], { cwd: directory.path })).stderr).toContain(
+    'was not made by the demo',
+  );
 });
