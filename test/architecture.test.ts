@@ -86,7 +86,7 @@ const allowed: Record<string, readonly string[]> = {
 /** One door a library. */
 const doors: Record<string, RegExp> = {
   'better-sqlite3': /^sqlite\/|^mirror\/sql\/sql\.ts$/,
-  kysely: /^mirror\/sql\/sql\.ts$/,
+  kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host)\.ts$/,
   'image-size': /^upstream\/image-header\.ts$/,

@@ -10,6 +10,7 @@ import { type Standing, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
+import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -116,6 +117,9 @@ export interface Mirror extends Disposable {
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
+  /** How far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
+  lastOrder(): number;
+  noteOrder(order_number: number): void;
   /**
    * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
@@ -210,11 +214,14 @@ export function foreignPair(path: string): CataloguedError {
 }
 
 function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
+  const writes = writesTo(db);
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
   const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
+  const lastOrder = db.prepare<[], number>('SELECT last_order_number FROM mirror').pluck();
+  const noteOrder = db.prepare<[number]>('UPDATE mirror SET last_order_number = ?');
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
   const standing = watchNames(path);
@@ -249,7 +256,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
-    variants: variantTables(db),
+    variants: variantTables(writes),
     experiences: experienceTables(db),
     imageFiles: imageFileTable(db),
     records: recordTable(db),
@@ -265,7 +272,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     subscriptions: subscriptionTable(db),
     transaction: (work) => {
       const before = changes.added();
-      const result = db.transaction(work).immediate();
+      const result = writes.transaction(work);
       if (changes.added() > before && !db.inTransaction) for (const listener of listeners) listener();
       return result;
     },
@@ -289,6 +296,10 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     },
     filledAt: () => filledAt.get() ?? null,
     lastDelivery: () => lastDelivery.get() ?? 0,
+    lastOrder: () => lastOrder.get() ?? 0,
+    noteOrder: (order_number) => {
+      noteOrder.run(order_number);
+    },
     noteDelivery: (delivery_id) => {
       noteDelivery.run(delivery_id);
     },

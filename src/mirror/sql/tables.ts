@@ -28,6 +28,7 @@ export interface Tables {
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
+    last_order_number: number;
     image_size: ImageSize | null;
     feed_id: string | null;
   };
@@ -360,4 +361,21 @@ export interface Tables {
     unanswered: number;
   };
   promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
+}
+
+/** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
+export interface Defaulted {
+  mirror: 'feed_floor_seq' | 'last_delivery_id';
+  product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
+  search_entry: 'search_id';
+  image_file: 'failures';
+  day_document: 'document_id';
+  record: 'failures' | 'lane';
+  closure: 'closure_id';
+  job: 'job_id' | 'failed';
+  change: 'seq';
+  absence: 'rejected';
+  hold: 'hold_id';
+  subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
+  gap: 'gap_id' | 'healed_to' | 'products';
 }
