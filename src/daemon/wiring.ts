@@ -103,6 +103,7 @@ export function wire(
         clock: { now: () => now(), monotonic: machine.monotonic },
         log,
         unchecked: found.unchecked,
+        checked_at: found.checked_at,
       }),
     );
     const inbox = stack.use(
@@ -135,7 +136,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
