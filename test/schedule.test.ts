@@ -96,6 +96,17 @@ describe('the schedule of a daemon', () => {
     await running[Symbol.asyncDispose]();
   });
 
+  it('shows a failure that a job tells of itself, and a job whose tick has gone by without a run', async () => {
+    const { clock, schedule } = scheduleOf(() => [
+      { name: 'tells', every: hour, trouble: () => 'no directory', run: async () => {} },
+    ]);
+    expect(schedule.list()).toMatchObject([{ failure: 'no directory', failures: 0, overdue: 0 }]);
+    // Nobody has started it.
+    await clock.advance(hour);
+    expect(schedule.list()).toMatchObject([{ overdue: 1, runs: 0 }]);
+    expect(await schedule.run('tells')).toMatchObject({ runs: 1, joined: 0 });
+  });
+
   it('refuses two jobs of one name', () => {
     const job: Job = { name: 'a', every: second, run: async () => {} };
     expect(() => scheduleOf(() => [job, job])).toThrow('two jobs have one name');
@@ -115,7 +126,7 @@ describe('the schedule of a daemon', () => {
 
 describe('a wall clock', () => {
   it('knows the instants of a pattern in its zone, over the end of summer time', () => {
-    const next = wallClock({ at: '0 4 * * *', zone: 'Europe/Amsterdam' });
+    const { next } = wallClock({ at: '0 4 * * *', zone: 'Europe/Amsterdam' });
     const iso = (from: string) => new Date(next(Date.parse(from))).toISOString();
     expect(iso('2026-10-24T00:00:00Z')).toBe('2026-10-24T02:00:00.000Z');
     expect(iso('2026-10-24T02:00:00Z')).toBe('2026-10-25T03:00:00.000Z');

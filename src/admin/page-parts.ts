@@ -3,6 +3,7 @@ import { nameOf } from '../domain/schedule/offer.ts';
 import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
+import { jobTrouble } from '../status/job-messages.ts';
 import type { Verdict } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
@@ -57,7 +58,7 @@ function figure(name: string, value: string, more: string | null): Html {
 
 /** What the verdict does not hang on. */
 export function remarksPart(
-  { daemon, gaps, closures, records, failures, not_offered }: DaemonStatus,
+  { daemon, gaps, closures, records, failures, not_offered, jobs }: DaemonStatus,
   now: number,
 ): Html | null {
   const told = daemon.told_until !== null && daemon.told_until > now && daemon.unreachable_since === null;
@@ -87,6 +88,7 @@ export function remarksPart(
       ({ path, since, set }) =>
         `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}: asked again once a week; set ${set} to ask no more.`,
     ),
+    ...jobs.flatMap((job) => when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`)),
     ...when(
       records.failing || null,
       (count) =>

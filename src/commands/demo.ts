@@ -147,6 +147,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
     service: { base_url: sandbox.url, api_key_file: secrets.key, user_agent: 'catalogued demo' },
     mirror: { path: mirrorFile(directory), state_dir, inbox_path: join(state_dir, 'inbox.db') },
     admin: { listen: `unix:${join(state_dir, 'admin.sock')}` },
+    storefront: { listen: `unix:${doorSocket(directory)}` },
     signing: { key_file: secrets.signing },
     backup: { directory: join(directory, 'backup') },
     budget: { requests_per_second: 2000, concurrency: 4 },
@@ -169,6 +170,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
         signing_key: createSecret(signing),
         receiver_secret: createSecret(receiving),
         admin_token: null,
+        storefront_token: null,
       },
     },
     files: {
@@ -197,6 +199,10 @@ function refuseForeign(directory: string): void {
 
 function mirrorFile(directory: string): string {
   return join(directory, 'mirror.db');
+}
+
+function doorSocket(directory: string): string {
+  return join(directory, 'storefront.sock');
 }
 
 function configFile(directory: string): string {

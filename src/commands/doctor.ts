@@ -97,8 +97,8 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     if (error instanceof CataloguedError) return [daemon('wrong', error.message, error.hint ?? null)];
     if (error instanceof AdminRefusal) return [daemon('wrong', `it refuses: ${error.message}`, error.hint ?? null)];
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === undefined && !(error as Error).message.includes('does not answer')) throw error;
-    return [daemon('wrong', `it does not answer at ${config.admin.listen} (${code ?? 'in time'})`, 'restart it')];
+    if (code === undefined) throw error;
+    return [daemon('wrong', `it does not answer at ${config.admin.listen} (${code})`, 'restart it')];
   }
 }
 

@@ -68,6 +68,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'the change feed: what changed since, and as it comes',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),
   },
+  jobs: {
+    summary: "the daemon's jobs: last run, next run, what failed; run one now",
+    load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
+  },
   doctor: {
     summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
     load: async (io) => (await import('./doctor.ts')).doctorCommand(io),

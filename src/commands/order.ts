@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { Rating } from '../domain/checks/error-rate.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -54,11 +55,17 @@ async function report(io: Io, command: Command, report: OrderReport): Promise<st
 }
 
 function said({ mirror }: OrderNoted, dates: string): string {
-  const wrong = mirror?.startsWith('said-')
-    ? ` The mirror had it as ${mirror.slice('said-'.length).replaceAll('-', ' ')}.`
-    : '';
-  return `Noted; its dates ${dates}.${wrong}\n`;
+  const wrong = mirror === null ? null : wrongWords[mirror];
+  return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had it as ${wrong}.`}\n`;
 }
+
+const wrongWords: Readonly<Record<Rating, string | null>> = {
+  right: null,
+  unknown: null,
+  'said-available': 'available',
+  'said-sold-out': 'sold out',
+  'said-price': 'price',
+};
 
 function quantity(value: string): number {
   if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('a quantity is a whole number of tickets.');

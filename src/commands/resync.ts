@@ -109,7 +109,7 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
 async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Clock): Promise<void> {
   const printer = progressPrinter(io);
   for (;;) {
-    const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', id: job_id });
+    const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
     const status = await askDaemon(loaded, { operation: 'GET /v1/status' });
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {

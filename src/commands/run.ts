@@ -23,8 +23,8 @@ export function runCommand(io: Io): Command {
         log.warn({ signal: 'SIGHUP' }, 'SIGHUP ignored: restart to read the configuration again');
       });
       await using daemon = await startDaemon(loaded, log, { allowList: force ? 'force' : 'check' });
-      const { admin, receiver } = daemon;
-      log.info({ mirror: loaded.config.mirror.path, admin, receiver }, 'daemon started');
+      const { admin, storefront, receiver } = daemon;
+      log.info({ mirror: loaded.config.mirror.path, admin, storefront, receiver }, 'daemon started');
       await Promise.race([aborted(io.signal), daemon.broken]);
       log.info('daemon stopping');
       const trouble = daemon.trouble();

@@ -5,6 +5,7 @@ import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
 import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
@@ -15,6 +16,7 @@ import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus 
 import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmMessage } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
+import { jobTrouble } from '../status/job-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -26,6 +28,8 @@ type Status = MirrorStatus & {
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
+  /** The daemon's jobs; null: none runs. */
+  readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
 };
 
@@ -51,6 +55,7 @@ export function statusCommand(io: Io): Command {
         daemon_answers: asked === null ? null : asked !== 'silent',
         inbox: live?.inbox ?? null,
         storage: live?.storage ?? null,
+        jobs: live?.jobs ?? null,
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
@@ -74,7 +79,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, ...mirror } = live;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, ...mirror } = live;
     return mirror;
   }
 }
@@ -99,6 +104,10 @@ function render(status: Status, now: number): string {
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
     `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but it does not answer: what follows is from the file; check its log, then restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
+    ...(status.jobs ?? []).flatMap((job) => {
+      const trouble = jobTrouble(job, now);
+      return trouble === null ? [] : [`Jobs      ${trouble}`];
+    }),
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(

@@ -92,14 +92,22 @@ const addressPattern = /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5}))$/;
 
 /** `unix:PATH` or `HOST:PORT`. */
 export function address(fallback: string) {
+  return anyAddress().default(fallback);
+}
+
+/** The same, or nothing listens. */
+export function optionalAddress() {
+  return anyAddress().nullable().default(null);
+}
+
+function anyAddress() {
   const error = 'expected unix:PATH or HOST:PORT';
   return z
     .string({ error })
     .regex(addressPattern, { error })
     .refine((value) => Number(addressPattern.exec(value)?.[3] ?? 0) <= 65_535, {
       error: `has a port above 65535; ${error}`,
-    })
-    .default(fallback);
+    });
 }
 
 /** Addresses (`192.0.2.1`) and networks (`192.0.2.0/24`, `2001:db8::/32`). */

@@ -3,6 +3,9 @@ import type { AdminOptions } from '../admin/server.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import type { JobRuns } from '../domain/schedule/job-runs.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { short } from '../format.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
@@ -22,6 +25,7 @@ import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
+import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** What the admin interface answers, wherever it listens. */
@@ -31,7 +35,10 @@ export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
-export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDisposable {
+export function answersOf(
+  parts: Parts,
+  schedule: Pick<Schedule, 'list' | 'run'>,
+): { readonly answers: Answers } & AsyncDisposable {
   const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
@@ -59,6 +66,7 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
       storage: storage.status(),
       daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
+      jobs: schedule.list(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
   };
@@ -105,6 +113,11 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
+      'GET /v1/schedule': () => ({ jobs: schedule.list() }),
+      'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {
+        log.info({ job: short(name, 40) }, 'job asked for');
+        return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
+      },
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       'POST /v1/removals/approve': ({ body: { product_ids } }) =>
         decide('approve', () => approveRemovals(ports, product_ids)),
@@ -135,4 +148,11 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
     },
   };
   return { answers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+function unknownJob(name: string, jobs: readonly JobRuns[]): never {
+  const names = jobs.map((job) => job.name).join(', ');
+  throw new CataloguedError('unknown-job', `there is no job ${JSON.stringify(short(name, 40))}; there are ${names}`, {
+    exitCode: exitCodes.usage,
+  });
 }

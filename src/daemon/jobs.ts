@@ -40,14 +40,26 @@ export function jobsOf(parts: Parts): Job[] {
       every: minute,
       // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
       at_start: true,
+      asks_service: true,
       run: async (signal) => {
         if (!('work' in subscriptions) || receiving === null) return;
         const { work } = subscriptions;
         await whenTimeKnown(() => work.maintain(signal));
       },
     },
-    { name: 'chores', every: minute, run: (signal) => whenTimeKnown(() => runChores(ports, signal)) },
-    { name: 'offers', every: minute, ...looks, run: (signal) => whenTimeKnown(() => askNotOffered(ports, signal)) },
+    {
+      name: 'chores',
+      every: minute,
+      asks_service: true,
+      run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
+    },
+    {
+      name: 'offers',
+      every: minute,
+      asks_service: true,
+      ...looks,
+      run: (signal) => whenTimeKnown(() => askNotOffered(ports, signal)),
+    },
     {
       name: 'categories',
       every: hour,
@@ -59,16 +71,23 @@ export function jobsOf(parts: Parts): Job[] {
     {
       name: 'pass',
       every: second,
+      asks_service: true,
       // The key's pause is not asked: that would be a second schedule.
       workAt: () => mirror.records.nextDueAt(null),
       run: (signal) => passOnce(parts, signal),
     },
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
-    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
+    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
     // Apart from the chores: what must go does not wait for them.
     { name: 'image-limits', every: minute, ...looks, run: (signal) => whenTimeKnown(() => images.maintain(signal)) },
-    { name: 'image-files', every: second, ...looks, run: (signal) => whenTimeKnown(() => images.fetch(signal)) },
+    {
+      name: 'image-files',
+      every: second,
+      asks_service: true,
+      ...looks,
+      run: (signal) => whenTimeKnown(() => images.fetch(signal)),
+    },
     { name: 'integrity', every: minute, ...looks, run: files.checkDue },
     {
       name: 'retention',

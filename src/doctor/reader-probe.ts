@@ -4,6 +4,7 @@ import { CataloguedError } from '../errors.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForReading } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
+import type { ProbeAnswer } from './reader.ts';
 import { fileSystem, type Kind, pathAccess, sharing, sideFiles } from './reader-access.ts';
 import { olderThan } from './versions.ts';
 
@@ -12,8 +13,17 @@ import { olderThan } from './versions.ts';
  * checks to its parent.
  */
 const [path = '', user = '', gid] = process.argv.slice(2);
-if (gid !== undefined) become(user, Number(gid));
-process.send?.(look());
+process.send?.(answer());
+
+function answer(): ProbeAnswer {
+  try {
+    if (gid !== undefined) become(user, Number(gid));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') return { kind: 'may-not-become' };
+    throw error;
+  }
+  return { kind: 'looked', checks: look() };
+}
 
 /** For good: groups first, because afterwards it may not. */
 function become(name: string, group: number): void {

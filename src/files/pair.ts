@@ -111,18 +111,24 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
       );
     case 'mirror-empty':
       return damaged(path, `${found.mirror.wrong ?? 'it holds nothing'}, and this is no first run`);
-    default: {
-      const [place, kind, look] = trouble.startsWith('inbox')
-        ? ([inbox_path, inboxFile, found.inbox] as const)
-        : ([path, mirrorFile, found.mirror] as const);
-      try {
-        refuseUnusable(place, kind, look);
-      } catch (error) {
-        return error as Error;
-      }
-      return new Error(`${place} is ${look.condition}`);
-    }
+    case 'inbox-damaged':
+    case 'inbox-foreign':
+    case 'inbox-newer':
+      return unusable(inbox_path, inboxFile, found.inbox);
+    case 'mirror-damaged':
+    case 'mirror-foreign':
+    case 'mirror-newer':
+      return unusable(path, mirrorFile, found.mirror);
   }
+}
+
+function unusable(place: string, kind: typeof mirrorFile, look: Look): Error {
+  try {
+    refuseUnusable(place, kind, look);
+  } catch (error) {
+    return error as Error;
+  }
+  return new Error(`${place} is ${look.condition}`);
 }
 
 export interface InboxSays {

@@ -10,6 +10,7 @@ import { type Standing, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
+import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -208,6 +209,7 @@ export function foreignPair(path: string): CataloguedError {
 }
 
 function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
+  const writes = writesTo(db);
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
@@ -247,7 +249,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
-    variants: variantTables(db),
+    variants: variantTables(writes),
     experiences: experienceTables(db),
     imageFiles: imageFileTable(db),
     records: recordTable(db),
@@ -263,7 +265,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     subscriptions: subscriptionTable(db),
     transaction: (work) => {
       const before = changes.added();
-      const result = db.transaction(work).immediate();
+      const result = writes.transaction(work);
       if (changes.added() > before && !db.inTransaction) for (const listener of listeners) listener();
       return result;
     },

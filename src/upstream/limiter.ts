@@ -24,7 +24,7 @@ import {
   queues,
   withFloors,
 } from '../domain/schedule/lanes.ts';
-import { failedStatus, type Outcome } from './outcome.ts';
+import { type FailureCode, failedStatus, type Outcome } from './outcome.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
@@ -85,7 +85,7 @@ interface Waiter {
 /** Of the last five answers, so many of a burst status are back-pressure; so many in a row are the key after all. */
 const burst = { of: 5, calls: 3, key: 20 };
 /** Failures that do not show that the service is there; so many in a row are as good as no connection. */
-const silence = { codes: new Set(['deadline', 'reset', 'closed']), calls: 5 };
+const silence = { codes: new Set<FailureCode>(['deadline', 'reset', 'closed']), calls: 5 };
 
 /** So many 5xx among the last answers are the service's trouble. */
 const trouble = { of: 20, calls: 10 };

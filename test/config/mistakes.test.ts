@@ -52,6 +52,27 @@ describe('one mistake is one line', () => {
     ],
     ['a query in the address', 'service: { base_url: "https://api.example.com/?a=1" }', 'has more than a host'],
     ['a fragment in the address', 'service: { base_url: "https://api.example.com/#" }', 'has more than a host'],
+    // The storefront's own door.
+    [
+      'a door at an address that is taken by another',
+      configText('storefront: { listen: 127.0.0.1:8480 }'),
+      'line 2: storefront.listen: "127.0.0.1:8480" is receiver.listen too; expected an address of its own',
+    ],
+    [
+      'a door at the socket of another, written otherwise',
+      configText('storefront: { listen: "unix:data/state/../state/admin.sock" }'),
+      'is admin.listen too; expected an address of its own',
+    ],
+    [
+      'a door where no storefront can get to',
+      configText('storefront: { listen: "unix:./data/state/storefront.sock" }'),
+      'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts',
+    ],
+    [
+      'a door without an address',
+      configText('storefront: { listen: storefront }'),
+      'line 2: storefront.listen: found "storefront"; expected unix:PATH or HOST:PORT',
+    ],
     // Kinds of value.
     [
       'a duration without a unit',
