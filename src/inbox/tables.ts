@@ -1,5 +1,4 @@
 import { queryBuilder, type WithDefaults } from '../sqlite/statements.ts';
-import type { Coding } from './stored-body.ts';
 
 /*
  * The tables of schema/inbox/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
@@ -45,7 +44,7 @@ export interface Tables {
     settled_at: number | null;
     replay_of: number | null;
     body: Buffer;
-    coding: Coding;
+    coding: Bit | null;
   };
   last_delivery: { subscription_id: string; received_at: number };
   callback_epoch: {
