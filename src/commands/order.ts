@@ -1,7 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { isOrderId } from '../domain/checks/check-question.ts';
 import type { Rating } from '../domain/checks/error-rate.ts';
 import { checkPorts } from '../sync/checks/check.ts';
-import { type OrderNoted, type OrderReport, recheckOrder, reportOrder } from '../sync/checks/orders.ts';
+import { countOnce, type IdentifiedOrder, type OrderCounted } from '../sync/checks/order-once.ts';
+import { recheckOrder } from '../sync/checks/orders.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
 import { configurationFor } from './setup.ts';
@@ -18,7 +20,8 @@ export function orderCommand(io: Io): Command {
       .argument('<product>', 'its id', productId)
       .requiredOption('--date <date>', 'the date that was ordered', calendarDate)
       .option('--time <time>', 'HH:MM or whole_day', slotTime)
-      .option('--quantity <tickets>', 'how many tickets', quantity, 1);
+      .option('--quantity <tickets>', 'how many tickets', quantity, 1)
+      .option('--order-id <id>', 'your own id of this attempt: it counts once, however often it is sent', orderId);
     if (outcome === 'failed') own.option('--code <code>', "the service's code, like variants_not_available");
     own
       .addHelpText(
@@ -28,11 +31,12 @@ export function orderCommand(io: Io): Command {
       .action(
         async (
           product_id: number,
-          options: { date: string; time?: string; quantity: number; code?: string },
+          options: { date: string; time?: string; quantity: number; code?: string; orderId?: string },
           given: Command,
         ) => {
-          const { date, time = null, quantity: tickets, code = null } = options;
-          io.stdout.write(await report(io, given, { product_id, date, time, quantity: tickets, outcome, code }));
+          const { date, time = null, quantity: tickets, code = null, orderId: order_id = null } = options;
+          const order = { product_id, date, time, quantity: tickets, outcome, code, order_id };
+          io.stdout.write(await report(io, given, order));
         },
       );
   }
@@ -40,13 +44,14 @@ export function orderCommand(io: Io): Command {
 }
 
 /** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
-async function report(io: Io, command: Command, report: OrderReport): Promise<string> {
-  const { read, ...noted }: OrderNoted & { readonly read?: boolean } = await daemonOrHere(
+async function report(io: Io, command: Command, report: IdentifiedOrder): Promise<string> {
+  const { read, ...noted }: OrderCounted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },
     { operation: 'POST /v1/orders', body: report },
     async (wiring) => {
       await using checks = checkPorts(wiring);
-      const own = reportOrder(checks, report);
+      const own = countOnce(checks, wiring.inbox.orders, report);
+      if (own.repeated) return own;
       return { ...own, read: await recheckOrder(checks, report, io.signal) };
     },
   );
@@ -54,7 +59,8 @@ async function report(io: Io, command: Command, report: OrderReport): Promise<st
   return said(noted, read ? 'were read again' : 'are due: the service did not answer');
 }
 
-function said({ mirror }: OrderNoted, dates: string): string {
+function said({ mirror, repeated }: OrderCounted, dates: string): string {
+  if (repeated) return 'Known already: an order counts once.\n';
   const wrong = mirror === null ? null : wrongWords[mirror];
   return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had it as ${wrong}.`}\n`;
 }
@@ -66,6 +72,11 @@ const wrongWords: Readonly<Record<Rating, string | null>> = {
   'said-sold-out': 'sold out',
   'said-price': 'price',
 };
+
+function orderId(value: string): string {
+  if (!isOrderId(value)) throw new InvalidArgumentError('an id is one to two hundred characters.');
+  return value;
+}
 
 function quantity(value: string): number {
   if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('a quantity is a whole number of tickets.');

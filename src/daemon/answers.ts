@@ -14,7 +14,7 @@ import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
-import { orderAndRecheck } from '../sync/checks/orders.ts';
+import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -109,7 +109,8 @@ export function answersOf(
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
-      'POST /v1/orders': ({ body }) => storage.promptly(() => orderAndRecheck(checks, body, stopping)),
+      'POST /v1/orders': ({ body }) =>
+        storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),

@@ -12,6 +12,7 @@ import { type DeliveryReader, deliveryReader } from './delivery-reader.ts';
 import { type FeedLedger, feedLedger } from './feed-ledger.ts';
 import { inboxInstants } from './instants.ts';
 import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
+import { type ToldOrders, toldOrders } from './orders.ts';
 import { query } from './tables.ts';
 
 /** inbox.db: `CTLI`. The daemon's own: it stays in the state directory, which no storefront may enter. */
@@ -33,6 +34,7 @@ export interface Inbox extends Disposable {
   /** What the mirror beside it has to be, and what is known of the numbers that its feed gave out. */
   readonly feed: FeedLedger;
   readonly deliveries: Deliveries;
+  readonly orders: ToldOrders;
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
   standing(): Standing;
@@ -80,6 +82,7 @@ export function openInbox(
       pair_id,
       feed: feedLedger(db),
       deliveries,
+      orders: toldOrders(db),
       addresses,
       standing,
       machineClock: machineClockTable(db),

@@ -61,6 +61,7 @@ export interface Tables {
     confirmed: Bit;
     doubted_at: number | null;
   };
+  told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: number };
 }
 
 /** Columns that have a value where an insert names none: a default, or the next number. */

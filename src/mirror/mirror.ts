@@ -115,6 +115,9 @@ export interface Mirror extends Disposable {
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
+  /** How far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
+  lastOrder(): number;
+  noteOrder(order_number: number): void;
   /**
    * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
@@ -215,6 +218,8 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
   const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
+  const lastOrder = db.prepare<[], number>('SELECT last_order_number FROM mirror').pluck();
+  const noteOrder = db.prepare<[number]>('UPDATE mirror SET last_order_number = ?');
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
   const standing = watchNames(path);
@@ -286,6 +291,10 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     },
     filledAt: () => filledAt.get() ?? null,
     lastDelivery: () => lastDelivery.get() ?? 0,
+    lastOrder: () => lastOrder.get() ?? 0,
+    noteOrder: (order_number) => {
+      noteOrder.run(order_number);
+    },
     noteDelivery: (delivery_id) => {
       noteDelivery.run(delivery_id);
     },

@@ -101,6 +101,15 @@ it('check and order answer through a daemon and without one, and nothing that is
   }
   const order = { product_id: product.id, date: inDays(6), quantity: 2, outcome: 'confirmed' };
   expect(await post(socket, '/v1/orders', JSON.stringify(order))).toMatchObject({ status: 200, body: { due: 1 } });
+  const once = { ...order, order_id: 'order-1' };
+  for (const repeated of [false, true])
+    expect(await post(socket, '/v1/orders', JSON.stringify(once))).toMatchObject({ status: 200, body: { repeated } });
+  expect(await post(socket, '/v1/orders', JSON.stringify({ ...once, quantity: 3 }))).toMatchObject({
+    status: 409,
+    body: { error: 'order-differs' },
+  });
+  for (const order_id of ['', 'x'.repeat(201), 7])
+    expect(await post(socket, '/v1/orders', JSON.stringify({ ...order, order_id }))).toMatchObject({ status: 400 });
   expect(await post(socket, '/v1/orders', JSON.stringify({ ...order, quantity: 0 }))).toMatchObject({ status: 400 });
   expect(await post(socket, '/v1/orders', JSON.stringify({ ...order, product_id: 2 }))).toMatchObject({ status: 404 });
   expect(await post(socket, '/v1/check', JSON.stringify(check))).toMatchObject({ status: 200 });

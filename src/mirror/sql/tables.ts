@@ -28,6 +28,7 @@ export interface Tables {
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
+    last_order_number: number;
     image_size: ImageSize | null;
     feed_id: string | null;
   };
