@@ -90,7 +90,7 @@ const doors: Record<string, RegExp> = {
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host)\.ts$/,
   'image-size': /^upstream\/image-header\.ts$/,
-  croner: /^daemon\/schedule\.ts$/,
+  croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,
   fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,

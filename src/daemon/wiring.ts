@@ -102,6 +102,7 @@ export function wire(
         clock: { now: () => now(), monotonic: machine.monotonic },
         log,
         unchecked: found.unchecked,
+        checked_at: found.checked_at,
       }),
     );
     const inbox = stack.use(

@@ -47,6 +47,8 @@ export interface Inbox extends Disposable {
   stopped(at: number): void;
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void;
+  /** Brings up to date what the planner knows of tables that have grown. */
+  optimise(): void;
   /** How long a write waits, and blocks the event loop, while another program writes. */
   waitForLocks(ms: number): void;
 }
@@ -101,6 +103,9 @@ export function openInbox(
         } catch (error) {
           throw orSyncFailed(path, error);
         }
+      },
+      optimise: () => {
+        file.pragma('optimize');
       },
       waitForLocks: (ms) => waitForLocks(file, ms),
       [Symbol.dispose]: () => file.close(),

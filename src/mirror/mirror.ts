@@ -112,6 +112,8 @@ export interface Mirror extends Disposable {
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
+  /** Brings up to date what the planner knows of tables that have grown. */
+  optimise(): void;
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
@@ -288,6 +290,9 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     lastReadAt: () => lastReadAt.get() ?? null,
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
+    },
+    optimise: () => {
+      db.pragma('optimize');
     },
     filledAt: () => filledAt.get() ?? null,
     lastDelivery: () => lastDelivery.get() ?? 0,
