@@ -135,7 +135,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;

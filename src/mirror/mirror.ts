@@ -59,7 +59,7 @@ export interface MirrorOptions {
 
 /** What outlives a mirror, so that a new one gives out no number twice. */
 export interface FeedMemory extends FeedCeiling {
-  /** Whether any mirror is taken and paired anew (`any`), or none was there (`none`); else the pair ids have to agree. */
+  /** Whether any mirror is taken and paired again (`any`), or none was there (`none`); else the pair ids have to agree. */
   readonly mirror: 'none' | 'any' | 'known';
   readonly witnessed: number;
   isSame(mirror_path: string): boolean;
@@ -185,7 +185,7 @@ function claim(db: Database, options: MirrorOptions): FeedDecision {
        ON CONFLICT DO UPDATE SET pair_id = @pair_id, contract_version = @contractVersion, schema_version = @schema_version,
          written_by = @written_by, language = @language, currency = @currency, image_size = @image_size`,
     ).run(row);
-    if (decision.feed === 'anew') beginFeed(db, newFeedId(), decision.above);
+    if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null)
       db.prepare('UPDATE mirror SET last_delivery_id = min(last_delivery_id, +?)').run(feed.waits_above);

@@ -116,7 +116,10 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
   it('says that what is mirrored has to be read first', async () => {
     await using at = await begin({ subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] });
     for (const args of [['show'], ['apply'], ['rotate']])
-      expect(await at.run(...args)).toMatchObject({ code: 0, out: expect.stringContaining('has not been read yet') });
+      expect(await at.run(...args)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('no product has been read yet'),
+      });
     const refused = await at.run('reactivate', 'all');
     expect(refused).toMatchObject({ code: 64 });
     expect(refused.error?.hint).toContain('has to wait until the lists were read once');
@@ -247,7 +250,7 @@ describe('where subscriptions cannot be managed', () => {
 
 it('the doctor makes no files, and says that a service that is away is away', async () => {
   await using at = await harness();
-  expect((await at.doctor()).out).toMatch(/^- +service +not asked before the first start$/m);
+  expect((await at.doctor()).out).toMatch(/^- +service +asked only after the first start$/m);
   expect(await at.run('list')).toMatchObject({ code: 65 });
   await at.run('apply', '--dry-run');
   await at.service[Symbol.asyncDispose]();

@@ -106,7 +106,7 @@ export function subscriptionEndpoints(
       if (known === null) return only(error(404, 'not_found', `No subscription ${id} here.`));
       const status = subscriptions.status(known);
       if (reviving === undefined) return only({ status: 200, body: print(id, known.request, status) });
-      // A cancelled one is over: only a PUT creates it anew.
+      // A cancelled one is over: only a PUT creates it again.
       if (status === 'cancelled') return only(error(404, 'not_found', `Subscription ${id} was cancelled.`));
       return revive(known, body);
     },

@@ -9,7 +9,7 @@ export interface LifeOptions {
   readonly fail_after_ms?: number | null;
   /** How long after it was degraded a subscription is cancelled; a month of thirty days unless it is given. */
   readonly cancel_after_ms?: number;
-  /** Whether a PUT makes a degraded or failed subscription active again. A cancelled one is always created anew. */
+  /** Whether a PUT makes a degraded or failed subscription active again. A cancelled one is always created again. */
   readonly upsert?: 'revives' | 'keeps the status';
   /** What a products_i_sell subscription covers; a fifth of the catalogue unless it is given. */
   readonly sold?: readonly number[];

@@ -4,7 +4,7 @@ import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedu
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
-/** Plans anew what waits for its cadence, after a change of it: of one product, or (null) of all. */
+/** Plans again what waits for its cadence, after a change of it: of one product, or (null) of all. */
 export function reschedule(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
   product_id: number | null,
