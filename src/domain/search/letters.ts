@@ -1,8 +1,8 @@
 /** Letters that Unicode does not take apart, as people type them who do not have them. */
-const written: Readonly<Record<string, string>> = {
-  ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ħ: 'h', ı: 'i', ĸ: 'k', ŋ: 'n', ŧ: 't', ŀ: 'l', ſ: 's',
-  ə: 'e', ɓ: 'b', ɗ: 'd', ƙ: 'k', ƴ: 'y', ς: 'σ', ة: 'ه', ى: 'ي', ـ: '', '™': ' ', '®': ' ', '©': ' ', '℠': ' ',
-}; // biome-ignore format: a table
+const written: ReadonlyMap<string, string> = new Map([
+  ...['ß ss', 'æ ae', 'œ oe', 'ø o', 'ł l', 'đ d', 'ð d', 'þ th', 'ħ h', 'ı i', 'ĸ k', 'ŋ n', 'ŧ t', 'ŀ l', 'ſ s', 'ə e'],
+  ...['ɓ b', 'ɗ d', 'ƙ k', 'ƴ y', 'ς σ', 'ة ه', 'ى ي', 'ـ ', '™  ', '®  ', '©  ', '℠  '],
+].map((pair) => [pair.slice(0, 1), pair.slice(2)])); // biome-ignore format: a table
 
 /** Signs inside a word that do not end it: apostrophes of every keyboard. */
 const apostrophes = /['’‘ʼ`´′ʻ＇]/u;
@@ -37,11 +37,11 @@ export function foldLetter(letter: string): string {
   if (code >= 0xac00 && code <= 0xd7af) return letter;
   if (apostrophes.test(letter)) return '';
   const small = letter.toLowerCase();
-  const known = written[small];
+  const known = written.get(small);
   if (known !== undefined) return known;
   const parts = [...small.normalize('NFKD')].filter((part) => !isIn(marks, part));
   if (parts.length === 0) return '';
-  const plain = parts.map((part) => written[part] ?? part).join('');
+  const plain = parts.map((part) => written.get(part) ?? part).join('');
   const kept = [...plain].map((part) => (partOfWord.test(part) ? part.toLowerCase() : ' ')).join('');
   return kept.trim() === '' ? ' ' : kept;
 }

@@ -24,11 +24,11 @@ export interface Terms {
 }
 
 /** A word as people type it, and the term (of several words: the terms, one after the other) that stands for it. */
-export type Reading = readonly [word: string, term: string];
+export type WordReading = readonly [word: string, term: string];
 
 export interface Indexed {
   readonly terms: Terms;
-  readonly readings: readonly Reading[];
+  readonly readings: readonly WordReading[];
 }
 
 /** A word of a language without its ending, both with their marks: Snowball's. */
@@ -43,7 +43,7 @@ const mostJoinedLetters = 12;
 
 /** The terms of a product, and the words that lead to them. */
 export function indexed(said: Said, stem: Stem): Indexed {
-  const readings = new Map<string, Reading>();
+  const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 
   function termOf(word: Word): string {
@@ -98,7 +98,7 @@ function without(name: readonly string[], city: readonly string[]): readonly str
   return rest.length === 0 ? name : rest;
 }
 
-function* joined(words: readonly Word[], terms: readonly string[]): Generator<Reading> {
+function* joined(words: readonly Word[], terms: readonly string[]): Generator<WordReading> {
   for (let from = 0; from < words.length; from++) {
     let word = words[from]?.folded ?? '';
     for (let to = from + 1; to < Math.min(words.length, from + mostJoined); to++) {

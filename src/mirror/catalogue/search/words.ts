@@ -1,5 +1,5 @@
 import { deletionsOf } from '../../../domain/search/deletions.ts';
-import { type Indexed, indexed, type Reading, type Said, type Stem } from '../../../domain/search/terms.ts';
+import { type Indexed, indexed, type Said, type Stem, type WordReading } from '../../../domain/search/terms.ts';
 import type { Database } from '../../../sqlite/database-file.ts';
 import { stemOf } from './stems.ts';
 
@@ -45,13 +45,13 @@ export function searchWords(db: Database): SearchWords {
     return indexed(said, stem);
   }
 
-  function add(language: string, [word, term]: Reading, documents: number): void {
+  function add(language: string, [word, term]: WordReading, documents: number): void {
     const now = count.get(word, language, term, documents);
     if (now?.documents === documents && isGuessed(word, term))
       for (const shorter of deletionsOf(word)) putDeletion.run(shorter, word);
   }
 
-  function take(language: string, [word, term]: Reading): void {
+  function take(language: string, [word, term]: WordReading): void {
     if ((count.get(word, language, term, -1)?.documents ?? 0) > 0) return;
     forget.run(word, language, term);
     if (isGuessed(word, term) && isKnown.get(word) === undefined)
@@ -81,7 +81,7 @@ export function searchWords(db: Database): SearchWords {
     },
     rebuild: (entries) => {
       db.exec('DELETE FROM search_text; DELETE FROM search_word; DELETE FROM search_delete');
-      const counted = new Map<string, { language: string; reading: Reading; documents: number }>();
+      const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
       for (const entry of entries) {
         const { terms, readings } = read(entry);
         putText.run({ search_id: entry.search_id, ...terms });
