@@ -2,12 +2,12 @@ import type { afterAnswer } from '../domain/schedule/budget.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 
 /** Whether a call had to wait for its turn. */
-export type Demand = Parameters<typeof afterAnswer>[1];
+export type CallDemand = Parameters<typeof afterAnswer>[1];
 
 /** One call that waits for its turn. */
 export interface Turn {
   /** Resolves when it may start. Rejects with the reason of its signal, and where all are sent away. */
-  readonly demand: Promise<Demand>;
+  readonly demand: Promise<CallDemand>;
   /** Called where it could not start at once: from then on it had to wait, and its signal ends that. */
   waits(): void;
 }
@@ -43,9 +43,9 @@ export function laneWaiters(): LaneWaiters {
 
 /** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
 function addTo(others: Waiter[], signal: AbortSignal, left: () => void): Turn {
-  const { promise, resolve, reject } = Promise.withResolvers<Demand>();
+  const { promise, resolve, reject } = Promise.withResolvers<CallDemand>();
   let stays = true;
-  let demand: Demand = 'none';
+  let demand: CallDemand = 'none';
   const abort = () => {
     others.splice(others.indexOf(waiter), 1);
     left();

@@ -10,7 +10,7 @@ import {
   startBudget,
 } from '../domain/schedule/budget.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
-import type { Demand } from './lane-waiters.ts';
+import type { CallDemand } from './lane-waiters.ts';
 import type { Outcome } from './outcome.ts';
 import { outcomeHistory } from './outcome-history.ts';
 import { createTurns } from './turns.ts';
@@ -90,7 +90,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
   }
 
-  function learn(came: Outcome, demand: Demand, sent_at: number): Outcome {
+  function learn(came: Outcome, demand: CallDemand, sent_at: number): Outcome {
     const now = steady();
     const { teaches, outcome } = history.judge(came);
     if (teaches === 'away') budget = afterMiss(budget, chance(), now);

@@ -17,7 +17,7 @@ import {
   noCredit,
   withFloors,
 } from '../domain/schedule/lanes.ts';
-import { type Demand, laneWaiters } from './lane-waiters.ts';
+import { type CallDemand, laneWaiters } from './lane-waiters.ts';
 
 export interface TurnsOptions {
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
@@ -33,7 +33,7 @@ export interface TurnsOptions {
 /** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
 export interface Turns {
   /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
-  take(entry: LaneEntry, signal: AbortSignal): Promise<Demand>;
+  take(entry: LaneEntry, signal: AbortSignal): Promise<CallDemand>;
   ended(): void;
   /** No turn begins earlier than in so many milliseconds. */
   notBefore(ms: number): void;
