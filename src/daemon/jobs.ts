@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { runChores, sortIntoCategories } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
+import { priceDueAt } from '../sync/records/pricing.ts';
 import { forgetOld } from './forget.ts';
 import type { Parts } from './parts.ts';
 import type { Job } from './schedule.ts';
@@ -22,6 +23,8 @@ export function jobsOf(parts: Parts): Job[] {
   const { guarded, whenKnown } = guard;
   /** Has nothing to do by itself: it looks at what has come about. */
   const looks = { workAt: () => null };
+  /** Without a receiver there is nothing to do for what it would receive. */
+  const receives = receiving === null ? looks : {};
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
@@ -33,11 +36,12 @@ export function jobsOf(parts: Parts): Job[] {
         if (files.isWell('inbox')) witnessFeed(mirror, inbox, parts.log);
       },
     },
-    { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.maintain()) },
+    { name: 'receiver', every: minute, ...receives, run: () => guarded(async () => receiving?.maintain()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
     {
       name: 'subscriptions',
       every: minute,
+      ...receives,
       // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
       at_start: true,
       run: async (signal) => {
@@ -46,7 +50,13 @@ export function jobsOf(parts: Parts): Job[] {
         await whenKnown(() => work.maintain(signal));
       },
     },
-    { name: 'chores', every: minute, run: (signal) => whenKnown(() => runChores(ports, signal)) },
+    {
+      name: 'chores',
+      every: minute,
+      // All else is about what reads and deliveries bring.
+      workAt: () => priceDueAt(ports),
+      run: (signal) => whenKnown(() => runChores(ports, signal)),
+    },
     { name: 'offers', every: minute, ...looks, run: (signal) => whenKnown(() => askNotOffered(ports, signal)) },
     {
       name: 'categories',

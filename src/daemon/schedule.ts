@@ -54,9 +54,12 @@ export interface Schedule {
   /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
   run(name: string): Promise<JobRuns | null>;
   list(): JobRuns[];
-  /** For whoever moves the clock by himself: the first tick at which a job has work. */
+  /** For whoever moves the clock by himself: the first tick at which a job has work. One that runs is not asked. */
   wakeAt(): number;
-  /** For the same: runs every job whose tick has come, in the order of the list and one after another. */
+  /**
+   * For the same: runs every job whose tick has come and that does not run, in the order of the list and one after
+   * another. Where one waits for the clock, whoever moves it calls again meanwhile: the others go on, as in a daemon.
+   */
   runDue(): Promise<void>;
 }
 
@@ -77,7 +80,7 @@ interface Entry {
 /** Wires jobs to a clock. Two of one name are a bug. */
 export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: ScheduleOptions): Schedule {
   const none = { running: null, runs: 0, failures: 0, last_run_at: null, last_ms: null, failure: null };
-  const entries = jobs.map((job): Entry => ({ job, next_at: tickAfter(job, clock.now()), ...none }));
+  const entries = jobs.map((job): Entry => ({ job, next_at: firstTick(job, clock.now()), ...none }));
   const byName = new Map(entries.map((entry) => [entry.job.name, entry]));
   if (byName.size < jobs.length) throw new Error('two jobs have one name');
 
@@ -121,7 +124,6 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
   }
 
   async function loop(entry: Entry): Promise<void> {
-    if (entry.job.at_start === true) await runOnce(entry);
     while (!signal.aborted) {
       if (isDue(entry)) await tick(entry);
       else await clock.sleep(Math.min(entry.next_at - clock.now(), longestSleepMs), signal).catch(unlessAborted);
@@ -150,16 +152,21 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     list: () => entries.map(look),
     wakeAt: () =>
       Math.min(
-        ...entries.map(({ job, next_at }) => {
+        ...entries.map(({ job, next_at, running }) => {
+          if (running !== null) return Number.POSITIVE_INFINITY;
           const work = job.workAt === undefined ? next_at : job.workAt();
           if (work === null) return Number.POSITIVE_INFINITY;
           return work <= next_at ? next_at : tickAfter(job, work - 1);
         }),
       ),
     runDue: async () => {
-      for (const entry of entries) if (!signal.aborted && isDue(entry)) await tick(entry);
+      for (const entry of entries) if (!signal.aborted && entry.running === null && isDue(entry)) await tick(entry);
     },
   };
+}
+
+function firstTick(job: Job, now: number): number {
+  return job.at_start === true ? now : tickAfter(job, now);
 }
 
 /** The first tick after an instant. */

@@ -59,13 +59,18 @@ export interface FileWatchOptions {
   readonly log: Logger;
   /** Files that the start has not gone through. */
   readonly unchecked: readonly string[];
+  /** Goes through a whole file; else in a process of its own. */
+  readonly checkFile?: typeof checkFile;
 }
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const names = ['mirror', 'inbox'] as const;
 
-export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: FileWatchOptions): FileWatch {
+export function watchFiles(
+  mirror: Config['mirror'],
+  { clock, log, unchecked, checkFile: goThrough = checkFile }: FileWatchOptions,
+): FileWatch {
   const paths: Readonly<Record<Name, string>> = { mirror: mirror.path, inbox: mirror.inbox_path };
   const note = lastStopPath(mirror);
   const lost = new Map<Name, { since: number; standing: 'gone' | 'replaced' }>();
@@ -100,7 +105,7 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
   async function check(name: Name, depth: 'quick' | 'full', signal: AbortSignal): Promise<void> {
     const began = clock.monotonic();
     try {
-      const problem = await checkFile(paths[name], depth, signal);
+      const problem = await goThrough(paths[name], depth, signal);
       if (problem !== null) return found(name, problem);
       log.info({ path: paths[name], depth, ms: Math.round(clock.monotonic() - began) }, 'file checked');
     } catch (error) {
