@@ -156,6 +156,8 @@ it('every command’s help has two examples', async () => {
     ['subscription', 'rotate'],
     ['images', 'audit'],
     ['changes'],
+    ['jobs'],
+    ['jobs', 'run'],
     ['doctor'],
     ['repair'],
     ['config', 'check'],

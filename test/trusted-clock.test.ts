@@ -31,7 +31,7 @@ describe('the trusted clock', () => {
     expect(time.now()).toBe(noon);
     await world.advance(minute);
     expect(time.now()).toBe(noon + minute);
-    expect(time.look()).toMatchObject({ doubt: 'jumped', asks: true, ahead_ms: 4100 * day, mayForget: false });
+    expect(time.look()).toMatchObject({ doubt: 'jumped', asks: true, ahead_ms: 4100 * day, mayPrune: false });
   });
 
   it('asks no more once the service agrees with the time since boot, and believes the wall clock when it is back', () => {
@@ -57,10 +57,10 @@ describe('the trusted clock', () => {
     expect(time.now()).toBe(noon);
     time.heard(noon + 3 * day);
     expect(time.now()).toBe(noon + 3 * day);
-    expect(time.look()).toMatchObject({ doubt: null, mayForget: false });
+    expect(time.look()).toMatchObject({ doubt: null, mayPrune: false });
   });
 
-  it('decides anew where the wall clock jumps once more', () => {
+  it('decides again where the wall clock jumps once more', () => {
     const { machine, time } = machineAt();
     time.heard(noon);
     machine.jump(-2 * hour);
@@ -85,7 +85,7 @@ describe('the trusted clock', () => {
     const { world, machine, time } = machineAt();
     machine.jump(day);
     await world.advance(30 * day);
-    expect(time.look()).toMatchObject({ doubt: 'jumped', asks: true, mayForget: false });
+    expect(time.look()).toMatchObject({ doubt: 'jumped', asks: true, mayPrune: false });
     expect(time.now()).toBe(noon + 30 * day);
   });
 

@@ -13,6 +13,7 @@ import {
   removals,
 } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
+import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
 import { status } from './api/status.ts';
 import {
   applications,
@@ -34,6 +35,8 @@ import {
 /** A question that a daemon answers. */
 export interface Operation {
   readonly summary: string;
+  /** Also the storefront's own door answers it; absent: the operator's alone. */
+  readonly storefront?: true;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
@@ -60,21 +63,24 @@ export const operations = {
   },
   'GET /v1/changes': {
     summary: 'The change feed after a cursor; as server-sent events where text/event-stream is accepted',
+    storefront: true,
     query: changesAsked,
     answer: changes,
     refusals: { 410: 'the cursor is too old, or of another feed', 503: 'too many follow the feed' },
   },
   'POST /v1/check': {
     summary: 'The live check before an order',
+    storefront: true,
     body: checkQuestion,
     answer: checkAnswer,
     refusals: { ...notMirrored, ...unwritable },
   },
   'POST /v1/orders': {
     summary: 'Tells of an order: its dates are read again',
+    storefront: true,
     body: orderReport,
     answer: orderNoted,
-    refusals: { ...notMirrored, ...unwritable },
+    refusals: { ...notMirrored, 409: "the order's id came before with other contents", ...unwritable },
   },
   'POST /v1/resync': {
     summary: 'Makes the named records due now; a dry run says what it would cost',
@@ -87,6 +93,16 @@ export const operations = {
     path: jobAsked,
     answer: job,
     missing: (id) => ({ error: 'no-such-job', message: `there is no job ${id}` }),
+    refusals: { 404: 'there is no such job' },
+  },
+  'GET /v1/schedule': {
+    summary: "The daemon's jobs: when each ran last and will next, and what came of it",
+    answer: schedule,
+  },
+  'POST /v1/schedule/{name}/run': {
+    summary: 'Runs one of them now, or joins the run that is under way; answers when that has ended',
+    path: jobNamed,
+    answer: jobAnswer,
     refusals: { 404: 'there is no such job' },
   },
   'GET /v1/removals': { summary: 'Products that the list no longer shows, and what is held', answer: removals },
@@ -139,6 +155,11 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
+/** What the storefront's own door answers. */
+export const storefrontOperations = (Object.keys(operations) as OperationName[]).filter(
+  (name) => 'storefront' in operations[name],
+);
+
 type Part<Name extends OperationName, Key extends string> =
   (typeof operations)[Name] extends Record<Key, infer Schema extends z.ZodType> ? Schema : null;
 
@@ -150,6 +171,9 @@ type ReadOnly<Value> = Value extends readonly (infer Each)[]
   : Value extends object
     ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
     : Value;
+
+/** What a client fills the path with, where it has names in braces. */
+export type Path<Name extends OperationName> = ReadOnly<Given<Part<Name, 'path'>>>;
 
 /** What a client sends as the body, where there is one. */
 export type Body<Name extends OperationName> = ReadOnly<Given<Part<Name, 'body'>>>;

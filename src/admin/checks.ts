@@ -13,41 +13,16 @@ interface Printed {
 /** More than any question needs. */
 const bodyLimit = 64 * 1024;
 
-/** `POST /v1/check` and `POST /v1/orders` (design 3.4): 404 for a product that is not mirrored, else 400 for what cannot be asked. */
-export function checkRoutes(
-  app: FastifyInstance,
-  { 'POST /v1/check': check, 'POST /v1/orders': order }: Answers,
-  log: Logger,
-): void {
-  /** Thousands may get the same answer: it is printed once. */
-  const printed = new WeakMap<Answer<'POST /v1/check'>, Printed>();
-  const print = (answer: Answer<'POST /v1/check'>) => {
-    const known = printed.get(answer);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(answer);
-    const fresh = {
-      text,
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
-    };
-    printed.set(answer, fresh);
-    return fresh;
-  };
-  const options = {
-    bodyLimit,
-    errorHandler: (thrown: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
-      const error = writeRefusal(thrown) ?? thrown;
-      const status = thrown.statusCode ?? 500;
-      if (error instanceof CataloguedError) {
-        const { code, message, hint } = error;
-        const refused = isWriteRefusal(code) ? 503 : 400;
-        return reply.code(code === 'unknown-product' ? 404 : refused).send({ error: code, message, hint });
-      }
-      if (status < 500) return reply.code(400).send({ error: 'bad-request', message: error.message });
-      log.error({ err: error }, 'admin request failed');
-      return reply.code(500).send({ error: 'bug', message: 'internal error' });
-    },
-  };
-  app.post('/v1/check', options, async (request, reply) => {
+interface Options {
+  readonly answers: Answers;
+  readonly log: Logger;
+}
+
+/** `POST /v1/check` (design 3.4): 404 for a product that is not mirrored, else 400 for what cannot be asked. */
+export function checkRoute(app: FastifyInstance, { answers, log }: Options): void {
+  const check = answers['POST /v1/check'];
+  const print = printer();
+  app.post('/v1/check', { bodyLimit, errorHandler: errorHandler(log) }, async (request, reply) => {
     const asked = readRequest<'POST /v1/check'>(operations['POST /v1/check'], request);
     const left = new AbortController();
     const gone = () => left.abort(new Error('the client has left'));
@@ -68,9 +43,47 @@ export function checkRoutes(
       reply.raw.removeListener('close', gone);
     }
   });
-  app.post('/v1/orders', options, async (request) =>
+}
+
+/** `POST /v1/orders` (design 3.4): the same refusals, and 409 for an order's id that came with other contents. */
+export function orderRoute(app: FastifyInstance, { answers, log }: Options): void {
+  const order = answers['POST /v1/orders'];
+  app.post('/v1/orders', { bodyLimit, errorHandler: errorHandler(log) }, async (request) =>
     order(readRequest<'POST /v1/orders'>(operations['POST /v1/orders'], request), never),
   );
 }
 
 const never = new AbortController().signal;
+
+/** Thousands may get the same answer: it is printed once. */
+function printer(): (answer: Answer<'POST /v1/check'>) => Printed {
+  const printed = new WeakMap<Answer<'POST /v1/check'>, Printed>();
+  return (answer) => {
+    const known = printed.get(answer);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(answer);
+    const fresh = {
+      text,
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+    };
+    printed.set(answer, fresh);
+    return fresh;
+  };
+}
+
+function errorHandler(log: Logger) {
+  return (thrown: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
+    const error = writeRefusal(thrown) ?? thrown;
+    const status = thrown.statusCode ?? 500;
+    if (error instanceof CataloguedError) {
+      const { code, message, hint } = error;
+      return reply.code(isWriteRefusal(code) ? 503 : (statuses[code] ?? 400)).send({ error: code, message, hint });
+    }
+    if (status < 500) return reply.code(400).send({ error: 'bad-request', message: error.message });
+    log.error({ err: error }, 'admin request failed');
+    return reply.code(500).send({ error: 'bug', message: 'internal error' });
+  };
+}
+
+/** Of what is refused otherwise than by 400. */
+const statuses: Readonly<Record<string, number>> = { 'unknown-product': 404, 'order-differs': 409 };

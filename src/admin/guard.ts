@@ -42,6 +42,17 @@ export function refusalOf(
 }
 
 /**
+ * Why the storefront's door refuses a request; null: it does not. Programs alone have its token, and send it themselves:
+ * no browser does for a page, so the name under which the door is reached proves nothing, and every name is as good.
+ */
+export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(): string } | null): Refusal | null {
+  if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
+  const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (given !== undefined && token !== null && isSame(given, token.reveal())) return null;
+  return refuse(401, 'unauthorized', 'this door needs Authorization: Bearer <storefront token>');
+}
+
+/**
  * A browser that a name of somebody else has led here (DNS rebinding) says that name: an address, localhost and our own
  * names are none of them.
  */

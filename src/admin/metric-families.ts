@@ -1,23 +1,12 @@
 import type { Freshness } from '../mirror/status/status.ts';
 import { alarmKinds } from '../status/alarm-messages.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
 import { verdictOf } from '../status/verdict.ts';
-import type { Family, Labels, Sample } from './exposition.ts';
-import type { ProcessFigures } from './process-figures.ts';
-
-export interface Facts {
-  readonly status: DaemonStatus;
-  readonly process: ProcessFigures;
-  readonly now: number;
-}
-
-export interface MeasuredFamily extends Family {
-  readonly of: (facts: Facts) => readonly Sample[];
-}
+import type { Labels } from './exposition.ts';
+import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 
 /**
  * What `/metrics` tells, all of it of the status. Instants are seconds, so that an age is `time() - x`. Labels are
- * resources, tiers, lanes, kinds and declared subscriptions: never a product, an address or a word of the service's.
+ * resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or a word of the service's.
  */
 export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_info', 'Version and contract of the mirror; always 1.', ({ status }) => [
@@ -237,6 +226,26 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
   gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
 
+  gauge(
+    'catalogued_job_last_run_timestamp_seconds',
+    'When the last run of a job began; none: none has.',
+    ({ status }) => status.jobs.flatMap(({ name, last_run_at }) => some({ job: name }, seconds(last_run_at))),
+  ),
+  gauge('catalogued_job_last_run_seconds', 'How long it took; none: it still runs.', ({ status }) =>
+    status.jobs.flatMap(({ name, last_ms }) => some({ job: name }, seconds(last_ms))),
+  ),
+  gauge('catalogued_job_next_run_timestamp_seconds', 'When a job runs next.', ({ status }) =>
+    status.jobs.flatMap(({ name, next_at }) => some({ job: name }, seconds(next_at))),
+  ),
+  gauge('catalogued_job_failing', 'Whether the last run of a job failed (1) or not (0).', ({ status }) =>
+    status.jobs.map(({ name, failure }) => ({ labels: { job: name }, value: bit(failure !== null) })),
+  ),
+  gauge(
+    'catalogued_job_overdue',
+    'Whether a job should have run, or have ended, some time ago (1) or not (0).',
+    ({ status }) => status.jobs.map(({ name, overdue }) => ({ labels: { job: name }, value: overdue })),
+  ),
+
   gauge('process_start_time_seconds', 'When the daemon was started.', ({ process }) => one(process.started_at / 1000)),
   counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
   gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
@@ -253,28 +262,6 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
 ];
 
-function gauge(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
-  return { name, type: 'gauge', help, of };
-}
-
-/** Counts up, and begins anew at most with the process. */
-function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
-  return { name, type: 'counter', help, of };
-}
-
-function one(value: number | null): Sample[] {
-  return some({}, value);
-}
-
-/** No sample where there is no value: nothing is 0 that was not measured. */
-function some(labels: Labels, value: number | null): Sample[] {
-  return value === null ? [] : [{ labels, value }];
-}
-
-function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
-  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
-}
-
 /** Rows go with `retention.changes`, so these are no counters. */
 function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
   return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
@@ -282,14 +269,6 @@ function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): Measured
 
 function promise({ resource, tier }: Freshness): Labels {
   return { resource, tier: tier ?? '' };
-}
-
-function bit(condition: boolean): 0 | 1 {
-  return condition ? 1 : 0;
-}
-
-function seconds(ms: number | null): number | null {
-  return ms === null ? null : ms / 1000;
 }
 
 const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled', 'missing']);

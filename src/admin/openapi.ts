@@ -4,6 +4,9 @@ import type { Operation } from './api.ts';
 
 type Json = Record<string, unknown>;
 
+/** Who gets in at the operator's door. */
+const operators = [{ token: [] }, { password: [] }];
+
 /** What a daemon answers besides its API: no command asks for these. */
 const others: readonly [string, Json][] = [
   ['/', plain('Whether the mirror is true, and why not: a page for people', 'text/html')],
@@ -34,13 +37,18 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
       version,
       description: 'The local interface of a running daemon. Fields and paths are only ever added.',
     },
-    security: [{ token: [] }, { password: [] }],
+    security: operators,
     paths,
     components: {
       schemas: { Refusal: schemaOf(refusal) },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'the admin token; none is needed on a unix socket' },
         password: { type: 'http', scheme: 'basic', description: 'the admin token as the password of anybody' },
+        storefront: {
+          type: 'http',
+          scheme: 'bearer',
+          description: "the storefront token, at the storefront's own door; none is needed on a unix socket",
+        },
       },
     },
   };
@@ -53,10 +61,11 @@ const refusal = z.object({
   hint: z.string().optional(),
 });
 
-function described({ summary, path, query, body, answer, refusals = {} }: Operation): Json {
+function described({ summary, storefront, path, query, body, answer, refusals = {} }: Operation): Json {
   const parameters = [...parametersOf('path', path), ...parametersOf('query', query)];
   return {
     summary,
+    ...(storefront === true ? { security: [...operators, { storefront: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

@@ -29,7 +29,7 @@ export function readDocument(text: string): ConfigDocument {
     const wrong = [...document.errors, ...document.warnings];
     const problems = wrong.map(({ code, message, pos }) => ({
       line: lineAt(pos[0]),
-      text: code === 'DUPLICATE_KEY' ? twice(text, pos[0]) : yamlProblem(message),
+      text: code === 'DUPLICATE_KEY' ? duplicateKey(text, pos[0]) : yamlProblem(message),
     }));
     // A key that stands twice leaves the rest readable: what else is wrong is told too.
     if (wrong.some(({ code }) => code !== 'DUPLICATE_KEY')) return unreadable(firstOfEachLine(problems));
@@ -62,7 +62,7 @@ function yamlProblem(message: string): string {
   return `not readable as YAML: ${first.charAt(0).toLowerCase()}${first.slice(1)}`;
 }
 
-function twice(text: string, offset: number): string {
+function duplicateKey(text: string, offset: number): string {
   const name = /^["']?([^\s"':,{}]+)/.exec(text.slice(offset))?.[1] ?? 'a key';
   return `${name}: stands twice in the same section; expected it once`;
 }

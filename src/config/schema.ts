@@ -8,17 +8,20 @@ import {
   address,
   always,
   areDistinct,
+  cronPattern,
   flag,
   hostNames,
   ids,
   networks,
   oneOf,
+  optionalAddress,
   optionalFile,
   plainText,
   section,
   share,
   text,
   whole,
+  zone,
 } from './values.ts';
 
 /*
@@ -173,6 +176,10 @@ export const configSchema = z
         token_file: optionalFile().describe('Needed outside a unix socket.'),
         hosts: hostNames().describe('Other names under which it is reached, by a proxy or a container network.'),
       }).describe('The local interface of the daemon.'),
+      storefront: section({
+        listen: optionalAddress().describe('unix:PATH, for the group, or HOST:PORT; null: no such door.'),
+        token_file: optionalFile().describe('Needed outside a unix socket; not the token of admin.'),
+      }).describe("The storefront's own door: live checks, orders and the change feed, and nothing else."),
       images: section({
         files: flag(false).describe('Whether the image files are fetched too.'),
         directory: text('./data/images').describe('Where they are kept.'),
@@ -202,6 +209,10 @@ export const configSchema = z
         directory: text('./data/backup'),
         keep: whole(7, 1, 365).describe('How many copies.'),
       }).describe('Verified copies of the mirror.'),
+      maintenance: section({
+        at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
+        zone: zone('UTC').describe('The time zone it is read in.'),
+      }).describe('When both files are gone through and optimised.'),
       snapshot: section({
         every: optionalDuration({ min: '1m', max: '28d' }),
         path: plainText().nullable().default(null),
@@ -233,6 +244,13 @@ export const configSchema = z
     });
     if (problem !== null) context.addIssue({ code: 'custom', path: ['snapshot', 'path'], message: problem });
   }, always)
+  .superRefine(({ storefront, admin, receiver, mirror }, context) => {
+    const listen: unknown = storefront?.listen;
+    if (typeof listen !== 'string') return;
+    const others = { 'admin.listen': admin?.listen, 'receiver.listen': receiver?.listen };
+    const problem = problemOfDoor(listen, others, mirror?.state_dir);
+    if (problem !== null) context.addIssue({ code: 'custom', path: ['storefront', 'listen'], message: problem });
+  }, always)
   .superRefine(({ categories, subscriptions }, context) => {
     if (!Array.isArray(categories) || !Array.isArray(subscriptions)) return;
     const names = new Set(categories.map((category) => category?.name));
@@ -247,6 +265,19 @@ export const configSchema = z
           });
     }
   }, always);
+
+/** A door of its own is at an address of its own, and its socket where a storefront can get to it. */
+function problemOfDoor(listen: string, others: Readonly<Record<string, unknown>>, state_dir: unknown): string | null {
+  const isSocket = listen.startsWith('unix:');
+  const at = (address: unknown) =>
+    typeof address === 'string' && address.startsWith('unix:') ? `unix:${resolve(address.slice(5))}` : address;
+  // Port 0 is another one each time.
+  for (const [key, other] of Object.entries(others))
+    if (at(listen) === at(other) && !/:0+$/.test(listen)) return `is ${key} too; expected an address of its own`;
+  if (isSocket && typeof state_dir === 'string' && `${resolve(listen.slice(5))}/`.startsWith(`${resolve(state_dir)}/`))
+    return 'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts';
+  return null;
+}
 
 /** A copy for everybody lies neither where nobody else may look, nor where others remove or count what they find. */
 function problemOfSnapshot(

@@ -18,6 +18,7 @@ export interface Secrets {
   readonly signing_key: Secret | null;
   readonly receiver_secret: Secret | null;
   readonly admin_token: Secret | null;
+  readonly storefront_token: Secret | null;
 }
 
 export type SecretName = keyof Secrets;
@@ -62,6 +63,13 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
     lines: 'one',
     file: ({ admin }) => admin.token_file,
   },
+  storefront_token: {
+    key: 'storefront.token_file',
+    variable: 'CATALOGUED_STOREFRONT_TOKEN',
+    lines: 'one',
+    least: 32,
+    file: ({ storefront }) => storefront.token_file,
+  },
 };
 
 /** Hides a text: everything but `reveal()` shows its fingerprint. */
@@ -94,7 +102,10 @@ export function loadSecrets(config: Config, env: Env): Secrets {
     signing_key: load('signing_key'),
     receiver_secret: load('receiver_secret'),
     admin_token: load('admin_token'),
+    storefront_token: load('storefront_token'),
   };
+  const shared = sharedToken(secrets);
+  if (shared !== null) refusals.push(shared);
   const [first, ...others] = refusals;
   if (first === undefined) return secrets;
   throw others.length === 0 ? first : together(refusals);
@@ -113,7 +124,16 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
   );
 }
 
-function requireUnlessOptional(name: SecretName, { service, admin }: Config): void {
+/** With one token for both, whoever has it opens the operator's door too. */
+function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedError | null {
+  if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return null;
+  return malformed(
+    "the storefront's token is the admin token",
+    'give storefront.token_file one of its own: openssl rand -hex 32',
+  );
+}
+
+function requireUnlessOptional(name: SecretName, { service, admin, storefront }: Config): void {
   if (name === 'api_key' && service.profile.authorization.header !== null)
     throw malformed(
       'there is no key for the service',
@@ -123,6 +143,11 @@ function requireUnlessOptional(name: SecretName, { service, admin }: Config): vo
     throw malformed(
       `admin.listen is ${admin.listen}, and there is no admin token`,
       'set admin.token_file to a file with mode 0600, or let it listen on a unix socket',
+    );
+  if (name === 'storefront_token' && storefront.listen !== null && !storefront.listen.startsWith('unix:'))
+    throw malformed(
+      `storefront.listen is ${storefront.listen}, and there is no storefront token`,
+      'set storefront.token_file to a file with mode 0600, or let it listen on a unix socket',
     );
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isZone, patternProblem } from '../domain/time/wall-clock.ts';
 
 /*
  * The kinds of value a key can have. A message starts with "expected", or says first what is wrong: "is longer than …;
@@ -79,6 +80,21 @@ export function hostNames() {
     .default([]);
 }
 
+/** Five fields of cron. */
+export function cronPattern(fallback: string) {
+  const error = 'expected a cron pattern of five fields, like "0 4 * * *"';
+  return z
+    .string({ error })
+    .refine((value) => patternProblem(value) !== 'bad', { error })
+    .refine((value) => patternProblem(value) !== 'never', { error: `is no date of any year; ${error}` })
+    .default(fallback);
+}
+
+export function zone(fallback: string) {
+  const error = 'expected a time zone like Europe/Amsterdam, or UTC';
+  return z.string({ error }).refine(isZone, { error }).default(fallback);
+}
+
 /** A file that may be left out. */
 export function optionalFile() {
   return z
@@ -92,14 +108,22 @@ const addressPattern = /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5}))$/;
 
 /** `unix:PATH` or `HOST:PORT`. */
 export function address(fallback: string) {
+  return anyAddress().default(fallback);
+}
+
+/** The same, or nothing listens. */
+export function optionalAddress() {
+  return anyAddress().nullable().default(null);
+}
+
+function anyAddress() {
   const error = 'expected unix:PATH or HOST:PORT';
   return z
     .string({ error })
     .regex(addressPattern, { error })
     .refine((value) => Number(addressPattern.exec(value)?.[3] ?? 0) <= 65_535, {
       error: `has a port above 65535; ${error}`,
-    })
-    .default(fallback);
+    });
 }
 
 /** Addresses (`192.0.2.1`) and networks (`192.0.2.0/24`, `2001:db8::/32`). */

@@ -3,6 +3,9 @@ import type { AdminOptions } from '../admin/server.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import type { JobRuns } from '../domain/schedule/job-runs.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { short } from '../format.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
@@ -11,7 +14,7 @@ import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
-import { orderAndRecheck } from '../sync/checks/orders.ts';
+import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -22,16 +25,20 @@ import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
+import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** What the admin interface answers, wherever it listens. */
-export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
+export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
-export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDisposable {
+export function answersOf(
+  parts: Parts,
+  schedule: Pick<Schedule, 'list' | 'run'>,
+): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
@@ -57,8 +64,10 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
       ...status,
       alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
+      storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
+      jobs: schedule.list(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
     };
   };
@@ -81,7 +90,7 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
     log.warn({ decision, products }, 'an operator decided about removals');
     return { products };
   };
-  const answers: Answers = {
+  const answers: AdminAnswers = {
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,
@@ -101,10 +110,16 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
-      'POST /v1/orders': ({ body }) => storage.promptly(() => orderAndRecheck(checks, body, stopping)),
+      'POST /v1/orders': ({ body }) =>
+        storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
+      'GET /v1/schedule': () => ({ jobs: schedule.list() }),
+      'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {
+        log.info({ job: short(name, 40) }, 'job asked for');
+        return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
+      },
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       'POST /v1/removals/approve': ({ body: { product_ids } }) =>
         decide('approve', () => approveRemovals(ports, product_ids)),
@@ -135,4 +150,11 @@ export function answersOf(parts: Parts): { readonly answers: Answers } & AsyncDi
     },
   };
   return { answers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+function unknownJob(name: string, jobs: readonly JobRuns[]): never {
+  const names = jobs.map((job) => job.name).join(', ');
+  throw new CataloguedError('unknown-job', `there is no job ${JSON.stringify(short(name, 40))}; there are ${names}`, {
+    exitCode: exitCodes.usage,
+  });
 }

@@ -23,7 +23,7 @@ export interface ClockWatch {
   /** The same, and asks the service where two clocks disagree. */
   look(signal: AbortSignal): Promise<boolean>;
   /** Whether what cannot be undone may be done: pruning, sweeping, rotating. */
-  mayForget(): boolean;
+  mayPrune(): boolean;
 }
 
 const askEveryMs = 10_000;
@@ -47,7 +47,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
     if (Object.keys(rows).length > 0) log.warn({ rows }, 'instants of a wrong clock were healed');
   }
 
-  function tell({ doubt, ahead_ms }: ClockState): void {
+  function report({ doubt, ahead_ms }: ClockState): void {
     if (doubt === told) return;
     if (doubt !== null) {
       mirror.transaction(() => mirror.alarms.raise({ kind, at: time.now(), products: 0 }));
@@ -89,7 +89,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
       heal();
       heal_again = null;
     }
-    tell(state);
+    report(state);
     save(time.anchor());
     return state.ready;
   }
@@ -106,5 +106,5 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
     return observe();
   }
 
-  return { observe, look, mayForget: () => time.look().mayForget };
+  return { observe, look, mayPrune: () => time.look().mayPrune };
 }

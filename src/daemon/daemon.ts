@@ -1,4 +1,6 @@
-import { type Admin, type AdminOptions, startAdmin } from '../admin/server.ts';
+import type { Listening } from '../admin/listening.ts';
+import { type AdminOptions, startAdmin } from '../admin/server.ts';
+import { startStorefrontDoor } from '../admin/storefront.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -15,6 +17,8 @@ export interface Daemon extends AsyncDisposable {
   readonly wiring: Wiring;
   /** Where the admin interface listens, as a person would type it: first by `admin.listen`. */
   readonly admin: readonly string[];
+  /** Where the storefront's own door is; null: there is none. */
+  readonly storefront: string | null;
   /** Where deliveries are taken; null: no master secret is configured. */
   readonly receiver: string | null;
   readonly schedule: Schedule;
@@ -60,13 +64,16 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   if (receiving !== null) stack.use(receiving);
   const parts = { ...own, receiving };
   const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
-  const { answers } = stack.use(answersOf(parts));
+  const { answers } = stack.use(answersOf(parts, schedule));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
     ...(overrides.admin ?? []),
   ];
-  const admins: Admin[] = [];
+  const admins: Listening[] = [];
   for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each })));
+  const { listen } = loaded.config.storefront;
+  const token = loaded.secrets.storefront_token;
+  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, token }));
   stack.defer(() => late.disposeAsync());
   wiring.storage.serve();
   stack.use(schedule.start());
@@ -76,6 +83,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     wiring,
     schedule,
     admin: admins.map(({ address }) => address),
+    storefront: door?.address ?? null,
     receiver: receiving?.receiver.address ?? null,
     tick: async () => void (await schedule.run('pass')),
     broken: guard.broken,

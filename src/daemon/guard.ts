@@ -8,7 +8,7 @@ export interface Guard {
    */
   guarded(work: () => Promise<void>): Promise<void>;
   /** The same, unless it is not even known what the time is. */
-  whenKnown(work: () => Promise<void>): Promise<void>;
+  whenTimeKnown(work: () => Promise<void>): Promise<void>;
   /** Tells of damage and lives with it, because deliveries can still be taken; what else the disk does ends the daemon. */
   failed(file: 'mirror' | 'inbox'): (error: unknown) => void;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
@@ -29,7 +29,7 @@ export function guardFiles(
 
   return {
     guarded,
-    whenKnown: (work) =>
+    whenTimeKnown: (work) =>
       guarded(async () => {
         if (watch.observe()) await work();
       }),

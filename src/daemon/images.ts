@@ -1,6 +1,7 @@
 import type { Logger } from '../log.ts';
 import { DirectoryFailed, imageDirectory } from '../sync/images/directory.ts';
 import { fetchImageFiles, type ImageFilePorts, maintainImageFiles, sweepImageFiles } from '../sync/images/files.ts';
+import { imageRoom } from '../sync/images/room.ts';
 import { createImageHost } from '../upstream/image-host.ts';
 import { version } from '../version.ts';
 import type { Wiring } from './wiring.ts';
@@ -26,7 +27,7 @@ const usual: ImageHostOverrides = { addresses: [], requests_per_second: 10 };
 
 /** Wires the image host's client, which knows nothing of the service's key, limiter or budget. */
 export function keepImageFiles(
-  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayForget'> },
+  { config, ports, watch }: Pick<Wiring, 'config' | 'ports'> & { readonly watch: Pick<Wiring['watch'], 'mayPrune'> },
   overrides: ImageHostOverrides = usual,
 ): ImageFiles {
   const { files, directory, sizes, hosts, max_bytes, disk } = config.images;
@@ -42,15 +43,15 @@ export function keepImageFiles(
   const filePorts: ImageFilePorts = {
     ...ports,
     directory: imageDirectory(directory),
-    fetching: files ? { sizes, disk, host } : null,
+    fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk) } : null,
   };
   let begun = false;
   const sweep = async () => {
-    if (watch.mayForget()) await survive(ports.log, () => sweepImageFiles(filePorts));
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));
   };
   // Which files may be there is a question of time: while that is in doubt, none is removed.
   const maintain = async (signal: AbortSignal) => {
-    if (watch.mayForget()) await survive(ports.log, () => maintainImageFiles(filePorts, signal));
+    if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal));
   };
   return {
     fetch: async (signal) => {
@@ -69,7 +70,7 @@ export function keepImageFiles(
 }
 
 /** A directory that cannot be read keeps image files from being kept, and nothing else. */
-async function survive(log: Logger, work: () => Promise<unknown>): Promise<void> {
+async function logDirectoryFailure(log: Logger, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { runChores, sortIntoCategories } from '../sync/chores.ts';
+import { wallClock } from '../domain/time/wall-clock.ts';
+import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
 import { priceDueAt } from '../sync/records/pricing.ts';
-import { forgetOld } from './forget.ts';
 import type { Parts } from './parts.ts';
+import { prune } from './prune.ts';
 import type { Job } from './schedule.ts';
 import { witnessFeed } from './wiring.ts';
 
@@ -19,12 +20,13 @@ const hour = 60 * minute;
  */
 export function jobsOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
-  const { ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
-  const { guarded, whenKnown } = guard;
+  const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
+  const { guarded, whenTimeKnown } = guard;
   /** Has nothing to do by itself: it looks at what has come about. */
   const looks = { workAt: () => null };
   /** Without a receiver there is nothing to do for what it would receive. */
   const receives = receiving === null ? looks : {};
+  const maintenance = wallClock(config.maintenance);
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
@@ -44,48 +46,75 @@ export function jobsOf(parts: Parts): Job[] {
       ...receives,
       // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
       at_start: true,
+      asks_service: true,
       run: async (signal) => {
         if (!('work' in subscriptions) || receiving === null) return;
         const { work } = subscriptions;
-        await whenKnown(() => work.maintain(signal));
+        await whenTimeKnown(() => work.maintain(signal));
       },
     },
     {
       name: 'chores',
       every: minute,
+      asks_service: true,
       // All else is about what reads and deliveries bring.
       workAt: () => priceDueAt(ports),
-      run: (signal) => whenKnown(() => runChores(ports, signal)),
+      run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
-    { name: 'offers', every: minute, ...looks, run: (signal) => whenKnown(() => askNotOffered(ports, signal)) },
+    {
+      name: 'offers',
+      every: minute,
+      asks_service: true,
+      ...looks,
+      run: (signal) => whenTimeKnown(() => askNotOffered(ports, signal)),
+    },
     {
       name: 'categories',
       every: hour,
       run: (signal) =>
         guarded(async () => {
-          if (watch.mayForget()) await sortIntoCategories(ports, signal);
+          if (watch.mayPrune()) await reassignCategories(ports, signal);
         }),
     },
     {
       name: 'pass',
       every: second,
+      asks_service: true,
       // The key's pause is not asked: that would be a second schedule.
       workAt: () => mirror.records.nextDueAt(null),
       run: (signal) => passOnce(parts, signal),
     },
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
-    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue },
+    { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
     // Apart from the chores: what must go does not wait for them.
-    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenKnown(() => images.maintain(signal)) },
-    { name: 'image-files', every: second, ...looks, run: (signal) => whenKnown(() => images.fetch(signal)) },
-    { name: 'integrity', every: minute, ...looks, run: files.checkDue },
+    { name: 'image-limits', every: minute, ...looks, run: (signal) => whenTimeKnown(() => images.maintain(signal)) },
+    {
+      name: 'image-files',
+      every: second,
+      asks_service: true,
+      ...looks,
+      run: (signal) => whenTimeKnown(() => images.fetch(signal)),
+    },
+    { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
+    {
+      name: 'optimise',
+      at: maintenance,
+      doneAt: files.checkedAt,
+      run: () =>
+        guarded(async () => {
+          mirror.optimise();
+          if (files.isWell('inbox')) inbox.optimise();
+        }),
+    },
+    // After it, so that what it has written is gone through too.
+    { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',
       every: hour,
       run: (signal) =>
         guarded(async () => {
-          if (forgetOld(wiring) === 'in doubt') return;
+          if (prune(wiring) === 'in doubt') return;
           // What a flood has left behind is given back to the disk.
           while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         }),
@@ -99,7 +128,7 @@ async function passOnce({ wiring, guard, key, log }: Parts, signal: AbortSignal)
   const { files, ports, workers, mirror, storage } = wiring;
   files.look();
   if (signal.aborted || !key.mayTry(ports.clock.now())) return;
-  await guard.whenKnown(async () => {
+  await guard.whenTimeKnown(async () => {
     const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });
     const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
     if (result.key_refused !== null)

@@ -12,16 +12,16 @@ import { type Overrides, wire } from './wiring.ts';
 /** Calls a second that a probe makes: whoever asks how a service behaves must not change it. */
 const politeCallsASecond = 1.5;
 
-export type Told = (calls: number, asking: string) => void;
+export type ProbeProgress = (calls: number, asking: string) => void;
 
 /** Asks through the limiter of a running daemon, or of whoever has wired one. */
 export function probeThrough(
   ports: Omit<ProbePorts, 'calls_a_second'>,
   config: LoadedConfig['config'],
   signal: AbortSignal,
-  { told, calls_a_second = politeCallsASecond }: { told?: Told; calls_a_second?: number } = {},
+  { progressed, calls_a_second = politeCallsASecond }: { progressed?: ProbeProgress; calls_a_second?: number } = {},
 ): Promise<ProbeReport> {
-  return probeService({ ...ports, calls_a_second }, settingsOf(config), signal, told);
+  return probeService({ ...ports, calls_a_second }, settingsOf(config), signal, progressed);
 }
 
 /**
@@ -32,10 +32,17 @@ export async function probeAlone(
   loaded: LoadedConfig,
   log: Logger,
   signal: AbortSignal,
-  { told, calls_a_second, ...overrides }: { told?: Told; calls_a_second?: number } & Overrides = {},
+  {
+    progressed,
+    calls_a_second,
+    ...overrides
+  }: { progressed?: ProbeProgress; calls_a_second?: number } & Overrides = {},
 ): Promise<ProbeReport> {
   const { config, secrets } = loaded;
-  const pace = { ...(told === undefined ? {} : { told }), ...(calls_a_second === undefined ? {} : { calls_a_second }) };
+  const pace = {
+    ...(progressed === undefined ? {} : { progressed }),
+    ...(calls_a_second === undefined ? {} : { calls_a_second }),
+  };
   if (existsSync(config.mirror.path)) {
     await using wiring = wire(loaded, log, overrides);
     return await probeThrough({ raw: wiring.raw, clock: wiring.ports.clock }, config, signal, pace);

@@ -1,11 +1,14 @@
-import { Cron } from 'croner';
 import type { Clock } from '../clock.ts';
+import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
+import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
 
 /** One piece of the daemon's regular work. Ticks are frequent and stupid: what is due is asked of the files each time. */
 export type Job = {
   readonly name: string;
   /** Runs at the start as well, before its first tick. */
   readonly at_start?: true;
+  /** How long a run takes is up to the service. */
+  readonly asks_service?: true;
   run(signal: AbortSignal): Promise<void>;
   /**
    * Returns when it next has work, as far as the files tell; null: it only looks after what other jobs bring about.
@@ -13,32 +16,19 @@ export type Job = {
    * ticks before it.
    */
   workAt?(): number | null;
+  /** Returns why its work fails where it says so instead of throwing; null: it does not. */
+  trouble?(): string | null;
 } & (
   | {
       /** Milliseconds: ticks are at whole multiples of it, UTC. */
       readonly every: number;
     }
   | {
-      /** Returns the first instant after `from`: what is tied to a wall clock. */
-      next(from: number): number;
+      readonly at: WallClock;
+      /** Returns when it was done last, as far as the files tell: what was missed while no daemon ran is made up. */
+      doneAt(): number | null;
     }
 );
-
-/** How it stands with one job of a schedule, since the start. */
-export interface JobRuns {
-  readonly name: string;
-  /** Null: tied to a wall clock. */
-  readonly every_ms: number | null;
-  readonly next_at: number;
-  readonly running: 0 | 1;
-  readonly runs: number;
-  readonly failures: number;
-  /** When the last run began, and how long it took; null: none has, or it still runs. */
-  readonly last_run_at: number | null;
-  readonly last_ms: number | null;
-  /** Why the last run failed; null: it did not. */
-  readonly failure: string | null;
-}
 
 export interface ScheduleOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
@@ -47,12 +37,18 @@ export interface ScheduleOptions {
   failed(error: unknown, name: string): void;
 }
 
+/** What came of a job that somebody asked for. */
+export interface RunByHand extends JobRuns {
+  /** It was under way already. */
+  readonly joined: 0 | 1;
+}
+
 /** Runs a list of jobs, each by itself and never twice at once. */
 export interface Schedule {
   /** Ticks by the clock until the signal is aborted; disposing waits for the jobs that run. */
   start(): AsyncDisposable;
   /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
-  run(name: string): Promise<JobRuns | null>;
+  run(name: string): Promise<RunByHand | null>;
   list(): JobRuns[];
   /** For whoever moves the clock by himself: the first tick at which a job has work. One that runs is not asked. */
   wakeAt(): number;
@@ -134,8 +130,19 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     if (!signal.aborted) throw error;
   }
 
-  function look({ job, running, ...entry }: Entry): JobRuns {
-    return { name: job.name, every_ms: 'every' in job ? job.every : null, running: running === null ? 0 : 1, ...entry };
+  function look({ job, running: run, failure, ...entry }: Entry): JobRuns {
+    const running = run === null ? 0 : 1;
+    const asked = { asksService: job.asks_service === true };
+    return {
+      name: job.name,
+      every_ms: 'every' in job ? job.every : null,
+      at: 'at' in job ? job.at.pattern : null,
+      zone: 'at' in job ? job.at.zone : null,
+      running,
+      overdue: isOverdue({ ...entry, running }, asked, clock.now()) ? 1 : 0,
+      failure: failure ?? job.trouble?.() ?? null,
+      ...entry,
+    };
   }
 
   return {
@@ -146,8 +153,9 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     run: async (name) => {
       const entry = byName.get(name);
       if (entry === undefined) return null;
+      const joined = entry.running === null ? 0 : 1;
       await runOnce(entry);
-      return look(entry);
+      return { ...look(entry), joined };
     },
     list: () => entries.map(look),
     wakeAt: () =>
@@ -165,21 +173,12 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
   };
 }
 
-function firstTick(job: Job, now: number): number {
-  return job.at_start === true ? now : tickAfter(job, now);
-}
-
 /** The first tick after an instant. */
 function tickAfter(job: Job, from: number): number {
-  return 'every' in job ? (Math.floor(from / job.every) + 1) * job.every : job.next(from);
+  return 'every' in job ? (Math.floor(from / job.every) + 1) * job.every : job.at.next(from);
 }
 
-/**
- * The instants of a cron pattern in a time zone, for what is tied to a wall clock. Only computed: no timer is set, and the
- * time asked from is the caller's.
- */
-export function wallClock({ at, zone }: { readonly at: string; readonly zone: string }): (from: number) => number {
-  const cron = new Cron(at, { timezone: zone, paused: true });
-  // A pattern that never comes again (30 February) was refused with the configuration.
-  return (from) => cron.nextRun(new Date(from))?.getTime() ?? Number.POSITIVE_INFINITY;
+function firstTick(job: Job, now: number): number {
+  if (job.at_start === true) return now;
+  return 'every' in job ? tickAfter(job, now) : firstInstant(job.at, job.doneAt(), now);
 }

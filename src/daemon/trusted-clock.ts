@@ -32,7 +32,7 @@ export interface ClockState {
   /** Whether the service's word is wanted. */
   readonly asks: boolean;
   /** Whether the last doubt is long enough ago for what cannot be undone: pruning, sweeping, rotating. */
-  readonly mayForget: boolean;
+  readonly mayPrune: boolean;
   /** Counts the doubts that have ended and the times at which the believed time was moved. */
   readonly changes: number;
 }
@@ -203,7 +203,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
         ahead_ms: Math.round(machine.now() - time),
         ready,
         asks: doubt !== null && !doubt.decided,
-        mayForget: ready && doubt === null && since >= quietMs,
+        mayPrune: ready && doubt === null && since >= quietMs,
         changes,
       };
     },

@@ -4,7 +4,8 @@ import { CataloguedError } from '../errors.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForReading } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
-import { fileSystem, type Kind, sharing, sideFiles, wayTo } from './reader-access.ts';
+import type { ProbeAnswer } from './reader.ts';
+import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './reader-access.ts';
 import { olderThan } from './versions.ts';
 
 /*
@@ -12,8 +13,17 @@ import { olderThan } from './versions.ts';
  * checks to its parent.
  */
 const [path = '', user = '', gid] = process.argv.slice(2);
-if (gid !== undefined) become(user, Number(gid));
-process.send?.(look());
+process.send?.(answer());
+
+function answer(): ProbeAnswer {
+  try {
+    if (gid !== undefined) become(user, Number(gid));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') return { kind: 'may-not-become' };
+    throw error;
+  }
+  return { kind: 'looked', checks: look() };
+}
 
 /** For good: groups first, because afterwards it may not. */
 function become(name: string, group: number): void {
@@ -26,12 +36,12 @@ function become(name: string, group: number): void {
 }
 
 function look(): Check[] {
-  const way = wayTo(path, user);
-  if (way.verdict === 'wrong') return [way, ...programs()];
+  const access = pathAccess(path, user);
+  if (access.verdict === 'wrong') return [access, ...programs()];
   const kind = kindOf();
   if (kind === null)
-    return [way, wrong('format', `${path} is not a mirror of catalogued`, 'check the path'), ...programs()];
-  const checks = [way, fileSystem(path), sharing(path, user, kind), sideFiles(path, user, kind)];
+    return [access, wrong('format', `${path} is not a mirror of catalogued`, 'check the path'), ...programs()];
+  const checks = [access, fileSystem(path), sharing(path, user, kind), sideFiles(path, user, kind)];
   return [
     ...checks,
     isHealthy(checks) ? reading(kind) : skipped('reading', 'not tried: it could make what is wrong worse'),
@@ -40,7 +50,7 @@ function look(): Check[] {
 }
 
 /** By the first hundred bytes: SQLite's mark, whether it is written through a log, and whose it is. Null: not ours. */
-function kindOf(): Kind | null {
+function kindOf(): MirrorForm | null {
   const header = Buffer.alloc(100);
   const file = openSync(path, 'r');
   try {
@@ -53,7 +63,7 @@ function kindOf(): Kind | null {
   return header[19] === 2 ? 'live' : 'snapshot';
 }
 
-function reading(kind: Kind): Check {
+function reading(kind: MirrorForm): Check {
   const name = 'reading';
   try {
     using opened = new DisposableStack();

@@ -13,6 +13,11 @@ export interface ReaderQuestion {
   readonly search_path: string;
 }
 
+/** What the process that became the user sends: what it found, or that it may not become that user. */
+export type ProbeAnswer =
+  | { readonly kind: 'looked'; readonly checks: readonly Check[] }
+  | { readonly kind: 'may-not-become' };
+
 /** From source or compiled, as this file is. */
 const probe = new URL(`./reader-probe${import.meta.url.slice(-3)}`, import.meta.url);
 
@@ -60,18 +65,22 @@ async function probed({
   });
   const said: string[] = [];
   child.stderr?.on('data', (chunk: Buffer) => said.push(chunk.toString()));
-  let checks: Check[] | null = null;
+  let answer: ProbeAnswer | null = null;
   child.once('message', (message) => {
-    checks = message as Check[];
+    answer = message as ProbeAnswer;
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (checks !== null) return checks;
-  if (said.join('').includes('EPERM'))
+  return checksOf(answer, user, () => new Error(`the probe ended with ${code}: ${said.join('')}`));
+}
+
+function checksOf(answer: ProbeAnswer | null, user: string, silent: () => Error): Check[] {
+  if (answer === null) throw silent();
+  if (answer.kind === 'may-not-become')
     throw new CataloguedError('not-root', `this root may not become ${user}`, {
       exitCode: exitCodes.permission,
       hint: `it lacks CAP_SETUID and CAP_SETGID, as in a container: run it as ${user}, without --user`,
     });
-  throw new Error(`the probe ended with ${code}: ${said.join('')}`);
+  return [...answer.checks];
 }
 
 function groupOf(user: string): number {

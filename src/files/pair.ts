@@ -27,6 +27,8 @@ export interface FoundFiles {
   readonly inbox: Look;
   /** Files that are too large to be checked while a start waits, and have to be checked beside it. */
   readonly unchecked: readonly string[];
+  /** When all of a file was last gone through, by path; none: nobody knows. */
+  readonly checked_at: Readonly<Record<string, number>>;
   /** For who does not go on with them: nothing that was made to look stays behind. */
   leave(): void;
 }
@@ -39,11 +41,16 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
   const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
   const unchecked: string[] = [];
+  const checked_at: Record<string, number> = {};
   const found = (path: string, kind: typeof mirrorFile): Look => {
     if (depth === 'all') return lookAt(path, kind, 'thorough');
     const damage = knownDamage(last, path);
     if (damage !== null) return { condition: 'damaged', wrong: damage };
-    if (sameNote(noteOf(path), last[path] ?? null)) return lookAt(path, kind, 'header');
+    if (sameNote(noteOf(path), last[path] ?? null)) {
+      const at = last[path]?.checked_at ?? null;
+      if (at !== null) checked_at[path] = at;
+      return lookAt(path, kind, 'header');
+    }
     if (isChecked(path)) return lookAt(path, kind, 'whole');
     unchecked.push(path);
     return lookAt(path, kind, 'header');
@@ -67,6 +74,7 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
     facts: unpaired ? { ...facts, mirror: 'empty' } : facts,
     ...looks,
     unchecked,
+    checked_at,
     leave: () => {
       for (const remove of made) remove();
     },
@@ -111,18 +119,24 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
       );
     case 'mirror-empty':
       return damaged(path, `${found.mirror.wrong ?? 'it holds nothing'}, and this is no first run`);
-    default: {
-      const [place, kind, look] = trouble.startsWith('inbox')
-        ? ([inbox_path, inboxFile, found.inbox] as const)
-        : ([path, mirrorFile, found.mirror] as const);
-      try {
-        refuseUnusable(place, kind, look);
-      } catch (error) {
-        return error as Error;
-      }
-      return new Error(`${place} is ${look.condition}`);
-    }
+    case 'inbox-damaged':
+    case 'inbox-foreign':
+    case 'inbox-newer':
+      return unusable(inbox_path, inboxFile, found.inbox);
+    case 'mirror-damaged':
+    case 'mirror-foreign':
+    case 'mirror-newer':
+      return unusable(path, mirrorFile, found.mirror);
   }
+}
+
+function unusable(place: string, kind: typeof mirrorFile, look: Look): Error {
+  try {
+    refuseUnusable(place, kind, look);
+  } catch (error) {
+    return error as Error;
+  }
+  return new Error(`${place} is ${look.condition}`);
 }
 
 export interface InboxSays {

@@ -165,7 +165,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     for (;;) {
       await (own.kind === 'disk-full' ? room(wait) : clock.sleep(wait, closing.signal).catch(() => undefined));
       if (closing.signal.aborted) return;
-      tell(own);
+      report(own);
       const still = probe();
       wait = Math.min(2 * wait, patience[own.kind].longest);
       if (still !== null) {
@@ -210,7 +210,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
   }
 
   /** Told once, and not of a lock that is let go of at once. */
-  function tell(own: Trouble): void {
+  function report(own: Trouble): void {
     if (own.told || (own.kind === 'locked' && clock.now() - own.since < 1000)) return;
     own.told = true;
     spaces = null;

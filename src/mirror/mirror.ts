@@ -6,10 +6,11 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage, writeTroubleOf } from '../sqlite/fault.ts';
-import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
+import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -58,7 +59,7 @@ export interface MirrorOptions {
 
 /** What outlives a mirror, so that a new one gives out no number twice. */
 export interface FeedMemory extends FeedCeiling {
-  /** Whether any mirror is taken and paired anew (`any`), or none was there (`none`); else the pair ids have to agree. */
+  /** Whether any mirror is taken and paired again (`any`), or none was there (`none`); else the pair ids have to agree. */
   readonly mirror: 'none' | 'any' | 'known';
   readonly witnessed: number;
   isSame(mirror_path: string): boolean;
@@ -72,7 +73,7 @@ export interface Mirror extends Disposable {
   /** Whether the change feed goes on with this start, or begins anew. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
-  standing(): Standing;
+  standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
   readonly trust: TrustTable;
@@ -111,9 +112,14 @@ export interface Mirror extends Disposable {
   /** Notes, once, that every record has been read. */
   markFilled(now: number): void;
   filledAt(): number | null;
+  /** Brings up to date what the planner knows of tables that have grown. */
+  optimise(): void;
   /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
+  /** How far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
+  lastOrder(): number;
+  noteOrder(order_number: number): void;
   /**
    * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
@@ -179,7 +185,7 @@ function claim(db: Database, options: MirrorOptions): FeedDecision {
        ON CONFLICT DO UPDATE SET pair_id = @pair_id, contract_version = @contractVersion, schema_version = @schema_version,
          written_by = @written_by, language = @language, currency = @currency, image_size = @image_size`,
     ).run(row);
-    if (decision.feed === 'anew') beginFeed(db, newFeedId(), decision.above);
+    if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null)
       db.prepare('UPDATE mirror SET last_delivery_id = min(last_delivery_id, +?)').run(feed.waits_above);
@@ -208,11 +214,14 @@ export function foreignPair(path: string): CataloguedError {
 }
 
 function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
+  const writes = writesTo(db);
   const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
   const markFilled = db.prepare<[number]>('UPDATE mirror SET filled_at = ? WHERE filled_at IS NULL');
   const filledAt = db.prepare<[], number | null>('SELECT filled_at FROM mirror').pluck();
   const lastReadAt = db.prepare<[], number | null>('SELECT max(fetched_at) FROM record').pluck();
   const lastDelivery = db.prepare<[], number>('SELECT last_delivery_id FROM mirror').pluck();
+  const lastOrder = db.prepare<[], number>('SELECT last_order_number FROM mirror').pluck();
+  const noteOrder = db.prepare<[number]>('UPDATE mirror SET last_order_number = ?');
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
   const standing = watchNames(path);
@@ -247,7 +256,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     availability: availabilityTables(db, changes),
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
-    variants: variantTables(db),
+    variants: variantTables(writes),
     experiences: experienceTables(db),
     imageFiles: imageFileTable(db),
     records: recordTable(db),
@@ -263,7 +272,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     subscriptions: subscriptionTable(db),
     transaction: (work) => {
       const before = changes.added();
-      const result = db.transaction(work).immediate();
+      const result = writes.transaction(work);
       if (changes.added() > before && !db.inTransaction) for (const listener of listeners) listener();
       return result;
     },
@@ -282,8 +291,15 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     markFilled: (now) => {
       if (markFilled.run(now).changes > 0) db.pragma('optimize');
     },
+    optimise: () => {
+      db.pragma('optimize');
+    },
     filledAt: () => filledAt.get() ?? null,
     lastDelivery: () => lastDelivery.get() ?? 0,
+    lastOrder: () => lastOrder.get() ?? 0,
+    noteOrder: (order_number) => {
+      noteOrder.run(order_number);
+    },
     noteDelivery: (delivery_id) => {
       noteDelivery.run(delivery_id);
     },

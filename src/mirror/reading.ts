@@ -1,4 +1,5 @@
 import type { Database } from '../sqlite/database-file.ts';
+import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { categoryTable } from './catalogue/categories.ts';
 import { experienceTables } from './catalogue/experiences.ts';
 import { productTables } from './catalogue/products.ts';
@@ -12,6 +13,7 @@ import { budgetTable } from './schedule/budget.ts';
 import { offerTable } from './schedule/offers.ts';
 import { recordTable } from './schedule/records.ts';
 import { openMirrorForReading } from './sql/files.ts';
+import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts
@@ -47,12 +49,21 @@ export interface DateNow {
 export function mirrorFacts(db: Database): MirrorFacts {
   const changes = changeTable(db);
   const closures = closureTable(db);
-  const dateNow = db.prepare<[number, string], DateNow>(
-    `SELECT v.currency, v.state, d.available, v.lowest_price, v.checked_at, v.stale
-     FROM availability_days v JOIN day d USING (product_id, currency, date) WHERE v.product_id = ? AND v.date = ?`,
+  const dateNow = readsOf(db).rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+    query
+      .selectFrom('availability_days as v')
+      .innerJoin('day as d', (join) =>
+        join
+          .onRef('d.product_id', '=', 'v.product_id')
+          .onRef('d.currency', '=', 'v.currency')
+          .onRef('d.date', '=', 'v.date'),
+      )
+      .select(['v.currency', 'v.state', 'd.available', 'v.lowest_price', 'v.checked_at', 'v.stale'])
+      .where('v.product_id', '=', product_id)
+      .where('v.date', '=', date),
   );
   return {
-    dateNow: (product_id, date) => dateNow.all(product_id, date),
+    dateNow: (product_id, date) => dateNow.all({ product_id, date }),
     changes,
     offers: offerTable(db),
     removals: removalTable(db, changes),

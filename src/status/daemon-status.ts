@@ -1,3 +1,4 @@
+import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
@@ -45,6 +46,9 @@ export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly storage: StorageStatus;
+  /** The storefront's own door; null: none is configured. */
+  readonly storefront: { readonly listen: string } | null;
+  readonly jobs: readonly JobRuns[];
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
 };

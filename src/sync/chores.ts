@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { pressImages, watchImages } from './images/confirm.ts';
+import { readImagesNearLimit, updateImageAlarm } from './images/confirm.ts';
 import { updateClosureAlarms } from './notifications/apply.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
-import { watchContradictions, watchOtherDates } from './records/doubted-answers.ts';
+import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
 import { findPrice } from './records/pricing.ts';
 
 /** So many products are looked at between two turns of the event loop. */
@@ -17,10 +17,10 @@ const slice = 200;
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
   updateClosureAlarms(ports);
-  pressImages(ports);
-  watchImages(ports);
-  watchContradictions(ports);
-  watchOtherDates(ports);
+  readImagesNearLimit(ports);
+  updateImageAlarm(ports);
+  updateContradictionAlarm(ports);
+  updateOtherDatesAlarm(ports);
   judgeNotices(ports);
   await updateCoverage(ports, signal);
   healGaps(ports);
@@ -28,7 +28,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
 }
 
 /** Hourly: what a product sold, and which experience it belongs to, may have moved it to another category. */
-export async function sortIntoCategories(ports: Ports, signal: AbortSignal): Promise<void> {
+export async function reassignCategories(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, policy } = ports;
   if (policy.categories.length === 0) return;
   let after = allProducts.after;

@@ -1,19 +1,9 @@
 import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/catalogue/availability.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
+import { isMembers, type Members } from '../domain/values/members.ts';
 import { decodeVariantList } from './decode-variants.ts';
-import {
-  answered,
-  elements,
-  flag,
-  integer,
-  isMembers,
-  type Members,
-  members,
-  money,
-  text,
-  WrongShape,
-} from './shape.ts';
+import { answered, elements, flag, integer, members, money, text, WrongShape } from './shape.ts';
 
 export interface AvailabilityQuestion {
   readonly from: string;
@@ -41,12 +31,12 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
   const answer = answered(json);
   const days = new Map<string, DayForm>();
   const asked: Asked = { ...question, refused: { prices: 0 } };
-  let spoken = null as AvailabilityAnswer['spoken'];
+  let named = null as AvailabilityAnswer['named'];
   for (const element of elements(answer.dates, 'dates')) {
     const day = members(element, 'a date');
     const { date } = day;
     if (!isDate(date)) throw new WrongShape(`date ${JSON.stringify(date)} is no date`);
-    spoken = spokenWith(spoken, date);
+    named = namedWith(named, date);
     if (date < question.from || date > question.to) continue;
     const form = decodeDay(day, asked);
     const before = days.get(date);
@@ -57,8 +47,8 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
   }
   return {
     sales_enabled: flag(answer.sales_enabled),
-    covered_to: coveredTo(answer.capped_at, question, spoken),
-    spoken,
+    covered_to: coveredTo(answer.capped_at, question, named),
+    named,
     max_tickets_per_order: integer(answer.max_tickets_per_order),
     days,
     variants: decodeVariantList(answer.variants),
@@ -67,18 +57,14 @@ export function decodeAvailability(json: unknown, question: AvailabilityQuestion
   };
 }
 
-function spokenWith(spoken: AvailabilityAnswer['spoken'], date: string): AvailabilityAnswer['spoken'] {
-  return { from: earlier(spoken?.from ?? date, date), to: later(spoken?.to ?? date, date) };
+function namedWith(named: AvailabilityAnswer['named'], date: string): AvailabilityAnswer['named'] {
+  return { from: earlier(named?.from ?? date, date), to: later(named?.to ?? date, date) };
 }
 
 /** Where an answer ends. Of a cap that cannot be read only this is known: it speaks of its own last date. */
-function coveredTo(
-  capped_at: unknown,
-  { from, to }: AvailabilityQuestion,
-  spoken: AvailabilityAnswer['spoken'],
-): string {
+function coveredTo(capped_at: unknown, { from, to }: AvailabilityQuestion, named: AvailabilityAnswer['named']): string {
   if (capped_at == null) return to;
-  const end = isDate(capped_at) ? capped_at : (spoken?.to ?? addDays(from, -1));
+  const end = isDate(capped_at) ? capped_at : (named?.to ?? addDays(from, -1));
   return earlier(end, to);
 }
 

@@ -1,4 +1,23 @@
-/** What one call to the service can end in: expected outcomes are values. Codes are stable, kebab-case. */
+/** Why what came cannot be used: stable, kebab-case, also stored. */
+export type FailureCode =
+  | `status-${number}`
+  | 'redirect'
+  | 'not-json-type'
+  | 'invalid-utf8'
+  | 'bad-encoding'
+  | 'too-large'
+  | 'truncated'
+  | 'deadline'
+  | 'reset'
+  | 'closed'
+  | 'not-sendable'
+  | 'http'
+  | 'not-json'
+  | 'wrong-shape'
+  | 'too-deep'
+  | 'no-signing-key';
+
+/** What one call to the service can end in: expected outcomes are values. */
 export type Outcome =
   /**
    * A complete body of JSON's type: its text (made where it is wanted: most bodies say what is known), the hash and size of
@@ -19,11 +38,11 @@ export type Outcome =
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
   /** Something came, and it cannot be used; `status`, where that is why. */
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly status?: number };
+  | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string; readonly status?: number };
 
 export type Failed = Extract<Outcome, { kind: 'failed' }>;
 
-export function failed(code: string, message: string): Failed {
+export function failed(code: FailureCode, message: string): Failed {
   return { kind: 'failed', code, message };
 }
 

@@ -27,7 +27,7 @@ afterAll(() => stack.disposeAsync());
 beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' }));
-  const more = { service: { base_url: sandbox.url } };
+  const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
   const daemon = stack.use(await startDaemon(testConfig(path, sandbox.url, more, secrets), testLog('silent').log));
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
@@ -65,6 +65,8 @@ const asked: [OperationName, () => string, (() => unknown)?][] = [
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], dry_run: true })],
   ['POST /v1/resync', () => '/v1/resync', () => ({ resources: ['variants'], product_ids: [product_id] })],
   ['GET /v1/jobs/{id}', () => '/v1/jobs/1'],
+  ['GET /v1/schedule', () => '/v1/schedule'],
+  ['POST /v1/schedule/{name}/run', () => '/v1/schedule/retention/run', () => ({})],
   ['GET /v1/removals', () => '/v1/removals'],
   ['GET /v1/subscriptions', () => '/v1/subscriptions'],
   ['POST /v1/notifications/replay', () => '/v1/notifications/replay', () => ({ since: 0 })],

@@ -10,6 +10,7 @@ import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 import { canary } from '../fakes/canary.ts';
+import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -46,6 +47,7 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  storefront: null,
   storage: {
     trouble: null,
     directories: [
@@ -70,6 +72,36 @@ const known: DaemonStatus = {
   ],
   gaps: [],
   alarms: [],
+  jobs: [
+    {
+      name: 'chores',
+      every_ms: 60_000,
+      at: null,
+      zone: null,
+      next_at: now + 20_000,
+      running: 0,
+      overdue: 0,
+      runs: 12,
+      failures: 0,
+      last_run_at: now - 40_000,
+      last_ms: 12,
+      failure: null,
+    },
+    {
+      name: 'integrity',
+      every_ms: null,
+      at: '0 4 * * *',
+      zone: 'UTC',
+      next_at: now + 17 * hour,
+      running: 0,
+      overdue: 0,
+      runs: 0,
+      failures: 0,
+      last_run_at: null,
+      last_ms: null,
+      failure: null,
+    },
+  ],
   snapshot: null,
   daemon: {
     calls: 90,
@@ -125,6 +157,7 @@ const empty: DaemonStatus = {
   images: 0,
   oldest_image_at: null,
   subscriptions: [],
+  jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
@@ -171,6 +204,27 @@ describe('the operator page says', () => {
       [/not wholly true Images: files of 7 products are not fetched since 1 h ago/],
     ],
     [
+      'of each job when it ran, how long that took, and when it runs next',
+      known,
+      [/chores 1 min 40 s ago 12 ms in 20 s ✓ well/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h none yet/],
+    ],
+    [
+      'which job failed and which is overdue, which breaks no promise yet',
+      {
+        ...known,
+        jobs: known.jobs.map((job) =>
+          job.every_ms === null ? { ...job, failure: 'no memory' } : { ...job, overdue: 1, next_at: now - hour },
+        ),
+      },
+      [
+        /is true/,
+        /A job: chores was due 1 h ago and has not run\./,
+        /A job: integrity failed: no memory\./,
+        /overdue/,
+        /✗ failed no memory/,
+      ],
+    ],
+    [
       'that the service is away, which breaks no promise yet',
       { ...known, daemon: { ...known.daemon, unreachable_since: now - hour } },
       [/is true/, /not been reachable for 1 h/],
@@ -192,6 +246,7 @@ it('whatever the service or a stranger has written is text on the page, in every
       ...known,
       failures: [{ resource: 'variants', failure: 'f', records: 1 }],
       records: { ...known.records, failing: 1 },
+      jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
       gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
       alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
       daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
@@ -223,7 +278,7 @@ async function browse(url: string): Promise<{ dom: string; console: string[] }> 
   return { dom: stdout, console: stderr.split('\n').filter((each) => each.includes('CONSOLE')) };
 }
 
-describe('in a browser', () => {
+describe('in a browser', needs('chromium'), () => {
   it('the page of a live daemon opens with the token, shows its verdict, and offends against nothing', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });

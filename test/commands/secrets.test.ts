@@ -35,6 +35,7 @@ describe('a daemon that receives', () => {
       service: { base_url: sandbox.url },
       log: { level: 'trace' },
       receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+      storefront: { listen: `127.0.0.1:${await freePort()}` },
       subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
       signing: { body: 'json' },
     });
@@ -43,6 +44,7 @@ describe('a daemon that receives', () => {
       CATALOGUED_API_KEY: canary.key,
       CATALOGUED_RECEIVER_SECRET: canary.master,
       CATALOGUED_ADMIN_TOKEN: canary.admin,
+      CATALOGUED_STOREFRONT_TOKEN: canary.storefront,
       CATALOGUED_SIGNING_KEY: pem,
     };
     const options = { cwd: directory.path, env };

@@ -52,6 +52,49 @@ describe('one mistake is one line', () => {
     ],
     ['a query in the address', 'service: { base_url: "https://api.example.com/?a=1" }', 'has more than a host'],
     ['a fragment in the address', 'service: { base_url: "https://api.example.com/#" }', 'has more than a host'],
+    // What is tied to a wall clock.
+    [
+      'a pattern that is none',
+      configText('maintenance: { at: 25 4 * * }'),
+      'line 2: maintenance.at: found "25 4 * *"; expected a cron pattern of five fields, like "0 4 * * *"',
+    ],
+    [
+      'a pattern that never comes',
+      configText('maintenance: { at: "0 4 30 2 *" }'),
+      'line 2: maintenance.at: "0 4 30 2 *" is no date of any year; expected a cron pattern of five fields',
+    ],
+    [
+      'a time that is none',
+      configText('maintenance: { at: 04:00 }'),
+      'maintenance.at: found "04:00"; expected a cron pattern of five fields',
+    ],
+    [
+      'a time zone that nobody knows',
+      configText('maintenance: { zone: Europe/Nowhere }'),
+      'line 2: maintenance.zone: found "Europe/Nowhere"; expected a time zone like Europe/Amsterdam, or UTC',
+    ],
+    ['an offset for a time zone', configText('maintenance: { zone: "+02:00" }'), 'maintenance.zone: found "+02:00"'],
+    // The storefront's own door.
+    [
+      'a door at an address that is taken by another',
+      configText('storefront: { listen: 127.0.0.1:8480 }'),
+      'line 2: storefront.listen: "127.0.0.1:8480" is receiver.listen too; expected an address of its own',
+    ],
+    [
+      'a door at the socket of another, written otherwise',
+      configText('storefront: { listen: "unix:data/state/../state/admin.sock" }'),
+      'is admin.listen too; expected an address of its own',
+    ],
+    [
+      'a door where no storefront can get to',
+      configText('storefront: { listen: "unix:./data/state/storefront.sock" }'),
+      'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts',
+    ],
+    [
+      'a door without an address',
+      configText('storefront: { listen: storefront }'),
+      'line 2: storefront.listen: found "storefront"; expected unix:PATH or HOST:PORT',
+    ],
     // Kinds of value.
     [
       'a duration without a unit',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { ecPem, publicPem, rsaPem } from '../fakes/signing-keys.ts';
@@ -81,6 +82,47 @@ test('a master secret that can be guessed is refused', () => {
     hint: 'make one with openssl rand -hex 32',
   });
   expect(load('0123456789abcdef0123456789abcdef')().secrets.receiver_secret).not.toBeNull();
+});
+
+describe("the storefront's token", () => {
+  const token = '0123456789abcdef0123456789abcdef';
+  const load = (env: Record<string, string>, storefront: object = { listen: '127.0.0.1:8482' }) => {
+    using at = harness(write(key));
+    const service = { base_url: 'https://api.example.com', api_key_file: at.path };
+    writeFileSync(at.file, stringify({ service, storefront }));
+    return loadConfig({ file: at.file, env });
+  };
+
+  test('is needed outside a unix socket, and only there', () => {
+    expect(refusalOf(() => load({}))).toMatchObject({
+      exitCode: 78,
+      message: 'storefront.listen is 127.0.0.1:8482, and there is no storefront token',
+    });
+    expect(load({}, { listen: 'unix:/run/catalogued/s.sock' }).secrets.storefront_token).toBeNull();
+    expect(load({}, {}).secrets.storefront_token).toBeNull();
+    expect(load({ CATALOGUED_STOREFRONT_TOKEN: token }).secrets.storefront_token?.reveal()).toBe(token);
+  });
+
+  test('that can be guessed, or that is the admin token too, is refused', () => {
+    expect(refusalOf(() => load({ CATALOGUED_STOREFRONT_TOKEN: 'short' }))).toMatchObject({
+      exitCode: 78,
+      message: 'CATALOGUED_STOREFRONT_TOKEN: it has 5 characters, expected at least 32',
+    });
+    const both = { CATALOGUED_STOREFRONT_TOKEN: token, CATALOGUED_ADMIN_TOKEN: token };
+    expect(refusalOf(() => load(both))).toMatchObject({
+      exitCode: 78,
+      message: "the storefront's token is the admin token",
+    });
+  });
+
+  test('in a file that others can read is refused', () => {
+    using at = harness(write(token, 0o644));
+    const storefront = { listen: '127.0.0.1:8482', token_file: at.path };
+    expect(refusalOf(() => load({}, storefront))).toMatchObject({
+      exitCode: 77,
+      message: `storefront.token_file: others have access to ${at.path} (mode 0644)`,
+    });
+  });
 });
 
 test('a secret file that this user cannot read is a matter of permission', () => {

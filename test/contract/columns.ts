@@ -246,7 +246,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'snapshot',
+    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
@@ -276,6 +276,14 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'subscription show': ['subscription_id', 'declared', 'service', 'differences', 'failure', 'last_attempt'],
   'subscription apply': ['subscription_id', 'action', 'differences', 'request', 'done', 'message'],
   changes: ['seq', 'at', 'product_id', 'kind', 'language', 'date', 'detail'],
+  jobs: ['jobs'],
+  'jobs: jobs': [
+    'name', 'every_ms', 'at', 'zone', 'next_at', 'running', 'overdue', 'runs', 'failures', 'last_run_at', 'last_ms', 'failure',
+  ],
+  'jobs run': [
+    'name', 'every_ms', 'at', 'zone', 'next_at', 'running', 'overdue', 'runs', 'failures', 'last_run_at', 'last_ms', 'failure',
+    'joined',
+  ],
   doctor: ['checks', 'healthy'],
   repair: ['mirror', 'inbox', 'plan', 'moved', 'restored', 'dry_run'],
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
@@ -303,6 +311,8 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
   policies: rowOf('policies'),
+  check: outputs.check ?? [],
+  order: ['repeated', 'due', 'mirror'],
   sellable: [],
   transaction: [],
   close: [],

@@ -10,11 +10,11 @@ const asked = { from: day(10), to: day(40) };
 
 /** What is covered by an answer that names these days, counted from the origin. */
 function span(offsets: number[], { covered_to = 40, trust = 'as-asked' as const } = {}) {
-  const named = offsets.map(day).sort();
-  const spoken = named.length === 0 ? null : { from: named[0] ?? '', to: named.at(-1) ?? '' };
-  const inside = named.filter((date) => date >= asked.from && date <= asked.to);
+  const dates = offsets.map(day).sort();
+  const named = dates.length === 0 ? null : { from: dates[0] ?? '', to: dates.at(-1) ?? '' };
+  const inside = dates.filter((date) => date >= asked.from && date <= asked.to);
   const days = new Map(inside.map((date) => [date, [1, null, []] as const]));
-  const found = answeredSpan(asked, { spoken, covered_to: day(covered_to), days }, trust);
+  const found = answeredSpan(asked, { named, covered_to: day(covered_to), days }, trust);
   return found === null ? null : [daysBetween(origin, found.from), daysBetween(origin, found.to)];
 }
 
@@ -35,7 +35,7 @@ describe('the dates that an answer speaks of', () => {
   });
 
   it('(none named, of a service that was caught at it): none', () => {
-    expect(answeredSpan(asked, { spoken: null, covered_to: asked.to, days: new Map() }, 'own-dates-only')).toBeNull();
+    expect(answeredSpan(asked, { named: null, covered_to: asked.to, days: new Map() }, 'own-dates-only')).toBeNull();
   });
 
   it('and what is left of those that were asked for are all of them, once', () => {

@@ -8,6 +8,7 @@ export const canary = {
   master: `${mark}-master-0123456789abcdef`,
   key: `${mark}-key-0123456789abcdef`,
   admin: `${mark}-admin-0123456789abcdef`,
+  storefront: `${mark}-storefront-0123456789abcdef`,
 } as const;
 
 /** What every canary has in it. */

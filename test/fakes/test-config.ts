@@ -10,7 +10,14 @@ export function testConfig(
   some: Partial<Secrets> = {},
 ): LoadedConfig {
   const text = testConfigText(directory, url, more);
-  const secrets = { api_key: null, signing_key: null, receiver_secret: null, admin_token: null, ...some };
+  const secrets = {
+    api_key: null,
+    signing_key: null,
+    receiver_secret: null,
+    admin_token: null,
+    storefront_token: null,
+    ...some,
+  };
   return { ...parseConfig(text), secrets, file: 'test' };
 }
 

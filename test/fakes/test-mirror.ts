@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
-import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 
 /** A directory that is gone when the test is over. */
@@ -30,9 +31,26 @@ export function testMirrorOptions(directory: string): MirrorOptions {
   };
 }
 
-export function testMirror(): TestMirror {
+const schema = new URL('../../schema/mirror/', import.meta.url);
+
+/** A mirror as a version of so many migrations left it, with these rows. */
+function writeOlderMirror(path: string, migrations: number, rows: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const old = new Sqlite(path);
+  for (const name of readdirSync(schema).sort().slice(0, migrations))
+    old.exec(readFileSync(new URL(name, schema), 'utf8'));
+  old.pragma(`application_id = ${mirrorFile.application_id}`);
+  old.pragma(`user_version = ${migrations}`);
+  old.exec(rows);
+  old.close();
+  chmodSync(path, 0o660);
+}
+
+/** `older`: the file is there already, as a version of so many migrations left it. */
+export function testMirror(older?: { readonly migrations: number; readonly rows: string }): TestMirror {
   const stack = new DisposableStack();
   const { path } = stack.use(temporaryDirectory());
+  if (older !== undefined) writeOlderMirror(testMirrorOptions(path).path, older.migrations, older.rows);
   const mirror = stack.use(openMirror(testMirrorOptions(path)));
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();

@@ -1,15 +1,10 @@
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { imageLimitMs, mayShow } from '../../src/domain/catalogue/image.ts';
-import { openMirror } from '../../src/mirror/mirror.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
-import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
 
 const day = 86_400_000;
-const schema = new URL('../../schema/mirror/', import.meta.url);
 
 /** A product with one image and one file of it. */
 function withOneImage() {
@@ -64,23 +59,13 @@ describe('the view images', () => {
 });
 
 it('a mirror that an older version has written keeps its images, and has a ledger of them', () => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'mirror.db');
-  const old = new Database(path);
-  const steps = readdirSync(schema).sort().slice(0, 9);
-  for (const name of steps) old.exec(readFileSync(new URL(name, schema), 'utf8'));
-  old.pragma(`application_id = ${mirrorFile.application_id}`);
-  old.pragma(`user_version = ${steps.length}`);
-  old.exec(`INSERT INTO product (product_id, sale_status, first_seen_at, read_at, images_verified_at) VALUES (7, 'enabled', 0, 0, ${Date.now()});
-    INSERT INTO image (product_id, image_key, position, credit, document, first_seen_at) VALUES (7, 'a', 0, 'Photo: Ann', '{}', 0)`);
-  old.close();
-  chmodSync(path, 0o660);
-  const options = { path, pair_id: 'pair', written_by: 'test', language: 'en', currency: 'EUR', image_size: null };
-  using mirror = openMirror({ ...options, backups: [] });
-  const reader = new Database(mirror.path, { readonly: true });
-  expect(reader.prepare('SELECT image_key, credit, file FROM images').all()).toEqual([
+  using test = testMirror({
+    migrations: 9,
+    rows: `INSERT INTO product (product_id, sale_status, first_seen_at, read_at, images_verified_at) VALUES (7, 'enabled', 0, 0, ${Date.now()});
+      INSERT INTO image (product_id, image_key, position, credit, document, first_seen_at) VALUES (7, 'a', 0, 'Photo: Ann', '{}', 0)`,
+  });
+  expect(test.all('SELECT image_key, credit, file FROM images')).toEqual([
     { image_key: 'a', credit: 'Photo: Ann', file: null },
   ]);
-  expect(reader.prepare('SELECT * FROM image_takedown').all()).toEqual([]);
-  reader.close();
+  expect(test.all('SELECT * FROM image_takedown')).toEqual([]);
 });

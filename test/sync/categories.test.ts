@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
-import { sortIntoCategories } from '../../src/sync/chores.ts';
+import { reassignCategories } from '../../src/sync/chores.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -42,7 +42,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
   expect(
     reportOrder(ports, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
   ).toEqual({ due: 1, mirror: expect.stringMatching(/right|said-sold-out/) });
-  await harness.drive(sortIntoCategories(ports, never));
+  await harness.drive(reassignCategories(ports, never));
   expect(mirror.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
   expect(mirror.products.find(other.id)).toMatchObject({ category: null });
   expect(mirror.records.ofProduct(best.id).filter(({ resource }) => resource === 'availability')).toHaveLength(5);

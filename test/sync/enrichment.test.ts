@@ -29,7 +29,7 @@ it('what availability adds to a variant goes with the first read after its last 
     const value: AvailabilityAnswer = {
       sales_enabled: true,
       covered_to: '2027-12-31',
-      spoken: sells ? { from: today, to: today } : null,
+      named: sells ? { from: today, to: today } : null,
       max_tickets_per_order: null,
       days: new Map(sells ? [[today, [5, null, [[-1, 5, [[variant_id ?? 0, 4, 900]]]]]]] : []),
       variants: sells ? [{ variant_id: variant_id ?? 0, document: `{"id":${variant_id},"gate":"B"}` }] : [],

@@ -311,7 +311,7 @@ describe('an image that is gone from its host', () => {
     const other = harness.rows<Row>().find(({ product_id }) => product_id !== row.product_id);
     harness.later(7 * day + minute);
     await harness.settle();
-    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: 'gone', failures: 1 });
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: 'gone', failure_kind: 'gone', failures: 1 });
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
     const due = (id: number | undefined) =>
       harness.rows<{ due_reason: string }>(
@@ -324,7 +324,7 @@ describe('an image that is gone from its host', () => {
     harness.later(1000);
     await harness.read();
     await harness.run('image-limits');
-    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failures: 1 });
+    expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failure_kind: null, failures: 1 });
     harness.images.trouble(row.image_key, null);
     harness.later(day);
     await harness.settle();

@@ -194,6 +194,7 @@ describe('a PUT that fails (U15)', () => {
     await using at = await subscriptionHarness();
     at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
     await at.live(6 * hour, 10 * minute);
+    expect(row(at)?.failure_kind).toBe('refused');
     expect(row(at)?.failure).toMatch(/^refused: .*signing\.key_file.*\(payload_decode_error\)$/);
     expect(at.alarms()).toEqual(['subscription-failing']);
     expect(at.service.puts().length).toBeLessThanOrEqual(6);
@@ -289,7 +290,7 @@ describe('a subscription that does not send', () => {
     expect(at.service.held.get('all')?.status).toBe('active');
   });
 
-  it.each(['cancelled', null])('because it is %s is created anew', async (status) => {
+  it.each(['cancelled', null])('because it is %s is created again', async (status) => {
     await using at = await subscriptionHarness();
     await at.live(minute);
     if (status === null) at.service.held.delete('all');

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { forgetOld } from '../../src/daemon/forget.ts';
+import { prune } from '../../src/daemon/prune.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
@@ -255,17 +255,17 @@ describe('what cannot be undone', () => {
   it('waits until the clock was right for an hour, also across a restart', async () => {
     await using at = await course();
     await at.live(minute);
-    expect(forgetOld(at.harness.wiring)).toBe('done');
+    expect(prune(at.harness.wiring)).toBe('done');
     at.machine.jump(4100 * day);
     await at.live(5 * second);
-    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
+    expect(prune(at.harness.wiring)).toBe('in doubt');
     at.machine.jump(-4100 * day);
     await at.live(30 * minute);
-    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
+    expect(prune(at.harness.wiring)).toBe('in doubt');
     await at.harness.restart();
-    expect(forgetOld(at.harness.wiring)).toBe('in doubt');
+    expect(prune(at.harness.wiring)).toBe('in doubt');
     await at.live(31 * minute);
-    expect(forgetOld(at.harness.wiring)).toBe('done');
+    expect(prune(at.harness.wiring)).toBe('done');
   });
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
 import { errorRate } from './checks.ts';
+import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
 const promise = z.object({
@@ -115,4 +116,12 @@ const snapshot = z.object({
   failure: maybe,
 });
 
-export const status = z.object({ ...mirror, daemon: live, inbox, storage, snapshot: snapshot.nullable() });
+export const status = z.object({
+  ...mirror,
+  daemon: live,
+  inbox,
+  storage,
+  storefront: z.object({ listen: text }).nullable(),
+  jobs: z.array(jobRuns),
+  snapshot: snapshot.nullable(),
+});

@@ -10,25 +10,25 @@ import type { AvailabilityAnswer } from './availability.ts';
  * What is believed of an answer: that it is about what was asked for; that it is where whole weeks were asked for, of a
  * service that seems to round to them; or only its own first to its own last date, of one that has answered for others.
  */
-export type Trust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
+export type SpanTrust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
 
-type Answer = Pick<AvailabilityAnswer, 'spoken' | 'covered_to' | 'days'>;
+type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
 
 /**
  * The dates that an answer speaks of: all that were asked for, up to where the service capped it. Where it names any date
  * besides, it is not known what the service made of the question: then only from its own first to its own last date. Null: none.
  */
-export function answeredSpan(asked: Dates, { spoken, covered_to, days }: Answer, trust: Trust): Dates | null {
+export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: SpanTrust): Dates | null {
   const all = { from: asked.from, to: covered_to };
-  if (spoken === null) return trust === 'as-asked' ? all : null;
-  if (!strays(asked, spoken) && trust !== 'own-dates-only') return all;
-  return days.size === 0 ? null : inCommon(all, spoken);
+  if (named === null) return trust === 'as-asked' ? all : null;
+  if (!namesOtherDates(asked, named) && trust !== 'own-dates-only') return all;
+  return days.size === 0 ? null : inCommon(all, named);
 }
 
 /** What is believed of a service that has named other dates than were asked for. */
-export function trustAfter(asked: Dates, spoken: Dates): Trust {
+export function trustAfter(asked: Dates, named: Dates): SpanTrust {
   const weeks = { from: mondayOf(asked.from), to: addDays(mondayOf(asked.to), 6) };
-  return strays(weeks, spoken) ? 'own-dates-only' : 'whole-weeks';
+  return namesOtherDates(weeks, named) ? 'own-dates-only' : 'whole-weeks';
 }
 
 /** Whether two answers name the same dates: the service does not look at what it is asked for. */
@@ -37,8 +37,8 @@ export function sameDates(one: Dates | null, other: Dates | null): boolean {
 }
 
 /** Whether an answer names dates that were not asked for. */
-export function strays(asked: Dates, spoken: Dates | null): boolean {
-  return spoken !== null && (spoken.from < asked.from || spoken.to > asked.to);
+export function namesOtherDates(asked: Dates, named: Dates | null): boolean {
+  return named !== null && (named.from < asked.from || named.to > asked.to);
 }
 
 /** The dates that two spans have in common; null: none. */

@@ -54,7 +54,7 @@ export interface AvailabilityAnswer {
   /** The last date that the answer speaks of: where the service capped the range, earlier than asked. */
   readonly covered_to: string;
   /** The first and the last date that it names, whether they were asked for or not; null: it names none. */
-  readonly spoken: Dates | null;
+  readonly named: Dates | null;
   readonly max_tickets_per_order: number | null;
   /** Those that were asked for. Only dates with tickets are in the answer: one that is covered and absent is sold out. */
   readonly days: ReadonlyMap<string, DayForm>;

@@ -1,4 +1,5 @@
 import { isPublicAddress } from '../push/public-address.ts';
+import type { Members } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -9,7 +10,6 @@ import {
   ending,
   exchange,
   type Judgement,
-  type Members,
   membersOf,
   numberOf,
   otherwise,
@@ -86,12 +86,11 @@ function listEnd(evidence: Evidence): Judgement {
 function productIds(evidence: Evidence): Judgement {
   const ids = listed(evidence).map(({ id }) => id);
   if (ids.length === 0) return cannotTell('no rows');
-  const kinds = distinct(
-    ids.map((id) => (typeof id === 'string' && /^\d+$/.test(id) ? 'digits in a string' : kindOf(id))),
-  );
-  const usable = kinds.every((kind) => kind === 'digits in a string' || kind === 'a number');
-  if (kinds.join() === 'digits in a string') return asBelieved(kinds.join());
-  return otherwise(kinds.join(', '), usable ? 'both are read alike' : 'rows without a usable id are left out');
+  const isDigits = (id: unknown) => typeof id === 'string' && /^\d+$/.test(id);
+  const seen = distinct(ids.map((id) => (isDigits(id) ? 'digits in a string' : kindOf(id)))).join(', ');
+  if (ids.every(isDigits)) return asBelieved(seen);
+  const usable = ids.every((id) => isDigits(id) || numberOf(id) !== null);
+  return otherwise(seen, usable ? 'both are read alike' : 'rows without a usable id are left out');
 }
 
 function saleStatus(evidence: Evidence): Judgement {
@@ -110,7 +109,7 @@ function unrated(evidence: Evidence): Judgement {
     none.map((each) => (each === null ? 'no ratings' : `average ${JSON.stringify(each.average)}`)),
   );
   const seen = `${share(none.length, ratings.length, 'products')}: ${shapes.join(', ')} over 0`;
-  if (shapes.join() === 'average null') return asBelieved(seen);
+  if (none.every((each) => each?.average === null)) return asBelieved(seen);
   return otherwise(seen, 'a rating of nobody is no rating: rating is NULL');
 }
 

@@ -47,19 +47,30 @@ export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | '
 
 /** What differs, in words and one phrase a field; empty where nothing does. Of an address nothing is said but whose it is. */
 export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
-  if (held === null || held.status === 'missing') return ['not there'];
+  if (!isThere(held)) return ['not there'];
+  return [
+    ...differencesInContent(wanted, held),
+    ...(isWorking(held.status) ? [] : [`status: ${held.status ?? 'not known'}`]),
+  ];
+}
+
+function isThere(held: HeldSubscription | null): held is HeldSubscription {
+  return held !== null && held.status !== 'missing';
+}
+
+/** What a PUT of what is wanted would change. */
+function differencesInContent(wanted: WantedSubscription, held: HeldSubscription): string[] {
   return [
     ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
     ...entityDifferences(wanted.entity_ids, held.entity_ids),
     ...changeTypeDifferences(wanted.change_types, held.change_types),
     ...addressDifferences(held.address),
-    ...(isWorking(held.status) ? [] : [`status: ${held.status ?? 'not known'}`]),
   ];
 }
 
 /** Whether a PUT of what is wanted would change anything: a status alone is a matter of repair. */
 export function needsPut(wanted: WantedSubscription, held: HeldSubscription | null): boolean {
-  return differences(wanted, held).some((difference) => !difference.startsWith('status: '));
+  return !isThere(held) || differencesInContent(wanted, held).length > 0;
 }
 
 function entityDifferences(wanted: readonly number[] | null, held: readonly number[] | null): string[] {

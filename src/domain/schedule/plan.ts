@@ -68,15 +68,20 @@ type Add = (lane: Lane, what: string, records: number, every: number, calls?: nu
 export function planOf(catalogue: Catalogue): PlanLine[] {
   const { groups, resources: offered } = catalogue;
   const lines = new Map<string, PlanLine>();
+  const datesOnSale = new Set<string>();
   const add: Add = (lane, what, records, every, calls = 1) => {
     if (records === 0) return;
     const known = lines.get(what) ?? { lane, what, records: 0, calls_per_day: 0 };
     const calls_per_day = known.calls_per_day + records * calls * readsPerPeriod(dayMs, every);
     lines.set(what, { ...known, records: known.records + records, calls_per_day });
   };
+  const addOnSale: Add = (lane, what, ...rest) => {
+    datesOnSale.add(what);
+    add(lane, what, ...rest);
+  };
   for (const group of groups) {
     for (const resource of productResources) {
-      if (!isUntiered(resource)) addDates(add, group, catalogue);
+      if (!isUntiered(resource)) addDates({ onSale: addOnSale, offSale: add }, group, catalogue);
       else if (!offered.has(resource)) continue;
       else if (resources[resource].edition === 'prices') addOwnReads(add, resource, group, catalogue);
       else addTexts(add, resource, group, catalogue);
@@ -85,7 +90,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   const rows = { products: productsOf(groups), experiences: catalogue.experiences };
   for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
-  const dates = cadences.filter(({ what }) => what.endsWith(' dates'));
+  const dates = cadences.filter(({ what }) => datesOnSale.has(what));
   const extra = dates.map(({ lane, what, calls_per_day }) => ({
     lane,
     what: `${what}, where a change is likely`,
@@ -97,11 +102,15 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   );
 }
 
-function addDates(add: Add, { on_sale, off_sale, windows, cadence }: Group, { currencies }: Catalogue): void {
+function addDates(
+  add: Record<'onSale' | 'offSale', Add>,
+  { on_sale, off_sale, windows, cadence }: Group,
+  { currencies }: Catalogue,
+): void {
   for (const { part, every } of windows) {
     const lane = part === 0 ? 'near' : 'far';
-    add(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
-    add(lane, 'dates of products off sale', off_sale * currencies, cadence.products);
+    add.onSale(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
+    add.offSale(lane, 'dates of products off sale', off_sale * currencies, cadence.products);
   }
 }
 

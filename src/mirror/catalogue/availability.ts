@@ -13,7 +13,7 @@ import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
 import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable } from '../changes/changes.ts';
-import { param, prepare, query, upsert } from '../sql/sql.ts';
+import { param, prepare, query, namedUpsert as upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Day = Tables['day'];

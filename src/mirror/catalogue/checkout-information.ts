@@ -1,7 +1,7 @@
 import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
-import { prepare, upsert } from '../sql/sql.ts';
+import { prepare, namedUpsert as upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['checkout_information_read'];

@@ -3,7 +3,7 @@ import type { Experience } from '../../domain/catalogue/experience.ts';
 import { listsApartMs } from '../../domain/sale/absence.ts';
 import { futureToleranceMs, mayReplace } from '../../domain/schedule/record.ts';
 import type { Database } from '../../sqlite/database-file.ts';
-import { prepare, upsert } from '../sql/sql.ts';
+import { prepare, namedUpsert as upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { searchTable } from './search.ts';
 

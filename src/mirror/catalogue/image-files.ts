@@ -79,7 +79,7 @@ export function imageFileTable(db: Database): ImageFileTable {
      SELECT i.product_id, i.image_key, s.value, json_extract(i.document, '$.' || s.value), @now
      FROM product p CROSS JOIN image i ON i.product_id = p.product_id CROSS JOIN json_each(@sizes) s
      WHERE ${range} AND ${shown} AND json_type(i.document, '$.' || s.value) = 'text'
-     ON CONFLICT DO UPDATE SET url = excluded.url, due_at = @now, etag = NULL, last_modified = NULL, failures = 0, failure = NULL
+     ON CONFLICT DO UPDATE SET url = excluded.url, due_at = @now, etag = NULL, last_modified = NULL, failures = 0, failure = NULL, failure_kind = NULL
      WHERE url <> excluded.url`,
   );
   const drop = db
@@ -98,7 +98,7 @@ export function imageFileTable(db: Database): ImageFileTable {
     )
     .pluck();
   const confirm = db.prepare<{ now: number }>(
-    `UPDATE image_file SET failure = NULL WHERE failure = 'gone' AND (checked_at > @now + ${futureToleranceMs}
+    `UPDATE image_file SET failure = NULL, failure_kind = NULL WHERE failure_kind = 'gone' AND (checked_at > @now + ${futureToleranceMs}
        OR checked_at < (SELECT p.images_verified_at FROM product p WHERE p.product_id = image_file.product_id))`,
   );
   const recover = db.prepare<{ now: number }>(
@@ -113,24 +113,24 @@ export function imageFileTable(db: Database): ImageFileTable {
   const dueKept = due('AND f.file IS NOT NULL');
   const waiting = db
     .prepare<[number], number>(
-      'SELECT count(DISTINCT product_id) FROM image_file WHERE file IS NULL AND due_at <= ? AND failure IS NULL',
+      'SELECT count(DISTINCT product_id) FROM image_file WHERE file IS NULL AND due_at <= ? AND failure_kind IS NULL',
     )
     .pluck();
   const key = 'product_id = @product_id AND image_key = @image_key AND size = @size AND url = @url';
   const store = db.prepare(
     `UPDATE image_file SET file = @file, checksum = @checksum, media_type = @media_type, width = @width, height = @height,
        bytes = @bytes, etag = @etag, last_modified = @last_modified, fetched_at = @fetched_at, checked_at = @fetched_at,
-       due_at = @due_at, failures = 0, failure = NULL WHERE ${key}`,
+       due_at = @due_at, failures = 0, failure = NULL, failure_kind = NULL WHERE ${key}`,
   );
   const check = db.prepare(
-    `UPDATE image_file SET checked_at = @checked_at, due_at = @due_at, failures = 0, failure = NULL WHERE ${key}`,
+    `UPDATE image_file SET checked_at = @checked_at, due_at = @due_at, failures = 0, failure = NULL, failure_kind = NULL WHERE ${key}`,
   );
   const fail = db.prepare(
-    `UPDATE image_file SET checked_at = @at, due_at = @due_at, failures = failures + 1, failure = @text WHERE ${key}`,
+    `UPDATE image_file SET checked_at = @at, due_at = @due_at, failures = failures + 1, failure = @text, failure_kind = 'failed' WHERE ${key}`,
   );
   const gone = db.prepare(
     `UPDATE image_file SET file = NULL, checksum = NULL, media_type = NULL, width = NULL, height = NULL, bytes = NULL, etag = NULL,
-       last_modified = NULL, checked_at = @checked_at, due_at = @due_at, failures = failures + 1, failure = 'gone' WHERE ${key}`,
+       last_modified = NULL, checked_at = @checked_at, due_at = @due_at, failures = failures + 1, failure = 'gone', failure_kind = 'gone' WHERE ${key}`,
   );
   const postpone = db.prepare<{ origin: string; until: number }>(
     `UPDATE image_file SET due_at = @until WHERE due_at < @until AND substr(url, 1, length(@origin) + 1) = @origin || '/'`,

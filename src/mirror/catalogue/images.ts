@@ -1,19 +1,17 @@
 import type { Image } from '../../domain/catalogue/image.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { prepare, upsert } from '../sql/sql.ts';
+import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { imageLedger } from './image-ledger.ts';
+import type { ImageLedger, OfImage } from './image-ledger.ts';
 
-type Row = Omit<Tables['image'], 'doubted_at'>;
+type Row = Tables['image'];
 
 /** The images of each product: those of its newest complete read (sent at `product.images_verified_at`) stand, others are withdrawn. */
 export interface ImageTable {
   /** Replaces the images of a product by those of a complete read: one that is missing there is withdrawn. */
   replace(product_id: number, images: readonly Image[], by: ImagesRead): boolean;
-  /** How many images of these products stand. */
-  count(product_ids: readonly number[]): number;
 }
 
 /** A complete read of a product's images. */
@@ -22,21 +20,20 @@ export interface ImagesRead extends FoundBy {
   readonly before_at: number | null;
 }
 
-export function imageTable(db: Database, changes: ChangeTable): ImageTable {
-  const ledger = imageLedger(db);
-  const stored = db.prepare<[number], Row>('SELECT * FROM image WHERE product_id = ?');
-  const put = prepare<Row>(
-    db,
+export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
+  const stored = db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+    query.selectFrom('image').selectAll().where('product_id', '=', product_id),
+  );
+  const put = db.change(
     upsert('image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
   );
-  const withdraw = db.prepare<[number, number, string]>(
-    'UPDATE image SET withdrawn_at = ? WHERE product_id = ? AND image_key = ?',
+  const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: number }>) =>
+    query
+      .updateTable('image')
+      .set({ withdrawn_at: at })
+      .where('product_id', '=', product_id)
+      .where('image_key', '=', image_key),
   );
-  const countOf = db
-    .prepare<[string], number>(
-      'SELECT count(*) FROM image WHERE withdrawn_at IS NULL AND product_id IN (SELECT value FROM json_each(?))',
-    )
-    .pluck();
 
   return {
     replace: (product_id, images, by) => {
@@ -44,7 +41,7 @@ export function imageTable(db: Database, changes: ChangeTable): ImageTable {
       const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
         if (before_at !== null) changes.add({ product_id, kind, detail }, by);
       };
-      const rows = new Map(stored.all(product_id).map((row) => [row.image_key, row]));
+      const rows = new Map(stored.all({ product_id }).map((row) => [row.image_key, row]));
       let changed = false;
       for (const image of images) {
         const { image_key, credit } = image;
@@ -61,13 +58,12 @@ export function imageTable(db: Database, changes: ChangeTable): ImageTable {
       }
       for (const { image_key, credit, withdrawn_at } of rows.values()) {
         if (withdrawn_at !== null) continue;
-        withdraw.run(sent_at, product_id, image_key);
+        withdraw.run({ product_id, image_key, at: sent_at });
         ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
         tell('image_withdrawn', { image_key, credit });
         changed = true;
       }
       return changed;
     },
-    count: (product_ids) => countOf.get(JSON.stringify(product_ids)) ?? 0,
   };
 }

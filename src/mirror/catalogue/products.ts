@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto';
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import { changedFields } from '../../domain/changes/change.ts';
-import { judge, type Verdict } from '../../domain/sale/closure.ts';
+import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, listed, readsOf, writesTo } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
-import { prepare, upsert } from '../sql/sql.ts';
+import { prepare, query, namedUpsert as upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { imageLedger } from './image-ledger.ts';
 import { imageTable } from './images.ts';
@@ -168,8 +169,15 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
   const contradicted = db
     .prepare<[number], number>('SELECT count(*) FROM product WHERE dates_off_at <= ? AND sellable = 1')
     .pluck();
-  const images = imageTable(db, changes);
+  const countOf = readsOf(db).values(({ ids }: Bound<{ ids: string }>) =>
+    query
+      .selectFrom('image')
+      .select((of) => of.fn.countAll<number>().as('images'))
+      .where('withdrawn_at', 'is', null)
+      .where('product_id', 'in', listed<number>(ids)),
+  );
   const ledger = imageLedger(db);
+  const images = imageTable(writesTo(db), changes, ledger);
   const search = searchTable(db);
 
   /** Visibility, sale status, place and images: the primary language's reads only. */
@@ -232,7 +240,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     const closure = closures.inForce(product_id);
     if (closure === null) return null;
     const { closure_id } = closure;
-    const note: Readonly<Record<Verdict, () => void>> = {
+    const note: Readonly<Record<ClosureVerdict, () => void>> = {
       undecided: () => {},
       confirmed: () => closures.confirmed(closure_id, sent_at),
       'available-once': () => closures.available(closure_id, sent_at),
@@ -350,7 +358,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
       const row = shown.get(product_id);
       return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
     },
-    countImages: images.count,
+    countImages: (product_ids) => countOf.get({ ids: JSON.stringify(product_ids) }) ?? 0,
     ids: () => visible.all(),
     idsAfter: (product_id, limit) => visibleAfter.all(product_id, limit),
     imagesVerifiedBefore: (at, limit) => verifiedBefore.all(at, limit),

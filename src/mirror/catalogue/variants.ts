@@ -1,11 +1,12 @@
 import type { Variant } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
-import type { Database } from '../../sqlite/database-file.ts';
-import { param, prepare, query, upsert } from '../sql/sql.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['variant'];
+type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
 
 /** Which of the two reads that bring variants, for which product, and when it was sent. */
 export interface VariantRead {
@@ -17,7 +18,7 @@ export interface VariantRead {
   readonly now: number;
 }
 
-/** The variants of products. Functions run inside the caller's transaction. */
+/** The variants of products. */
 export interface VariantTables {
   /**
    * Stores what one read says of a product's variants. `listed` are the ids that this source still speaks of: another
@@ -28,29 +29,32 @@ export interface VariantTables {
   confirm(read: Omit<VariantRead, 'source' | 'now'>): void;
 }
 
-export function variantTables(db: Database): VariantTables {
-  const ofProduct = prepare<Pick<Row, 'product_id' | 'language'>, Row>(
-    db,
-    query
-      .selectFrom('variant')
-      .selectAll()
-      .where('product_id', '=', param<number>('product_id'))
-      .where('language', '=', param<string>('language')),
+export function variantTables(db: Writes): VariantTables {
+  const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+    query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
-  const put = prepare<Row>(
-    db,
+  const put = db.change(
     upsert(
       'variant',
       ['product_id', 'language', 'variant_id'],
       ['variants_document', 'availability_document', 'merged_document', 'checked_at', 'changed_at', 'stale_at'],
     ),
   );
-  const drop = db.prepare<[number, string, number]>(
-    'DELETE FROM variant WHERE product_id = ? AND language = ? AND variant_id = ?',
+  const drop = db.change(({ product_id, language, variant_id }: Bound<VariantKey>) =>
+    query
+      .deleteFrom('variant')
+      .where('product_id', '=', product_id)
+      .where('language', '=', language)
+      .where('variant_id', '=', variant_id),
   );
-  const mark = db.prepare<{ product_id: number; language: string; sent_at: number; stale_at: number }>(
-    `UPDATE variant SET checked_at = @sent_at, stale_at = @stale_at
-     WHERE product_id = @product_id AND language = @language AND variants_document IS NOT NULL AND checked_at <= @sent_at`,
+  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<Omit<VariantRead, 'source' | 'now'>>) =>
+    query
+      .updateTable('variant')
+      .set({ checked_at: sent_at, stale_at })
+      .where('product_id', '=', product_id)
+      .where('language', '=', language)
+      .where('variants_document', 'is not', null)
+      .where('checked_at', '<=', sent_at),
   );
 
   function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
@@ -69,7 +73,7 @@ export function variantTables(db: Database): VariantTables {
       const other = document !== before;
       changed ||= other;
       if (next.variants_document === null && next.availability_document === null)
-        drop.run(product_id, language, variant_id);
+        drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
     return changed;
@@ -77,8 +81,8 @@ export function variantTables(db: Database): VariantTables {
 
   return {
     store,
-    confirm: ({ product_id, language, sent_at, stale_at }) => {
-      mark.run({ product_id, language, sent_at, stale_at });
+    confirm: (read) => {
+      mark.run(read);
     },
   };
 }

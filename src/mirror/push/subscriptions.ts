@@ -1,3 +1,4 @@
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionType, WantedSubscription } from '../../domain/push/subscription.ts';
 import type { Part } from '../../domain/push/subscription-parts.ts';
@@ -27,6 +28,12 @@ export interface SubscriptionFacts {
   readonly address: AddressOwner | null;
   readonly epoch: number | null;
   readonly at: number;
+}
+
+/** Why an attempt did not work: what is decided by, and the same for people. */
+export interface FailedAttempt {
+  readonly kind: AttemptFailure;
+  readonly message: string;
 }
 
 /** Which mirrored products or experiences a declaration means; null: it is not narrowed so. */
@@ -66,7 +73,7 @@ export interface SubscriptionTable {
   /** An attempt that did not work, or that has to prove itself (`failure` null). */
   tried(
     subscription_id: string,
-    attempt: { at: number; failures: number; failure: string | null; not_before: number | null },
+    attempt: { at: number; failures: number; failure: FailedAttempt | null; not_before: number | null },
   ): void;
   delivered(last: ReadonlyMap<string, number>): void;
   /** Which mirrored products each covers, from what it is known to hold. Returns how many rows changed. */
@@ -143,7 +150,7 @@ export function subscriptionTable(db: Database): SubscriptionTable {
   );
   const tookOver = db.prepare<[number, string]>('UPDATE subscription SET wrested_at = ? WHERE subscription_id = ?');
   const tried = db.prepare(
-    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @failure, not_before = @not_before
+    `UPDATE subscription SET tried_at = @at, failures = @failures, failure = @message, failure_kind = @kind, not_before = @not_before
      WHERE subscription_id = @subscription_id`,
   );
   const delivered = db.prepare<{ subscription_id: string; at: number }>(
@@ -212,8 +219,8 @@ export function subscriptionTable(db: Database): SubscriptionTable {
     tookOver: (subscription_id, at) => {
       tookOver.run(at, subscription_id);
     },
-    tried: (subscription_id, attempt) => {
-      tried.run({ subscription_id, ...attempt });
+    tried: (subscription_id, { failure, ...attempt }) => {
+      tried.run({ subscription_id, ...attempt, kind: failure?.kind ?? null, message: failure?.message ?? null });
     },
     delivered: (last) => {
       for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });

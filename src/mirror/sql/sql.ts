@@ -1,30 +1,21 @@
 import type { Statement } from 'better-sqlite3';
-import {
-  type Compilable,
-  DummyDriver,
-  type InsertQueryBuilder,
-  Kysely,
-  type RawBuilder,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely';
 import type { Database } from '../../sqlite/database-file.ts';
-import type { Tables } from './tables.ts';
+import {
+  type Bound,
+  type Compilable,
+  pick,
+  queryBuilder,
+  type RawBuilder,
+  sql,
+  type WithDefaults,
+} from '../../sqlite/statements.ts';
+import type { Defaulted, Tables } from './tables.ts';
+import type { Numbering, Views } from './views.ts';
 
-/**
- * Kysely as the typed door to SQL. It only compiles: what it compiled runs through prepared statements of
- * better-sqlite3, which are thirty times as fast row by row and keep a transaction synchronous.
- */
-export const query = new Kysely<Tables>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
-});
+export type Schema = WithDefaults<Tables, Defaulted> & Views & Numbering;
+
+/** What the mirror's statements are built with. */
+export const query = queryBuilder<Schema>();
 
 /** A value that is bound when the statement runs, by name. */
 export function param<Value>(name: string): RawBuilder<Value> {
@@ -49,25 +40,32 @@ export function prepare<Bound extends object, Row = never>(
   return db.prepare(text) as unknown as Statement<[Bound], Row>;
 }
 
-type Insert<Table extends keyof Tables> = InsertQueryBuilder<Tables, Table, unknown>;
+type Names<Table extends keyof Tables> = keyof Tables[Table] & string;
 
-/** An insert of the named columns, each bound by its own name. */
-function insertInto<Table extends keyof Tables>(
+/** An insert of the named columns; where the key is taken, the other columns are replaced. */
+export function upsert<
+  Table extends keyof Tables,
+  const Key extends readonly Names<Table>[],
+  const Columns extends readonly Names<Table>[],
+>(
   table: Table,
-  columns: readonly (keyof Tables[Table] & string)[],
-): Insert<Table> {
-  const values = Object.fromEntries(columns.map((column) => [column, param(column)]));
-  return query.insertInto(table).values(values as never) as unknown as Insert<Table>;
+  key: Key,
+  columns: Columns,
+): (bound: Bound<Pick<Tables[Table], Key[number] | Columns[number]>>) => Compilable<unknown> {
+  const replaced = Object.fromEntries(columns.map((column) => [column, sql.raw(`excluded."${column}"`)]));
+  return (bound) =>
+    query
+      .insertInto(table)
+      .values(pick(bound, [...key, ...columns]) as never)
+      .onConflict((conflict) => conflict.columns(key as never).doUpdateSet(replaced as never));
 }
 
-/** The same, and where the key is taken, the other columns are replaced. */
-export function upsert<Table extends keyof Tables>(
+/** As `upsert`, for `prepare`. */
+export function namedUpsert<Table extends keyof Tables>(
   table: Table,
-  key: readonly (keyof Tables[Table] & string)[],
-  columns: readonly (keyof Tables[Table] & string)[],
+  key: readonly Names<Table>[],
+  columns: readonly Names<Table>[],
 ): Compilable<unknown> {
-  const replaced = Object.fromEntries(columns.map((column) => [column, sql.raw(`excluded."${column}"`)]));
-  return insertInto(table, [...key, ...columns]).onConflict((conflict) =>
-    conflict.columns(key as never).doUpdateSet(replaced as never),
-  );
+  const bound = Object.fromEntries([...key, ...columns].map((column) => [column, param(column)]));
+  return upsert(table, key, columns)(bound as never);
 }

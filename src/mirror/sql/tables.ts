@@ -2,6 +2,7 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
@@ -27,6 +28,7 @@ export interface Tables {
     language: string | null;
     currency: string | null;
     last_delivery_id: number;
+    last_order_number: number;
     image_size: ImageSize | null;
     feed_id: string | null;
   };
@@ -136,6 +138,7 @@ export interface Tables {
     due_at: number;
     failures: number;
     failure: string | null;
+    failure_kind: 'gone' | 'failed' | null;
   };
   checkout_information_read: {
     product_id: number;
@@ -321,6 +324,7 @@ export interface Tables {
     announced: number;
     announceable: number;
     trusted: Bit;
+    failure_kind: AttemptFailure | null;
   };
   subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
   notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
@@ -357,4 +361,21 @@ export interface Tables {
     unanswered: number;
   };
   promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
+}
+
+/** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
+export interface Defaulted {
+  mirror: 'feed_floor_seq' | 'last_delivery_id';
+  product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
+  search_entry: 'search_id';
+  image_file: 'failures';
+  day_document: 'document_id';
+  record: 'failures' | 'lane';
+  closure: 'closure_id';
+  job: 'job_id' | 'failed';
+  change: 'seq';
+  absence: 'rejected';
+  hold: 'hold_id';
+  subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
+  gap: 'gap_id' | 'healed_to' | 'products';
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { postJson } from './post.ts';
 
 /** One body for one address. */
-export interface Parcel {
+export interface OutgoingDelivery {
   readonly body: string;
   /** Where to, asked before every attempt; null: nowhere any more, and the attempt has failed. */
   target(): string | null;
@@ -10,30 +10,30 @@ export interface Parcel {
   readonly waits: readonly number[];
 }
 
-/** What became of a parcel: answered with 200, given up, or the sandbox ended before. */
-export type Outcome = 'delivered' | 'failed' | 'ended';
+/** What became of a delivery: answered with 200, given up, or the sandbox ended before. */
+export type SendOutcome = 'delivered' | 'failed' | 'ended';
 
 /** Posts, and posts again. */
-export interface Delivery extends AsyncDisposable {
+export interface NotificationSender extends AsyncDisposable {
   /**
-   * Sends a parcel behind those that are in the same line, as far as first attempts go: who waits for another one is
+   * Sends a delivery behind those that are in the same line, as far as first attempts go: who waits for another one is
    * overtaken.
    */
-  send(line: string, parcel: Parcel): Promise<Outcome>;
+  send(line: string, outgoing: OutgoingDelivery): Promise<SendOutcome>;
   /** Does something after a time, unless the end comes first, and sees to it that the end waits for it. */
   after(ms: number, task: () => void | Promise<void>): void;
-  /** Parcels that are being posted, or in line; not those that wait for another attempt. */
+  /** Deliveries that are being posted, or in line; not those that wait for another attempt. */
   inFlight(): number;
 }
 
-export function delivery(clock: Clock, timeout_ms: number): Delivery {
+export function delivery(clock: Clock, timeout_ms: number): NotificationSender {
   const stop = new AbortController();
   const work = new Set<Promise<unknown>>();
   const lines = new Map<string, Promise<boolean>>();
   let inFlight = 0;
 
   /** Only 200 counts. */
-  async function post({ target, body }: Parcel): Promise<boolean> {
+  async function post({ target, body }: OutgoingDelivery): Promise<boolean> {
     const url = target();
     if (url === null) return false;
     using deadline = clock.deadline(timeout_ms, stop.signal);
@@ -54,21 +54,21 @@ export function delivery(clock: Clock, timeout_ms: number): Delivery {
     }
   }
 
-  function firstAttempt(line: string, parcel: Parcel): Promise<boolean> {
+  function firstAttempt(line: string, outgoing: OutgoingDelivery): Promise<boolean> {
     const before = lines.get(line);
-    const first = counted(before === undefined ? post(parcel) : before.then(() => post(parcel)));
+    const first = counted(before === undefined ? post(outgoing) : before.then(() => post(outgoing)));
     lines.set(line, first);
     return first.finally(() => {
       if (lines.get(line) === first) lines.delete(line);
     });
   }
 
-  async function persist(line: string, parcel: Parcel): Promise<Outcome> {
-    let done = await firstAttempt(line, parcel);
-    for (const wait of parcel.waits) {
+  async function persist(line: string, outgoing: OutgoingDelivery): Promise<SendOutcome> {
+    let done = await firstAttempt(line, outgoing);
+    for (const wait of outgoing.waits) {
       if (done) break;
       await clock.sleep(wait, stop.signal);
-      done = await counted(post(parcel));
+      done = await counted(post(outgoing));
     }
     return done ? 'delivered' : 'failed';
   }
@@ -86,7 +86,7 @@ export function delivery(clock: Clock, timeout_ms: number): Delivery {
   }
 
   return {
-    send: (line, parcel) => untilTheEnd(persist(line, parcel)),
+    send: (line, outgoing) => untilTheEnd(persist(line, outgoing)),
     after: (ms, task) => {
       const wait = ms === 0 ? Promise.resolve() : clock.sleep(ms, stop.signal);
       void untilTheEnd(wait.then(task));

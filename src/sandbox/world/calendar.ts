@@ -29,7 +29,7 @@ export interface CalendarDay {
  * How full the days are. Still: a date is what it is, whenever it is asked for. Live: it fills as it nears, so two
  * reads some hours apart differ.
  */
-export interface CalendarMood {
+export interface CalendarState {
   readonly seed: number;
   /** Null: still; else hours since 1970. */
   readonly live_hour: number | null;
@@ -46,15 +46,15 @@ export function calendarDay(
   product: SandboxProduct,
   date: string,
   currency: string,
-  mood: CalendarMood,
+  state: CalendarState,
 ): CalendarDay | null {
   const day = Date.parse(date) / dayMs;
-  const { seed } = mood;
-  const changed = mood.changes?.version(product.id, date) ?? 0;
+  const { seed } = state;
+  const changed = state.changes?.version(product.id, date) ?? 0;
   const version = changed === 0 ? [] : [changed];
   if (product.status === 'unavailable' || product.sold_out.has(date)) return null;
   if (product.closed_weekday === new Date(day * dayMs).getUTCDay()) return null;
-  if (roll(seed, product.id, day, 1, ...version) < soldOutShare(day, mood)) return null;
+  if (roll(seed, product.id, day, 1, ...version) < soldOutShare(day, state)) return null;
   const season = [6, 7, 11].includes(new Date(day * dayMs).getUTCMonth()) ? 115 : 100;
   const slots: CalendarSlot[] = [];
   let total = 0;
@@ -62,7 +62,7 @@ export function calendarDay(
   let offers = product.dynamic ? [] : offersOf(product, season, currency);
   for (let slot = 0; slot < count; slot += 1) {
     if (product.slots > 0 && roll(seed, product.id, day, slot, 2) < 0.08) continue;
-    const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, mood), ...version) * 60);
+    const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, state), ...version) * 60);
     if (product.dynamic)
       offers = offersOf(product, season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5, currency);
     total += availability;
@@ -76,12 +76,12 @@ export function calendarDay(
 }
 
 /** Six days in a hundred; live, a quarter of the nearest. */
-function soldOutShare(day: number, { live_hour, lean }: CalendarMood): number {
+function soldOutShare(day: number, { live_hour, lean }: CalendarState): number {
   if (lean) return 0.92;
   return live_hour === null ? 0.06 : 0.03 + 0.25 * Math.exp(-Math.max(0, day - live_hour / 24) / 3);
 }
 
-function fillingUp(day: number, { live_hour }: CalendarMood): number {
+function fillingUp(day: number, { live_hour }: CalendarState): number {
   return live_hour === null ? 0 : Math.floor(live_hour / Math.max(3, (day - live_hour / 24) * 6));
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type CalendarDay, type CalendarMood, calendarDay, dayMs } from './calendar.ts';
+import { type CalendarDay, type CalendarState, calendarDay, dayMs } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';
 import { type Announce, type Mutations, mutations } from './mutations.ts';
@@ -53,7 +53,7 @@ export function createWorld(
   const byId = new Map(products.map((product) => [product.id, product]));
   let order = [...products];
   let hidden: ((product: SandboxProduct) => boolean) | null = null;
-  const mood = (): CalendarMood => ({
+  const calendarState = (): CalendarState => ({
     seed,
     lean,
     live_hour: live ? Math.floor(clock.now() / 3_600_000) : null,
@@ -102,7 +102,7 @@ export function createWorld(
       const { today, last } = within === 'sold' ? dates(product) : { today: from, last: to };
       const [first = from] = [from, today].sort().reverse();
       const [end = to] = [to, last].sort();
-      const state = mood();
+      const state = calendarState();
       const days: CalendarDay[] = [];
       const last_at = Date.parse(end);
       for (let at = Date.parse(first); at <= last_at; at += dayMs) {

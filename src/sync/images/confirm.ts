@@ -8,7 +8,7 @@ type ConfirmPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 const imagesAtATime = 500;
 
 /** Images that come near their limit: from the tenth day on, a product's own read confirms them ahead of the sweeps. */
-export function pressImages(ports: ConfirmPorts): void {
+export function readImagesNearLimit(ports: ConfirmPorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
   const late = mirror.products.imagesVerifiedBefore(now - imagePressAfterMs, imagesAtATime);
@@ -18,7 +18,7 @@ export function pressImages(ports: ConfirmPorts): void {
 }
 
 /** The alarm of the twelfth day: it lasts until each of these images is confirmed or withdrawn. */
-export function watchImages({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
+export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;
   const kind = 'images-unverified';

@@ -3,7 +3,7 @@ import { decodeNotification, type Notification, type ProductNotice } from '../..
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { Ports } from '../records/context.ts';
-import { askOwnReads, hasOwnReads, walkApart, walkListSoon } from '../records/deciding-reads.ts';
+import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
 
 /** A delivery as the inbox has it. */
 export interface StoredDelivery {
@@ -195,7 +195,7 @@ function close(
 /** The read that decides about a closure goes first; where products have none of their own, it is the list. */
 function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
   if (askOwnReads(ports, product_ids, 'closure-unconfirmed') === null)
-    walkApart(ports, guardSpanMs, 'closure-unconfirmed');
+    walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
 }
 
 /**
@@ -205,7 +205,7 @@ function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
 export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   const { mirror, clock, policy } = ports;
   if (hasOwnReads(policy)) return;
-  if (mirror.closures.askAgain(started_at, clock.now())) walkApart(ports, guardSpanMs, 'closure-unconfirmed');
+  if (mirror.closures.askAgain(started_at, clock.now())) walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
   else if (mirror.trust.noticedSince(started_at, clock.now())) walkListSoon(ports);
 }
 

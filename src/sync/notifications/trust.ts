@@ -29,7 +29,7 @@ export function judgeNotices(ports: TrustPorts): void {
       mirror.trust.forget(expected);
       judge(ports, expected);
     }
-    tell(ports);
+    updateSilenceAlarm(ports);
   });
 }
 
@@ -53,7 +53,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
 }
 
 /** The alarm about subscriptions that do not say what they should: as long as there are any. */
-function tell({ mirror, clock, log }: TrustPorts): void {
+function updateSilenceAlarm({ mirror, clock, log }: TrustPorts): void {
   const silent = mirror.trust.distrusted();
   if (silent.length === 0) {
     mirror.alarms.clear('subscription-silent');

@@ -3,10 +3,10 @@ import {
   inCommon,
   leftOf,
   mostCallsForTheRest,
+  namesOtherDates,
   otherDatesAlarm,
+  type SpanTrust,
   sameDates,
-  strays,
-  type Trust,
   trustAfter,
   wholeWeeksAround,
 } from '../../domain/catalogue/answered-span.ts';
@@ -112,7 +112,7 @@ export async function readAvailability(
   const asks: Ask[] = [{ from: window.from, to: window.to, why: 'due' }];
   const unanswered: Dates[] = [];
   let callsLeft = mostCallsForTheRest;
-  let trust: Trust = 'as-asked';
+  let trust: SpanTrust = 'as-asked';
   let astray: Dates | null = null;
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
@@ -153,13 +153,13 @@ export async function readAvailability(
       continue;
     }
     if (reading.kind === 'read') {
-      const { spoken } = reading.value;
-      const strayed = spoken !== null && strays(asked, spoken);
-      if (strayed && trust === 'as-asked') trust = trustAfter(asked, spoken);
+      const { named } = reading.value;
+      const elsewhere = named !== null && namesOtherDates(asked, named);
+      if (elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
       // An empty answer looks the same for all dates: it is not believed either, of a service that was caught at it.
-      const caught = spoken === null && mirror.records.answeredAstray() >= otherDatesAlarm;
-      if (caught || (ask.why === 'left-out' && sameDates(spoken, astray))) trust = 'own-dates-only';
-      if (strayed) astray = spoken;
+      const caught = named === null && mirror.records.answeredAstray() >= otherDatesAlarm;
+      if (caught || (ask.why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
+      if (elsewhere) astray = named;
     }
     const span = reading.kind === 'unchanged' ? asked : answeredSpan(asked, reading.value, trust);
     if (ask.why === 'due' && span !== null && span.to < from) return cappedAway(span.to);
@@ -222,7 +222,7 @@ function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
 
 /** The dates of an answer that count, and the variants that they sell; the whole of it where it is about nothing else. */
 function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): AvailabilityAnswer {
-  if (!strays(asked, value.spoken) && from === asked.from && to === value.covered_to) return value;
+  if (!namesOtherDates(asked, value.named) && from === asked.from && to === value.covered_to) return value;
   const days = new Map([...value.days].filter(([date]) => date >= from && date <= to));
   const sold = new Set(
     [...days.values()].flatMap(([, , slots]) => slots.flatMap(([, , offers]) => offers.map(([id]) => id))),

@@ -74,7 +74,7 @@ export function walkAgain(
 }
 
 /** The same as soon as the last walk is so long ago: now, where there was none, or one at an instant that has not come. */
-export function walkApart(
+export function walkAgainSpaced(
   ports: DecidingPorts,
   apart: number,
   reason: DueReason,
@@ -93,5 +93,5 @@ export function walkListSoon(ports: DecidingPorts): void {
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkApart(ports, lookEveryMs, 'suspicion', prices);
+  walkAgainSpaced(ports, lookEveryMs, 'suspicion', prices);
 }

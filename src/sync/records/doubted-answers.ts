@@ -3,7 +3,7 @@ import { contradictedAlarm } from '../../domain/sale/off-sale.ts';
 import type { Ports } from './context.ts';
 
 /** Raises or ends the alarm about products that are on sale by their own read while their dates say otherwise. */
-export function watchContradictions({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
+export function updateContradictionAlarm({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
   const products = mirror.products.contradicted(now - contradictedAlarm.after_ms);
   mirror.transaction(() => {
@@ -17,7 +17,7 @@ export function watchContradictions({ mirror, clock, log }: Pick<Ports, 'mirror'
 }
 
 /** The same about products that are answered for other dates than were asked for. */
-export function watchOtherDates({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
+export function updateOtherDatesAlarm({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
   const products = mirror.records.unanswered();
   mirror.transaction(() => {
     if (products < otherDatesAlarm) {

@@ -21,7 +21,10 @@ export type Refreshed =
   /** The service refuses the key: nothing else will go better. */
   | { readonly kind: 'key-refused'; readonly message: string };
 
-export type NoAnswer = Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>;
+/** A read that brought nothing: its outcome, or an answer that is about other dates or ends before the first one asked for. */
+export type NoAnswer =
+  | Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>
+  | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string };
 
 /** A read that was answered, as its record's schedule sees it. */
 export interface StoredRead {

@@ -6,7 +6,6 @@ import {
   type Exchange,
   ending,
   type Finding,
-  type Members,
   membersOf,
   numberOf,
   type ProfilePart,
@@ -18,6 +17,7 @@ import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
+import type { Members } from '../../domain/values/members.ts';
 import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 
 /** Everything that a probe asks, at most: also what it has to ask again. */
@@ -75,7 +75,7 @@ export async function probeService(
   { raw, clock, calls_a_second }: ProbePorts,
   settings: ProbeSettings,
   signal: AbortSignal,
-  told: (calls: number, asking: string) => void = () => undefined,
+  progressed: (calls: number, asking: string) => void = () => undefined,
 ): Promise<ProbeReport> {
   const { paths, parameters, page_size } = settings;
   const [language = 'en', currency = 'EUR'] = [settings.languages[0], settings.currencies[0]];
@@ -90,7 +90,7 @@ export async function probeService(
     const wait = next_at - clock.monotonic();
     if (wait > 0) await clock.sleep(wait, signal);
     next_at = clock.monotonic() + 1000 / calls_a_second;
-    told(attempts.length, name);
+    progressed(attempts.length, name);
     using patience = clock.deadline(patienceMs, signal);
     try {
       const made = exchangeOf(name, path, query, await raw.get(path, query, patience.signal));

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
+import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { isWorking, type WantedSubscription } from '../../domain/push/subscription.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { callbackUrl } from './callback.ts';
 import { isTaken, type SubscriptionPorts } from './declared.ts';
-import { type Failure, failureText, isBlameless, pauseMs } from './failure.ts';
+import { type Failure, failureText, pauseMs } from './failure.ts';
 import { factsOf, noteDifferences } from './reads.ts';
 
 /** What came of an attempt to change something at the service. */
@@ -90,12 +91,17 @@ export function noteFailure(
 ): Attempt {
   const message = failureText(outcome);
   const at = clock.now();
-  const blameless = isBlameless(outcome);
+  const blameless = isBlameless(outcome.kind);
   mirror.transaction(() => {
     const before = mirror.subscriptions.find(subscription_id);
     const failures = (before?.failures ?? 0) + (blameless ? 0 : 1);
     const not_before = blameless ? at + pauseMs : retryAt(failures, chance(), at);
-    mirror.subscriptions.tried(subscription_id, { at, failures, failure: message, not_before });
+    mirror.subscriptions.tried(subscription_id, {
+      at,
+      failures,
+      failure: { kind: outcome.kind, message },
+      not_before,
+    });
     if (outcome.kind === 'missing') mirror.subscriptions.missing(subscription_id, at);
   });
   log[blameless ? 'info' : 'warn']({ subscription_id, message }, 'subscription not changed');

@@ -1,3 +1,4 @@
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 
 /** Why an attempt did not work. */
@@ -5,16 +6,14 @@ export type Failure =
   | Exclude<SubscriptionOutcome, { kind: 'read' }>
   | { readonly kind: 'self-test'; readonly message: string };
 
+/** Why a read brought nothing: `not-read`, because no read is ever answered here, which is nobody's failure. */
+export type Unread = Exclude<Failure, { kind: 'missing' | 'self-test' }> | { readonly kind: 'not-read' };
+
 /** The service was busy or away: nobody's failure, and no reason to ask at once. */
 export const pauseMs = 60_000;
 
-/** Nobody's failure: the service asked for less, or was not reached. */
-export function isBlameless({ kind }: Failure): boolean {
-  return kind === 'throttled' || kind === 'unreachable';
-}
-
 /** One line, as it is stored and shown; never an address. */
-export function failureText(outcome: Failure): string {
+export function failureText(outcome: Failure | Unread): string {
   switch (outcome.kind) {
     case 'missing':
       return 'refused: the service has no such subscription';
@@ -22,7 +21,9 @@ export function failureText(outcome: Failure): string {
       return `throttled: the service asks for less (${outcome.status})`;
     case 'self-test':
       return `self-test: ${outcome.message}`;
+    case 'not-read':
+      return 'refused: subscriptions cannot be read here';
     default:
-      return `${outcome.kind}: ${outcome.message} (${outcome.code})`;
+      return `${outcome.kind satisfies AttemptFailure}: ${outcome.message} (${outcome.code})`;
   }
 }

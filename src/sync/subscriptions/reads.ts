@@ -1,3 +1,4 @@
+import { isBlameless } from '../../domain/push/attempt-failure.ts';
 import { standingOf } from '../../domain/push/callback-epoch.ts';
 import {
   differences,
@@ -12,7 +13,7 @@ import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/sub
 import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
-import { failureText, isBlameless, pauseMs } from './failure.ts';
+import { pauseMs, type Unread } from './failure.ts';
 
 /** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
 const provenAfterMs = 30 * 60_000;
@@ -22,7 +23,7 @@ export async function readSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<Unread | null> {
   const { mirror, clock, service } = ports;
   if (!isRead(ports)) return notRead;
   const outcome = await service.find(wanted.subscription_id, signal);
@@ -54,12 +55,7 @@ export async function readSubscription(
 }
 
 /** What a read says where subscriptions cannot be read: then the answer to the last PUT is believed. */
-const notRead = 'refused: subscriptions cannot be read here';
-
-/** Whether a read brought nothing because none is ever answered: nobody's failure. */
-export function isNotRead(unread: string | null): boolean {
-  return unread === notRead;
-}
+const notRead: Unread = { kind: 'not-read' };
 
 /** Whether the service is asked: where it has no such read, once a week. */
 function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
@@ -81,46 +77,49 @@ function noteUnread(
   { mirror, clock, chance }: SubscriptionPorts,
   { subscription_id }: WantedSubscription,
   outcome: Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }>,
-): string {
+): Unread {
   mirror.transaction(() => {
-    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (isBlameless(outcome) ? 0 : 1);
+    const blameless = isBlameless(outcome.kind);
+    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (blameless ? 0 : 1);
     const now = clock.now();
-    const again = isBlameless(outcome) ? now + pauseMs : retryAt(failures, chance(), now);
+    const again = blameless ? now + pauseMs : retryAt(failures, chance(), now);
     mirror.subscriptions.unread(subscription_id, failures, again);
   });
-  return failureText(outcome);
+  return outcome;
 }
 
 /** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
-export function mayPutUnread(unread: string): boolean {
-  return unread.startsWith('refused: ');
+export function mayPutUnread({ kind }: Unread): boolean {
+  return kind === 'refused' || kind === 'not-read';
 }
 
-/** What the service would be known to have after an answer that is not stored; null: it has none. Text: why it could not be asked. */
+/** What the service would be known to have after an answer that is not stored (null: it has none), or why it could not be asked. */
 export async function lookAtSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
   signal: AbortSignal,
-): Promise<HeldSubscription | null | string> {
+): Promise<{ readonly held: HeldSubscription | null } | { readonly unread: Unread }> {
   const { subscription_id } = wanted;
   const row = ports.mirror.subscriptions.find(subscription_id);
   const held = row === null ? null : heldOf(ports, row);
-  if (!isRead(ports)) return held;
+  if (!isRead(ports)) return { held };
   const outcome = await ports.service.find(subscription_id, signal);
   if (refusesPath(outcome)) {
     const meant = judgeRefusal(ports, wanted, outcome.kind === 'missing' ? 404 : 405);
-    if (meant === 'not-offered' || meant === 'too-early') return held;
+    if (meant === 'not-offered' || meant === 'too-early') return { held };
   }
-  if (outcome.kind === 'missing') return null;
-  if (outcome.kind !== 'read') return failureText(outcome);
+  if (outcome.kind === 'missing') return { held: null };
+  if (outcome.kind !== 'read') return { unread: outcome };
   const facts = factsOf(ports, subscription_id, outcome.value, null);
   const owner = facts.address === null ? { address: row?.address ?? null, epoch: row?.epoch ?? null } : facts;
   return {
-    status: facts.status,
-    type: facts.type ?? row?.held_type ?? null,
-    change_types: facts.change_types ?? row?.change_types ?? null,
-    entity_ids: facts.entity_ids ?? row?.entity_ids ?? null,
-    address: standingOf(owner, epochsOf(ports, subscription_id), ports.clock.now()),
+    held: {
+      status: facts.status,
+      type: facts.type ?? row?.held_type ?? null,
+      change_types: facts.change_types ?? row?.change_types ?? null,
+      entity_ids: facts.entity_ids ?? row?.entity_ids ?? null,
+      address: standingOf(owner, epochsOf(ports, subscription_id), ports.clock.now()),
+    },
   };
 }
 
@@ -149,7 +148,7 @@ export function factsOf(
   };
 }
 
-/** Compares anew and stores in words what differs. Inside a transaction. */
+/** Compares again and stores in words what differs. Inside a transaction. */
 export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
   const { mirror } = ports;
   const row = mirror.subscriptions.find(wanted.subscription_id);

@@ -7,6 +7,7 @@ import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { type Attempt, announce, noteFailure, putHash, putSubscription, succeeded } from './attempts.ts';
 import { callbackUrl } from './callback.ts';
 import { epochsOf, heldOf, isTaken, type SubscriptionPorts } from './declared.ts';
+import type { Unread } from './failure.ts';
 import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 
 /**
@@ -16,7 +17,7 @@ import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 export async function stepSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
-  unread: string | null,
+  unread: Unread | null,
   signal: AbortSignal,
 ): Promise<void> {
   const { mirror, clock, settings, service } = ports;
@@ -118,7 +119,7 @@ function isThere(row: StoredSubscription | null): boolean {
   return row !== null && row.status !== null && row.status !== 'missing' && row.status !== 'cancelled';
 }
 
-/** Asks the service to send again; where it cannot be asked so, puts the subscription anew. It counts as working once a later read shows it. */
+/** Asks the service to send again; where it cannot be asked so, puts the subscription again. It counts as working once a later read shows it. */
 export async function reactivateSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,

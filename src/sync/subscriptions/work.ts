@@ -1,3 +1,4 @@
+import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import {
   differences,
   type HeldSubscription,
@@ -10,7 +11,8 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import { type Attempt, putSubscription } from './attempts.ts';
 import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './declared.ts';
-import { isNotRead, lookAtSubscription, mayPutUnread, readSubscription } from './reads.ts';
+import { failureText, type Unread } from './failure.ts';
+import { lookAtSubscription, mayPutUnread, readSubscription } from './reads.ts';
 import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } from './steps.ts';
 
 /** Everything that is done about subscriptions, one thing after the other: for the daemon and for people. */
@@ -64,8 +66,6 @@ export interface Application {
 }
 
 const hourMs = 3_600_000;
-/** After this many attempts in a row a person should know; what the service refuses, it refuses again: at once. */
-const failuresTold = 3;
 
 export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   const { mirror, clock } = ports;
@@ -77,7 +77,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Two that change the same subscription would each undo what the other one knows. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
     const mine = last.then(work);
     last = mine.catch(() => undefined);
     return mine;
@@ -99,7 +99,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
       const unread = first || isDue(row) ? await readSubscription(ports, each, signal) : null;
       await stepSubscription(ports, each, unread, signal);
     }
-    tell(ports);
+    updateAlarms(ports);
   }
 
   /** An hour after the last read that was answered; instants that have not come yet count as absent. */
@@ -114,8 +114,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const wanted = chosen(declare(), subscription_id);
     const compared: Comparison[] = [];
     for (const each of wanted) {
-      const failure = await readSubscription(ports, each, signal);
-      compared.push(comparison(ports, each, isNotRead(failure) ? null : failure));
+      compared.push(comparison(ports, each, await readSubscription(ports, each, signal)));
     }
     return compared;
   }
@@ -123,8 +122,8 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   async function apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
     const applied: Application[] = [];
     const wanted = run === 'dry' ? wantedSubscriptions(ports).wanted : declare();
-    for (const each of wanted) applied.push(await (run === 'dry' ? foresee(each, signal) : applyOne(each, signal)));
-    if (run === 'now') tell(ports);
+    for (const each of wanted) applied.push(await (run === 'dry' ? preview(each, signal) : applyOne(each, signal)));
+    if (run === 'now') updateAlarms(ports);
     return applied;
   }
 
@@ -132,7 +131,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const unread = await readSubscription(ports, wanted, signal);
     const row = mirror.subscriptions.find(wanted.subscription_id);
     if (row === null || (unread !== null && !mayPutUnread(unread)))
-      return application(wanted, null, 'none', { done: false, message: unread });
+      return application(wanted, null, 'none', { done: false, message: unread === null ? null : failureText(unread) });
     const action = actionOn(wanted, heldOf(ports, row));
     if (action === 'none') return application(wanted, row.differences, action, { done: true, message: null });
     const attempt = await putSubscription(ports, wanted, 'requested', signal);
@@ -140,19 +139,21 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   }
 
   /** As a run would find it, and nothing is written down: not even that it was asked. */
-  async function foresee(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
+  async function preview(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
     const found = await lookAtSubscription(ports, wanted, signal);
-    if (typeof found === 'string') return application(wanted, null, 'none', { done: false, message: found });
-    return application(wanted, differences(wanted, found), actionOn(wanted, found), { done: true, message: null });
+    if ('unread' in found)
+      return application(wanted, null, 'none', { done: false, message: failureText(found.unread) });
+    const action = actionOn(wanted, found.held);
+    return application(wanted, differences(wanted, found.held), action, { done: true, message: null });
   }
 
   return {
     selfTest: ports.selfTest,
-    maintain: (signal) => inTurn(() => maintain(signal).catch(unlessStopped(signal))),
-    compare: (subscription_id, signal) => inTurn(() => compare(subscription_id, signal)),
-    apply: (run, signal) => inTurn(() => apply(run, signal)),
+    maintain: (signal) => oneAtATime(() => maintain(signal).catch(unlessStopped(signal))),
+    compare: (subscription_id, signal) => oneAtATime(() => compare(subscription_id, signal)),
+    apply: (run, signal) => oneAtATime(() => apply(run, signal)),
     reactivate: (subscription_id, signal) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         const attempts: Attempt[] = [];
         for (const wanted of chosen(declare(), subscription_id))
           attempts.push(
@@ -163,7 +164,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
         return attempts;
       }),
     rotate: (subscription_id, signal) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         const attempts: Attempt[] = [];
         for (const wanted of chosen(declare(), subscription_id))
           attempts.push(await rotateSubscription(ports, wanted, signal));
@@ -203,7 +204,7 @@ function application(
   return { subscription_id, action, differences: found ?? [], request, done, message };
 }
 
-function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription, failure: string | null): Comparison {
+function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription, unread: Unread | null): Comparison {
   const row = mirror.subscriptions.find(declared.subscription_id);
   const known = row !== null && row.status !== null && row.status !== 'missing';
   const { held_type = null, entity_ids = null, change_types = null, status = null, checked_at = null } = row ?? {};
@@ -212,7 +213,7 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
     declared,
     service: known ? { held_type, entity_ids, change_types, status, checked_at } : null,
     differences: row?.differences ?? ['not there'],
-    failure,
+    failure: unread === null || unread.kind === 'not-read' ? null : failureText(unread),
     last_attempt: row?.failure ?? null,
   };
 }
@@ -223,7 +224,7 @@ function isWithinDay(at: number | null, now: number): boolean {
 }
 
 /** Raises and ends the alarms about subscriptions, from what is stored. */
-function tell(ports: SubscriptionPorts): void {
+function updateAlarms(ports: SubscriptionPorts): void {
   const { mirror, clock, log } = ports;
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
@@ -231,8 +232,7 @@ function tell(ports: SubscriptionPorts): void {
     // One that was never put is not broken, but new.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),
-    'subscription-failing': ({ failures, failure }) =>
-      failure !== null && (failures >= failuresTold || failure.startsWith('refused')),
+    'subscription-failing': ({ failures, failure_kind }) => isWorthTelling(failure_kind, failures),
   };
   mirror.transaction(() => {
     for (const [kind, concerns] of Object.entries(about) as [

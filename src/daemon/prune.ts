@@ -1,18 +1,19 @@
 import { pruneCounts } from '../sync/checks/counts.ts';
+import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import type { Wiring } from './wiring.ts';
 
 /**
- * Forgets what is older than its retention, once an hour. Nothing while the machine's clock is in doubt, and for an hour
- * after: what an hour of a wrong clock forgets is gone for good.
+ * Deletes what is older than its retention; run once an hour. Deletes nothing while the machine's clock is in doubt, nor
+ * in the hour after: what a wrong clock deletes is gone for good.
  */
-export function forgetOld({
+export function prune({
   mirror,
   inbox,
   ports,
   config,
   watch,
 }: Pick<Wiring, 'mirror' | 'inbox' | 'ports' | 'config' | 'watch'>): 'done' | 'in doubt' {
-  if (!watch.mayForget()) return 'in doubt';
+  if (!watch.mayPrune()) return 'in doubt';
   const now = ports.clock.now();
   mirror.transaction(() => {
     const before = now - config.retention.changes;
@@ -22,5 +23,6 @@ export function forgetOld({
     mirror.closures.prune(before);
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
+  inbox.orders.prune(now - orderMemoryMs);
   return 'done';
 }

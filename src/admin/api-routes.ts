@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CataloguedError } from '../errors.ts';
+import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
+import type { Logger } from '../log.ts';
+import { FeedReplaced } from '../mirror/changes/change-feed.ts';
+import { type Answering, type Answers, type Operation, type OperationName, operations } from './api.ts';
+import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
+import { checkRoute, orderRoute } from './checks.ts';
+import { probeRoute } from './probe.ts';
+import { readRequest } from './request.ts';
+
+export interface ApiOptions {
+  readonly log: Logger;
+  readonly answers: Answers;
+  readonly changes: ChangeStreamOptions;
+}
+
+/** What asks the service goes on when the caller leaves: half of it would be worse. */
+const never = new AbortController().signal;
+
+/** Answered past the others: by a stream, in one write, one at a time. */
+const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, options: ApiOptions) => void>>> = {
+  'GET /v1/changes': changeRoute,
+  'POST /v1/check': checkRoute,
+  'POST /v1/orders': orderRoute,
+  'POST /v1/probe': (app, { answers }) => probeRoute(app, answers['POST /v1/probe']),
+};
+
+/** A route for each operation that a door answers: what is asked is read by its schemas, and what is not there is its 404. */
+export function apiRoutes(app: FastifyInstance, names: readonly OperationName[], options: ApiOptions): void {
+  for (const name of names) {
+    const own = ownRoutes[name];
+    if (own === undefined) plainRoute(app, name, options.answers);
+    else own(app, options);
+  }
+}
+
+function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers): void {
+  const operation: Operation = operations[name];
+  const [method = '', path = ''] = name.split(' ');
+  const answer = answers[name as keyof Answers] as Answering<OperationName>;
+  const handler = async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
+    const found = await answer(readRequest(operation, request), never);
+    return found ?? reply.code(404).send(operation.missing?.(request.params.id ?? ''));
+  };
+  app.route({ method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), handler });
+}
+
+/** As JSON, or to whom asks for it as events; what an event source has seen last counts more than its address. */
+function changeRoute(app: FastifyInstance, { changes }: ApiOptions): void {
+  const stream = changeStream(changes);
+  // Before the listener waits for its connections to end, which those would never do.
+  app.addHook('preClose', () => stream[Symbol.asyncDispose]());
+  app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {
+    const { accept = '', 'last-event-id': seen } = request.headers;
+    if (!accept.includes('text/event-stream')) {
+      return reply.type('application/json; charset=utf-8').send(stream.page(request.query));
+    }
+    stream.follow({ after: seen ?? request.query.after, feed: request.query.feed }, reply.raw);
+    return reply.hijack();
+  });
+}
+
+/** What is answered where no route is, and where one throws. */
+export function refusals(app: FastifyInstance, log: Logger): void {
+  app.setNotFoundHandler(async ({ method, url }, reply) =>
+    reply.code(404).send({
+      error: 'no-such-route',
+      message: `nothing answers ${method} ${url.slice(0, 100).replace(/\?.*/, '')} here`,
+    }),
+  );
+  app.setErrorHandler(async (thrown: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
+    const error = writeRefusal(thrown) ?? thrown;
+    if (error instanceof CataloguedError)
+      return reply.code(statusOf(error)).send({
+        error: error.code,
+        message: error.message,
+        hint: error.hint,
+        ...(error instanceof FeedReplaced ? { feed: error.feed, next: error.next } : {}),
+      });
+    const status = error.statusCode ?? 500;
+    if (status >= 500) log.error({ err: error }, 'admin request failed');
+    return reply.code(status).send({
+      error: status >= 500 ? 'bug' : 'bad-request',
+      message: status >= 500 ? 'internal error' : error.message,
+    });
+  });
+}
+
+function statusOf({ code }: CataloguedError): number {
+  if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
+  if (code === 'unknown-job') return 404;
+  return isWriteRefusal(code) || code === 'too-many-followers' ? 503 : 400;
+}

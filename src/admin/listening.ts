@@ -1,0 +1,135 @@
+import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Clock } from '../clock.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { listenAddress } from '../listen-address.ts';
+
+/** Which listener of the configuration it is: how its errors call it, and who may connect to its socket. */
+export interface Door {
+  /** The section of the configuration: `admin`, `storefront`. */
+  readonly name: 'admin' | 'storefront';
+  readonly listen: string;
+  /** The mode of a unix socket: 0600 for this user alone, 0660 for its group too. */
+  readonly mode: 0o600 | 0o660;
+}
+
+/** Something that listens; disposing of it ends the requests in hand, in order where they come to an end. */
+export interface Listening extends AsyncDisposable {
+  /** A URL, or the socket as the configuration names it. */
+  readonly address: string;
+  /** What it answers: a method and a path each, as the router writes it. */
+  readonly routes: readonly string[];
+}
+
+/** Whoever sends the head or the whole of a request slower than this is let go. Milliseconds. */
+const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
+/** Workers of storefronts, followers and people together; beyond it connections are leaked by somebody. */
+const connectionsAtMost = 2000;
+/** Longer than the usual proxies in front keep one. */
+const keepAliveMs = 72_000;
+/** Whoever has not sent the whole of a request by then, or not taken the whole of an answer, does not keep the daemon from ending. */
+const drainMs = 5000;
+
+/** Listens at a door with the routes that `routes` adds. */
+export async function listenAt(
+  door: Door,
+  clock: Pick<Clock, 'deadline'>,
+  routes: (app: FastifyInstance) => void,
+): Promise<Listening> {
+  // One, or two where a name has an address of either kind.
+  const servers: Server[] = [];
+  const app = fastify({
+    logger: false,
+    bodyLimit: 1024 * 1024,
+    serverFactory: (handler) => {
+      const server = createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
+      server.maxConnections = connectionsAtMost;
+      servers.push(server);
+      return server;
+    },
+  });
+  const answered: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
+  try {
+    routes(app);
+    const address = await bind(app, door);
+    const close = async () => {
+      using patience = clock.deadline(drainMs);
+      patience.signal.addEventListener('abort', () => {
+        for (const server of servers) server.closeAllConnections();
+      });
+      await app.close();
+    };
+    return { address, routes: answered, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function bind(app: FastifyInstance, door: Door): Promise<string> {
+  const address = listenAddress(door.listen);
+  try {
+    if (!('socket' in address)) return await app.listen({ host: address.host, port: address.port });
+    await makeWay(address.socket);
+    await app.listen({ path: address.socket });
+    chmodSync(address.socket, door.mode);
+    return door.listen;
+  } catch (error) {
+    throw refusal(door, error);
+  }
+}
+
+/** Removes the socket that a kill has left behind; never one at which somebody answers, and nothing that is no socket. */
+async function makeWay(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) {
+    // Node would call it a matter of permission.
+    if (!existsSync(dirname(path))) throw Object.assign(new Error('no such directory'), { code: 'ENOENT' });
+    return;
+  }
+  if (!found.isSocket()) throw Object.assign(new Error(`${path} is no socket`), { code: 'EEXIST' });
+  if (await answers(path)) throw Object.assign(new Error(`${path} is in use`), { code: 'EADDRINUSE' });
+  rmSync(path, { force: true });
+}
+
+function answers(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(path)
+    .once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    })
+    .once('error', () => resolve(false));
+  return promise;
+}
+
+/** What an address that cannot be listened at is about: the configuration, permissions, or whoever else is there. */
+const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitCode, hint: string]>> = {
+  EADDRINUSE: ['it is in use', exitCodes.io, 'stop the program that holds it, or name another'],
+  ENOENT: [
+    'there is no such directory',
+    exitCodes.configuration,
+    'create the directory of the socket, or name another',
+  ],
+  ENOTDIR: ['its directory is a file', exitCodes.configuration, 'name another'],
+  EEXIST: ['something that is no socket stands there', exitCodes.configuration, 'name another'],
+  // Node's word for a path that is longer than a socket's may be.
+  EINVAL: ['no socket can have this path', exitCodes.configuration, 'name a shorter one, of at most 107 bytes'],
+  EADDRNOTAVAIL: ['this machine has no such address', exitCodes.configuration, 'name an address of this machine'],
+  ENOTFOUND: ['there is no such host', exitCodes.configuration, 'name an address of this machine'],
+  EACCES: ['permission denied', exitCodes.permission, 'let this user write there, or name another'],
+};
+
+function refusal({ name, listen }: Door, cause: unknown): CataloguedError {
+  const code = (cause as NodeJS.ErrnoException).code ?? '';
+  const [reason, exitCode, hint] = reasons[code] ?? [code === '' ? String(cause) : code, exitCodes.io, 'name another'];
+  return new CataloguedError(`${name}-listen`, `cannot listen on ${listen}: ${reason}`, {
+    exitCode,
+    hint: `${hint} (${name}.listen)`,
+    cause,
+  });
+}

@@ -1,0 +1,85 @@
+import { Command } from 'commander';
+import type { Answer } from '../admin/api.ts';
+import { systemClock } from '../clock.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { ago, printable } from '../format.ts';
+import { jobDuration, jobNext, jobPeriod, jobTrouble } from '../status/job-messages.ts';
+import { askDaemon, configurationFor } from './setup.ts';
+import type { Io } from './terminal/io.ts';
+import { table } from './terminal/table.ts';
+
+/** A pass of a first fill takes as long as the service lets it. */
+const patienceMs = 24 * 3_600_000;
+
+export function jobsCommand(io: Io): Command {
+  const command = new Command('jobs')
+    .description("The running daemon's jobs: how often each runs, its last run, its next one and what failed.")
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      "\nJobs are the daemon's own: with none running the exit code is 75.\n\nExamples:\n  catalogued jobs\n  catalogued jobs --json | jq '.jobs[] | select(.failure != null)'\n  catalogued jobs run integrity",
+    )
+    .action(async ({ json }: { json?: boolean }, own: Command) => {
+      const loaded = configurationFor(io, own);
+      const found = (await askDaemon(loaded, { operation: 'GET /v1/schedule' })) ?? noDaemon();
+      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : `${render(found.jobs, systemClock.now())}\n`);
+    });
+  command
+    .command('run')
+    .description(
+      'Runs a job now and waits for its end; one that is under way is joined. Exit 0: it did its work; 1: it failed; 64: there is no such job; 75: no daemon runs.',
+    )
+    .argument('<name>', 'one of those that catalogued jobs lists')
+    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  catalogued jobs run integrity\n  catalogued jobs run pass --json | jq .last_ms',
+    )
+    .action(async (name: string, _: object, own: Command) => {
+      const { json } = own.optsWithGlobals<{ json?: boolean }>();
+      const run =
+        (await askDaemon(configurationFor(io, own), {
+          operation: 'POST /v1/schedule/{name}/run',
+          path: { name },
+          patience_ms: patienceMs,
+          signal: io.signal,
+        })) ?? noDaemon();
+      io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : `${renderRun(run, systemClock.now())}\n`);
+      if (run.failure !== null) io.answerIsNo();
+    });
+  return command;
+}
+
+type Jobs = Answer<'GET /v1/schedule'>['jobs'];
+
+function render(jobs: Jobs, now: number): string {
+  const rows = jobs.map((job) => [
+    job.name,
+    jobPeriod(job),
+    job.last_run_at === null ? '-' : ago(job.last_run_at, now),
+    jobDuration(job, now) ?? '-',
+    jobNext(job, now),
+    job.failure ?? '-',
+  ]);
+  const overdue = jobs.filter(({ overdue, failure }) => overdue === 1 && failure === null);
+  return [
+    table(['job', 'every', 'last run', 'took', 'next', 'failure'], rows),
+    ...(overdue.length === 0 ? [] : ['', ...overdue.map((job) => `Overdue: ${jobTrouble(job, now)}`)]),
+  ].join('\n');
+}
+
+function renderRun(run: Answer<'POST /v1/schedule/{name}/run'>, now: number): string {
+  const { name, joined, failure } = run;
+  const took = jobDuration(run, now) ?? 'no time';
+  const was = joined === 1 ? ' It was under way already.' : '';
+  return failure === null
+    ? `${name}: done in ${took}.${was} Next ${jobNext(run, now)}.`
+    : `${name}: failed after ${took}: ${printable(failure)}.${was} Next ${jobNext(run, now)}.`;
+}
+
+function noDaemon(): never {
+  throw new CataloguedError('no-daemon', 'no daemon runs, and jobs are its own', {
+    exitCode: exitCodes.retryLater,
+    hint: 'start it: catalogued run',
+  });
+}

@@ -1,0 +1,38 @@
+/** How one of the daemon's jobs runs, since the start. */
+export interface JobRuns {
+  readonly name: string;
+  /** Milliseconds between two ticks; null: tied to a wall clock. */
+  readonly every_ms: number | null;
+  /** The cron pattern and the time zone of a job that is tied to a wall clock; null: it has a period. */
+  readonly at: string | null;
+  readonly zone: string | null;
+  readonly next_at: number;
+  readonly running: 0 | 1;
+  /** Whether it should have run, or have ended, some time ago. */
+  readonly overdue: 0 | 1;
+  readonly runs: number;
+  readonly failures: number;
+  /** When the last run began, and how long it took; null: none has, or it still runs. */
+  readonly last_run_at: number | null;
+  readonly last_ms: number | null;
+  /** Why the last run failed; null: it did not. */
+  readonly failure: string | null;
+}
+
+/** Sleeps of the schedule are half a minute at most; the rest is for a machine that is busy. */
+const lateMs = 60_000;
+/** Nothing that a job does without asking the service takes so long on a disk that works. */
+const longMs = 3_600_000;
+
+/**
+ * Decides whether a job is overdue: its tick has gone by without a run, or a run outlasts all reason. One that waits for the
+ * service runs as long as that takes: promises, and a service that is away, are told elsewhere.
+ */
+export function isOverdue(
+  { next_at, running, last_run_at }: Pick<JobRuns, 'next_at' | 'running' | 'last_run_at'>,
+  { asksService }: { readonly asksService: boolean },
+  now: number,
+): boolean {
+  if (running === 0) return now - next_at > lateMs;
+  return !asksService && now - (last_run_at ?? now) > longMs;
+}

@@ -1,0 +1,110 @@
+import type { Tier } from '../../domain/catalogue/availability.ts';
+
+/*
+ * The views of schema/contract.json that this program itself reads, and what else the file has beside its tables: a test
+ * holds the views equal to the contract.
+ */
+
+type Bit = 0 | 1;
+type Fresh = 'fresh' | 'stale' | 'expired';
+
+export interface Views {
+  mirror_info: {
+    contract_version: number;
+    schema_version: number;
+    written_by: string;
+    feed_floor_seq: number;
+    filled_at: number | null;
+    feed_id: string;
+  };
+  images: {
+    product_id: number;
+    position: number;
+    image_key: string;
+    small_url: string | null;
+    medium_url: string | null;
+    large_url: string | null;
+    extra_large_url: string | null;
+    alt_text: string | null;
+    credit: string | null;
+    file: string | null;
+    verified_at: number;
+    expires_at: number;
+    document: string;
+  };
+  freshness: {
+    resource: string;
+    tier: Tier | null;
+    records: number;
+    fresh: number;
+    stale: number;
+    expired: number;
+    oldest_checked_at: number | null;
+    promise_ms: number;
+    kept: Bit;
+  };
+  subscriptions: {
+    subscription_id: string;
+    type: string;
+    status: string | null;
+    covered_products: number | null;
+    last_delivery_at: number | null;
+    trust: number | null;
+  };
+  alternatives: { product_id: number; alternative_product_id: number };
+  availability_days: {
+    product_id: number;
+    date: string;
+    currency: string;
+    state: 'available' | 'sold_out' | 'not_on_sale';
+    lowest_price: number | null;
+    max_tickets: number | null;
+    availability: number | null;
+    max_tickets_per_order: number | null;
+    checked_at: number;
+    stale: Bit;
+    expired_at: number;
+    freshness: Fresh;
+  };
+  changes: {
+    seq: number;
+    at: number;
+    product_id: number;
+    kind: string;
+    language: string | null;
+    date: string | null;
+    detail: string;
+  };
+  product_experiences: { product_id: number; experience_id: number };
+  availability_error_rate: {
+    product_id: number;
+    tier: Tier;
+    checks: number;
+    wrong: number;
+    orders: number;
+    orders_wrong: number;
+    rate: number | null;
+    said_available: number;
+    said_sold_out: number;
+    said_price: number;
+    tickets: number;
+    unknown: number;
+    unanswered: number;
+    since_at: number;
+  };
+  product_places: {
+    product_id: number;
+    min_latitude: number;
+    max_latitude: number;
+    min_longitude: number;
+    max_longitude: number;
+    x: number;
+    y: number;
+    z: number;
+  };
+}
+
+/** SQLite's own: the highest number that each AUTOINCREMENT has given out. */
+export interface Numbering {
+  sqlite_sequence: { name: 'change'; seq: number };
+}

@@ -1,0 +1,125 @@
+/** Hands over to `store` what came together. */
+export interface GroupCommit<Item> {
+  /** Resolves when the item is stored; rejects with what `store` threw where it is given up. `soon`: nobody waits for it. */
+  add(item: Item, when?: 'now' | 'soon'): Promise<void>;
+  /** Stores what waits, now, unless it is being tried again. */
+  flush(): void;
+  /** Stores what waits, for the last time: what cannot be stored is given up. */
+  close(): void;
+}
+
+/** What a group waits for before it is tried once more; null: it is given up. */
+export type TryAgain = (error: unknown, waited_ms: number) => Promise<void> | null;
+
+export interface GroupCommitOptions<Item> {
+  /** One transaction: all of them or none. */
+  store(items: readonly Item[]): void;
+  /** Absent: nothing is tried again. */
+  readonly tryAgain?: TryAgain;
+  readonly monotonic?: () => number;
+  /** How long what is added `soon` waits for others: a wait for the disk keeps the answers of others waiting too. */
+  soon?(): Promise<void>;
+  /** Called for each that is not stored at the first attempt. */
+  late?(item: Item): void;
+  /** So many of those wait: then the oldest are given up. So many are stored at once when it goes on. */
+  readonly mostLate?: { readonly waiting: number; readonly together: number };
+}
+
+interface Waiting<Item> {
+  readonly item: Item;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Further turns of the event loop that a group may wait for, as long as each brings more: without a pause. */
+const furtherTurns = 2;
+const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
+
+/**
+ * No timer, which would slow down every single item: whatever arrived while the last commit blocked the loop shares the
+ * next one. One that comes alone is stored at the end of its own turn. What comes while a group is tried again joins it.
+ */
+export function groupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
+  const { store, tryAgain = () => null, monotonic = () => 0, soon, late, mostLate = noBounds } = options;
+  let waiting: Waiting<Item>[] = [];
+  let gathering = false;
+  /** Since when it is tried again; null: it is not. */
+  let behind: { since: number; error: unknown } | null = null;
+  let closed = false;
+
+  function gather(seen: number, turns: number): void {
+    const grows = waiting.length > 1 && waiting.length > seen;
+    if (grows && turns < furtherTurns) setImmediate(gather, waiting.length, turns + 1);
+    else {
+      gathering = false;
+      if (behind === null) commit();
+    }
+  }
+
+  function commit(): void {
+    const group = waiting.slice(0, behind === null ? waiting.length : mostLate.together);
+    if (group.length === 0) return;
+    try {
+      store(group.map(({ item }) => item));
+    } catch (error) {
+      failed(group, error);
+      return;
+    }
+    waiting = waiting.slice(group.length);
+    for (const { resolve } of group) resolve();
+    if (waiting.length === 0) behind = null;
+    else setImmediate(commit);
+  }
+
+  function failed(group: readonly Waiting<Item>[], error: unknown): void {
+    const since = behind?.since ?? monotonic();
+    const later = closed ? null : tryAgain(error, monotonic() - since);
+    if (later === null) {
+      waiting = waiting.slice(group.length);
+      behind = null;
+      for (const { reject } of group) reject(error);
+      if (waiting.length > 0) setImmediate(commit);
+      return;
+    }
+    const isNew = behind === null;
+    behind = { since, error };
+    if (isNew) for (const { item } of group) late?.(item);
+    giveUpOldest(error);
+    void later.then(commit);
+  }
+
+  function giveUpOldest(error: unknown): void {
+    for (const { reject } of waiting.splice(0, waiting.length - mostLate.waiting)) reject(error);
+  }
+
+  function begin(when: 'now' | 'soon'): void {
+    if (when === 'soon' && soon !== undefined) {
+      if (waiting.length === 1) void soon().then(flush);
+    } else if (!gathering) {
+      gathering = true;
+      setImmediate(gather, 0, 0);
+    }
+  }
+
+  function flush(): void {
+    if (behind === null) commit();
+  }
+
+  return {
+    add: (item, when = 'now') => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      waiting.push({ item, resolve, reject });
+      if (behind === null) begin(when);
+      else {
+        late?.(item);
+        giveUpOldest(behind.error);
+      }
+      return promise;
+    },
+    flush,
+    close: () => {
+      closed = true;
+      while (waiting.length > 0) commit();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { main } from '../../src/commands/main.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+function post(socketPath: string, path: string): Promise<{ status: number; answer: unknown }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; answer: unknown }>();
+  request({ socketPath, method: 'POST', path }, async (response) => {
+    const text = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>)).toString();
+    resolve({ status: response.statusCode ?? 0, answer: JSON.parse(text) });
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+it('catalogued jobs lists what a daemon does by itself, and runs one of it on demand', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const run = (...args: string[]) => runHere(['--config', file, ...args]);
+
+  const alone = {
+    code: 75,
+    stdout: '',
+    stderr: 'Error: no daemon runs, and jobs are its own\nTry: start it: catalogued run\n',
+  };
+  expect(await run('jobs')).toEqual(alone);
+  expect(await run('jobs', 'run', 'pass')).toEqual(alone);
+
+  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log);
+  const names = daemon.schedule.list().map(({ name }) => name);
+  const listed = await run('jobs');
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+  const lines = listed.stdout.trimEnd().split('\n');
+  expect(lines[0]).toMatch(/^job +every +last run +took +next +failure$/);
+  expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(names);
+  expect(listed.stdout).toMatch(/^retention +1 h .* (in \d+ (s|min|h)|now) +-$/m);
+
+  const ran = await run('jobs', 'run', 'retention');
+  expect(ran).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^retention: done in \d+ m?s\. Next in .*\.\n$/),
+  });
+  const { jobs } = JSON.parse((await run('jobs', '--json')).stdout) as { jobs: { name: string; runs: number }[] };
+  expect(jobs.find(({ name }) => name === 'retention')).toMatchObject({
+    runs: expect.toBeOneOf([1, 2]),
+    failure: null,
+  });
+  const { stdout } = await run('status', '--json');
+  expect((JSON.parse(stdout) as { jobs: unknown }).jobs).toHaveLength(names.length);
+  expect(JSON.parse((await run('jobs', 'run', 'retention', '--json')).stdout)).toMatchObject({
+    runs: expect.toBeOneOf([2, 3]),
+    joined: 0,
+  });
+
+  const unknown = `there is no job "a/../b"; there are ${names.join(', ')}`;
+  const refused = await run('jobs', 'run', 'a/../b');
+  expect(refused).toEqual({ code: 64, stdout: '', stderr: `Error: ${unknown}\n` });
+  const answer = await post(join(directory.path, 'state', 'admin.sock'), '/v1/schedule/a%2F..%2Fb/run');
+  expect(answer).toEqual({ status: 404, answer: { error: 'unknown-job', message: unknown } });
+});
+
+it('catalogued jobs run joins a run that is under way and waits for its end, also that of the daemon, or leaves when it is told to', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  sandbox.faults.add({ kind: 'hang' });
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const log = testLog('info');
+  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), log.log);
+  const hanging = daemon.tick();
+  const leaving = new AbortController();
+  const io = { ...capturedIo(), signal: leaving.signal };
+  const left = main(['--config', file, 'jobs', 'run', 'pass'], io);
+  const waiting = runHere(['--config', file, 'jobs', 'run', 'pass', '--json']);
+  const asked = () => log.lines().filter((line) => line.msg === 'job asked for').length;
+  while (asked() < 2) await setImmediate();
+  const { jobs } = JSON.parse((await runHere(['--config', file, 'jobs', '--json'])).stdout) as { jobs: object[] };
+  expect(jobs).toContainEqual(expect.objectContaining({ name: 'pass', running: 1, runs: 1, last_ms: null }));
+  leaving.abort(new Error('stopped by SIGINT'));
+  expect(await left).toBe(0);
+  expect([io.out(), io.err()]).toEqual(['', '']);
+  await Promise.all([daemon[Symbol.asyncDispose](), hanging]);
+  expect(JSON.parse((await waiting).stdout)).toMatchObject({ name: 'pass', joined: 1, runs: 1, running: 0 });
+});
