@@ -7,7 +7,7 @@ import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
-import { type FileWatch, watchFiles } from '../files/watch.ts';
+import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
@@ -45,6 +45,8 @@ export interface Overrides {
   readonly selfTest?: SubscriptionPorts['selfTest'];
   /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
   readonly imageHost?: { readonly addresses: readonly string[] };
+  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -104,6 +106,7 @@ export function wire(
         clock: { now: () => now(), monotonic: machine.monotonic },
         log,
         unchecked: found.unchecked,
+        ...(overrides.checkFile === undefined ? {} : { checkFile: overrides.checkFile }),
         checked_at: found.checked_at,
       }),
     );
