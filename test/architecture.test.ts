@@ -4,39 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
+import { longest, longFiles, tooLong } from './architecture/long-files.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
 const imports = allImports(src);
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
-
-/** Where to look for a second subject in a file. */
-const longest = 300;
-
-/** Files that may be longer, and why. A file that is split leaves the list, and nothing joins it without a reason. */
-const longFiles: Readonly<Record<string, string>> = {
-  'mirror/sql/tables.ts': 'one list: the columns of every table',
-  // Being parted into statements and what they are for.
-  'mirror/catalogue/products.ts': 'converted to typed queries, then split',
-  'mirror/mirror.ts': 'converted to typed queries, then split',
-  'mirror/schedule/records.ts': 'converted to typed queries, then split',
-  // Next.
-  'admin/page-parts.ts': 'to be split',
-  'config/schema.ts': 'to be split',
-  'daemon/wiring.ts': 'to be split',
-  'domain/schedule/budget.ts': 'to be split',
-  'files/storage.ts': 'to be split',
-  'sandbox/sandbox.ts': 'to be split',
-  'sync/checks/check.ts': 'to be split',
-  'sync/checks/single-flight.ts': 'to be split',
-  'upstream/http.ts': 'to be split',
-  'upstream/limiter.ts': 'to be split',
-};
-
-function tooLong(of: readonly (readonly [file: string, text: string])[]): string[] {
-  return of.filter(([, text]) => text.split('\n').length - 1 > longest).map(([file]) => file);
-}
 
 /** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
 const allowed: Record<string, readonly string[]> = {

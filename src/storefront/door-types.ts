@@ -18,7 +18,7 @@ export interface Money {
 }
 
 /** What is asked before an order. */
-export interface CheckQuestion {
+export interface DoorCheckQuestion {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
   readonly date: string;
@@ -35,7 +35,7 @@ export interface CheckQuestion {
 }
 
 /** Why something does not hold; each belongs to one verdict (docs/orders.md). */
-export type CheckReason =
+export type DoorCheckReason =
   | 'withdrawn'
   | 'not-on-sale'
   | 'closure-unconfirmed'
@@ -60,7 +60,7 @@ export type CheckReason =
   | 'stopping';
 
 /** One date beside what was asked of it. */
-export interface CheckedDate {
+export interface DoorCheckedDate {
   /** As asked: the time, the variants, the number. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
@@ -80,17 +80,17 @@ export interface CheckedDate {
   }[];
 }
 
-export interface CheckAnswer {
+export interface DoorCheckAnswer {
   /**
    * holds: as asked, at the price expected or shown; changed: for sale, but price or quantity differ; gone: not for sale;
    * unknown: nobody can say, and nothing should be ordered.
    */
   readonly verdict: 'holds' | 'changed' | 'gone' | 'unknown';
-  readonly reasons: readonly CheckReason[];
+  readonly reasons: readonly DoorCheckReason[];
   /** What the service says; null: it was not asked, or did not answer. */
-  readonly now: (CheckedDate & { readonly read_at: number }) | null;
+  readonly now: (DoorCheckedDate & { readonly read_at: number }) | null;
   /** What the mirror showed before; null: it had no row. */
-  readonly mirror: (CheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
+  readonly mirror: (DoorCheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
   /** Where it does not hold: the nearest first. */
   readonly alternatives: readonly {
     readonly kind: 'time' | 'date' | 'product';
@@ -103,7 +103,7 @@ export interface CheckAnswer {
 }
 
 /** How an order went: nothing of the customer. */
-export interface OrderReport {
+export interface DoorOrderReport {
   readonly product_id: number;
   /** YYYY-MM-DD at the venue. */
   readonly date: string;
@@ -118,7 +118,7 @@ export interface OrderReport {
   readonly order_id?: string | null | undefined;
 }
 
-export interface OrderNoted {
+export interface DoorOrderNoted {
   /** Whether this id was counted before: nothing was done. */
   readonly repeated: boolean;
   /** Records that are due by it; 0: they were due already. */
@@ -140,7 +140,7 @@ export interface DoorCalls {
    * `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
-  check(question: CheckQuestion, options?: Asking): Promise<CheckAnswer>;
+  check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;
   /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
-  order(report: OrderReport, options?: Asking): Promise<OrderNoted>;
+  order(report: DoorOrderReport, options?: Asking): Promise<DoorOrderNoted>;
 }

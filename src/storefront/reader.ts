@@ -14,16 +14,17 @@ import { searcher } from './search.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
+// The package's own names, which inside the program would be taken for what it has by these names itself.
 export type {
   Asking,
-  CheckAnswer,
-  CheckedDate,
-  CheckQuestion,
-  CheckReason,
   Door,
+  DoorCheckAnswer as CheckAnswer,
+  DoorCheckedDate as CheckedDate,
+  DoorCheckQuestion as CheckQuestion,
+  DoorCheckReason as CheckReason,
+  DoorOrderNoted as OrderNoted,
+  DoorOrderReport as OrderReport,
   Money,
-  OrderNoted,
-  OrderReport,
 } from './door-types.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
@@ -31,7 +32,6 @@ export type { Piece } from './find/highlight.ts';
 export type { Filters, FindQuestion, Order } from './find/question.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
-// The package's own names of rows, which inside of it would be taken for what the program has by these names.
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
