@@ -13,6 +13,7 @@ import { repairHint } from '../sqlite/refusals.ts';
 import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
+import { type BookableTable, bookableTable } from './catalogue/bookable.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
@@ -80,6 +81,7 @@ export interface Mirror extends Disposable {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
+  readonly bookable: BookableTable;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -226,6 +228,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
   const noteOrder = db.prepare<[number]>('UPDATE mirror SET last_order_number = ?');
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
+  const bookable = bookableTable(db);
   const standing = watchNames(path);
   const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const closures = closureTable(db);
@@ -255,7 +258,8 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     images: imageLedger(db),
     closures,
     trust: trustTable(db),
-    availability: availabilityTables(db, changes),
+    availability: availabilityTables(db, changes, bookable),
+    bookable,
     contexts: availabilityContext(db),
     checkoutInformation: checkoutInformationTable(db),
     variants: variantTables(writes),

@@ -15,6 +15,7 @@ import type { Database } from '../../sqlite/database-file.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import { param, prepare, query, namedUpsert as upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import type { BookableTable } from './bookable.ts';
 
 type Day = Tables['day'];
 type Span = Tables['availability_span'];
@@ -53,7 +54,7 @@ export interface AvailabilityTables {
 /** The stored hash of a date without tickets: it has a row and no document. */
 const soldOutHash = 'sold-out';
 
-export function availabilityTables(db: Database, changes: ChangeTable): AvailabilityTables {
+export function availabilityTables(db: Database, changes: ChangeTable, bookable: BookableTable): AvailabilityTables {
   const inRange = query
     .selectFrom('day')
     .select(['date', 'hash', 'document_id', 'available', 'lowest_price'])
@@ -156,6 +157,7 @@ export function availabilityTables(db: Database, changes: ChangeTable): Availabi
     const { available, ...summary } = form === undefined ? soldOut : summarise(form);
     const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
     putDay.run({ ...key, ...summary, ...next, hash: digest, document_id });
+    bookable.put(key, form ?? null, read.today);
     // A stored date is told of even in a first read: a product that returns has new records over old rows.
     if (stored !== undefined || read.first === 'again') tellDay(key, stored, next, read);
     return true;
@@ -229,6 +231,7 @@ export function availabilityTables(db: Database, changes: ChangeTable): Availabi
     prune: ({ product_id, currency }, today) => {
       pastDocuments.run(product_id, currency, today);
       dropPastDays.run(product_id, currency, today);
+      bookable.prune({ product_id, currency }, today);
       dropPastSpans.run(product_id, currency, today);
     },
   };

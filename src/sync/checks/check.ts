@@ -1,7 +1,9 @@
 import { slotTime, summarise, type Tier, tierOfDay } from '../../domain/catalogue/availability.ts';
+import { withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import {
   type CheckReason,
   type CheckVerdict,
+  isTimePast,
   judgeCheck,
   type OfferStanding,
   type SaleState,
@@ -13,6 +15,7 @@ import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/chec
 import { rateCheck } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import { minutesPassed } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
@@ -101,6 +104,8 @@ interface Asked {
   readonly date: string;
   readonly currency: string;
   readonly today: string;
+  /** Of the date, at the venue. */
+  readonly minutes_passed: number;
   readonly wanted: Wanted;
   readonly expected: number | null;
 }
@@ -171,11 +176,13 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
     date,
     currency,
     today: where.today,
+    minutes_passed: minutesPassed(product.timezone, date, clock.now()),
     wanted: wantedOf(question),
     expected: price?.amount ?? null,
   };
   if (sale === 'withdrawn') return withoutAsking(ports, asked, sale, 'withdrawn');
   if (where.kind === 'past') return withoutAsking(ports, asked, sale, 'date-past');
+  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutAsking(ports, asked, sale, 'time-past');
   if (where.kind === 'beyond') return withoutAsking(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
   if (mirror.records.find(key) === null) return withoutAsking(ports, asked, sale, 'outside-horizon');
@@ -190,7 +197,7 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall, result: L
     return unanswered(ports, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
   }
   if (result.kind === 'gone') {
-    const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null);
+    const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
     ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
     return withoutAsking(ports, asked, call.sale, 'withdrawn', call.shown.get(date) ?? null);
   }
@@ -216,8 +223,8 @@ function compare(
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = call.shown.get(date) ?? null;
-  const shown = standingOf(wanted, call.sale, before);
-  const now = standingOf(wanted, sale, day);
+  const shown = standingOf(wanted, call.sale, before, asked.minutes_passed);
+  const now = standingOf(wanted, sale, day, asked.minutes_passed);
   if (left.some(({ from, to }) => from <= date && date <= to))
     return { answer: unanswered(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
   // A whole answer has every date of its window: without it nothing was said of this one.
@@ -232,7 +239,7 @@ function compare(
     alternatives:
       verdict === 'holds' || verdict === 'unknown'
         ? []
-        : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
+        : alternativesTo(mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
 }
@@ -256,7 +263,7 @@ interface Seen {
 }
 
 function unanswered(ports: CheckPorts, asked: Asked, seen: Seen, reason: Unanswered): CheckAnswer {
-  const shown = standingOf(asked.wanted, seen.sale, seen.day);
+  const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
   return {
     verdict: 'unknown',
     reasons: [reason],
@@ -271,7 +278,7 @@ function withoutAsking(
   ports: CheckPorts,
   asked: Asked,
   sale: SaleState,
-  reason: 'withdrawn' | 'date-past' | 'outside-horizon',
+  reason: 'withdrawn' | 'date-past' | 'time-past' | 'outside-horizon',
   day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
   const { wanted } = asked;
@@ -281,8 +288,8 @@ function withoutAsking(
     verdict: 'gone',
     reasons: [reason],
     now: null,
-    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day)),
-    alternatives: alternativesTo(ports.mirror.checks, { ...asked, day, on_sale }),
+    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
+    alternatives: alternativesTo(ports.mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale }),
   };
 }
 
@@ -298,14 +305,20 @@ function shownBy(
 }
 
 function describe(
-  { wanted, currency }: Asked,
+  { wanted, currency, minutes_passed }: Asked,
   { sellable, price, time }: OfferStanding,
   sale: SaleState,
   day: ReadDate | null,
 ): CheckedDate {
-  const form = sale === 'on-sale' ? (day?.form ?? null) : null;
+  const whole = sale === 'on-sale' ? (day?.form ?? null) : null;
+  const form = whole === null ? null : withoutPassed(whole, minutes_passed);
+  const isOver = whole !== null && whole[2].length > 0 && form?.[2].length === 0;
   const state =
-    sale !== 'on-sale' ? 'not_on_sale' : form !== null && summarise(form).available ? 'available' : 'sold_out';
+    sale !== 'on-sale' || isOver
+      ? 'not_on_sale'
+      : form !== null && summarise(form).available
+        ? 'available'
+        : 'sold_out';
   const slots = (form?.[2] ?? [])
     .map(([at, availability, offers]) => ({
       time: slotTime(at),
@@ -325,6 +338,11 @@ function describe(
     max_tickets_per_order: day?.max_tickets_per_order ?? null,
     slots,
   };
+}
+
+/** How many minutes of a date have gone by where a product is. */
+function passedBy({ mirror, clock }: CheckPorts): (product_id: number, date: string) => number {
+  return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
 }
 
 function currencyOf({ policy }: CheckPorts, wanted: string | null): string {
