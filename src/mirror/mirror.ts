@@ -16,7 +16,7 @@ import { type AvailabilityContextTable, availabilityContext } from './catalogue/
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
-import { type ImageFileTable, imageFileTable } from './catalogue/image-files.ts';
+import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';

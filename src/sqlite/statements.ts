@@ -11,7 +11,7 @@ import {
 } from 'kysely';
 import type { Database } from './database-file.ts';
 
-export { type Compilable, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
+export { type Compilable, type Expression, type Generated, type RawBuilder, sql } from 'kysely';
 
 /*
  * Kysely as the typed door to SQL. It only compiles: what it compiled runs through prepared statements of better-sqlite3,
@@ -66,9 +66,14 @@ export function pick<Values extends object, Name extends keyof Values>(
   return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Bound<Pick<Values, Name>>;
 }
 
-/** The members of a bound JSON array: what a column is `in`. */
-export function listed<Member>(array: RawBuilder<string>): RawBuilder<Member> {
-  return sql<Member>`(select value from json_each(${array}))`;
+/** The elements of a bound JSON array: what a column is `in`. */
+export function listed<Element>(array: RawBuilder<string>): RawBuilder<Element> {
+  return sql<Element>`(select value from json_each(${array}))`;
+}
+
+/** The same as rows. */
+export function elements<Element>(array: RawBuilder<string>): RawBuilder<{ value: Element }> {
+  return sql`json_each(${array})`;
 }
 
 type None = Record<never, never>;
