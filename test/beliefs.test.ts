@@ -16,6 +16,7 @@ import { section } from './documents.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
+import { type Need, needs } from './fakes/needs.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { subscriptionHarness } from './fakes/subscription-harness.ts';
@@ -38,6 +39,8 @@ interface Belief {
   readonly otherwise: string;
   /** What is then seen, as docs/service.md has it. */
   readonly seen: string;
+  /** What it runs. */
+  readonly runs?: readonly Need[];
   shows(): Promise<void>;
 }
 
@@ -373,6 +376,7 @@ const beliefs: readonly Belief[] = [
     belief: 'timeouts.connect',
     otherwise: 'connections are accepted later',
     seen: '`probe`: no connection in time; exit 69',
+    runs: ['python3'],
     shows: async () => {
       await using silent = await deafServer();
       using directory = temporaryDirectory();
@@ -497,7 +501,7 @@ async function deafServer(): Promise<AsyncDisposable & { url: string }> {
 }
 
 describe('where the service does otherwise', () => {
-  it.each(beliefs.map((each) => [each.belief, each.otherwise, each] as const))('%s: %s', (_, __, { shows }) => shows());
+  for (const { belief, otherwise, shows, runs = [] } of beliefs) it(`${belief}: ${otherwise}`, needs(...runs), shows);
 });
 
 describe('the list of what is believed', () => {

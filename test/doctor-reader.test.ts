@@ -14,6 +14,7 @@ import { olderThan } from '../src/doctor/versions.ts';
 import { openMirror } from '../src/mirror/mirror.ts';
 import { networkFileSystem } from '../src/sqlite/directory.ts';
 import { capturedIo } from './fakes/captured-io.ts';
+import { needs } from './fakes/needs.ts';
 import { temporaryDirectory, testMirrorOptions } from './fakes/test-mirror.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -107,7 +108,7 @@ describe('doctor --reader', () => {
     ],
     [
       'refuses another database',
-      ({ path }) => writeFileSync(path, execFileSync('sqlite3', ['-cmd', 'CREATE TABLE t (x)', ':memory:', '.dump'])),
+      ({ path }) => writeFileSync(path, 'CREATE TABLE t (x);'),
       'format',
       { verdict: 'wrong', found: expect.stringContaining('is not a mirror') },
     ],
@@ -232,7 +233,7 @@ describe('doctor --reader', () => {
     });
   });
 
-  it('names who holds an old snapshot while the log grows', async () => {
+  it('names who holds an old snapshot while the log grows', needs('python3'), async () => {
     using harness = stopped();
     using mirror = openMirror(testMirrorOptions(harness.root));
     mirror.transaction(() => mirror.noteDelivery(1));
@@ -290,7 +291,7 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
     }
   });
 
-  it('is nobody else where it is not root (77)', async () => {
+  it('is nobody else where it is not root (77)', needs('unshare'), async () => {
     using harness = stopped();
     const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
     const args = [cli, 'doctor', '--reader', '--path', harness.path, '--user', 'nobody'];
@@ -316,7 +317,7 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
 });
 
 /** reliability.md D17; needs two users besides root. */
-describe.runIf(isRoot)('a storefront of another user, in the group of the daemon', () => {
+describe('a storefront of another user, in the group of the daemon', needs('root', 'sqlite3'), () => {
   const daemon = 1;
   const as = (who: number, command: readonly string[]) =>
     execFileSync('setpriv', [`--reuid=${who}`, `--regid=${nogroup}`, '--clear-groups', ...command], {

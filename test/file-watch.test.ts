@@ -1,8 +1,19 @@
-import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { wire } from '../src/daemon/wiring.ts';
+import { lastStopPath } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
 import { watchFiles } from '../src/files/watch.ts';
 import { testConfig } from './fakes/test-config.ts';
@@ -36,11 +47,11 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   await wire(loaded, log)[Symbol.asyncDispose]();
   // As a start finds it that has no time to look.
   const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
-  await files.checkDue(signal);
+  await files.checkSkipped(signal);
   expect(files.alarms()).toEqual([]);
   damage(config.mirror.path);
   const again = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [config.mirror.path] });
-  await again.checkDue(signal);
+  await again.checkSkipped(signal);
   expect(again.alarms()).toMatchObject([{ kind: 'mirror-damaged' }]);
   expect(again.isWell('mirror')).toBe(false);
   expect(again.isWell('inbox')).toBe(true);
@@ -50,6 +61,54 @@ it('a file too large for the start is checked beside the daemon: an alarm, and t
   await setImmediate();
   repairFiles(config, { now: 0, dry: false });
   await wire(loaded, log)[Symbol.asyncDispose]();
+});
+
+it('a start knows when the files were last gone through where the last process ended in order, and only then', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  const { log } = testLog('silent');
+  {
+    await using wiring = wire(loaded, log);
+    expect(wiring.files.checkedAt()).toBeNull();
+    await wiring.files.checkAll(signal);
+    expect(wiring.files.checkedAt()).not.toBeNull();
+  }
+  let checked_at = 0;
+  {
+    await using wiring = wire(loaded, log);
+    checked_at = wiring.files.checkedAt() ?? 0;
+    expect(checked_at).toBeGreaterThan(0);
+  }
+  const stop = lastStopPath(loaded.config.mirror);
+  const left = readFileSync(stop);
+  {
+    await using wiring = wire(loaded, log);
+    expect(wiring.files.checkedAt()).toBe(checked_at);
+    expect(existsSync(stop)).toBe(false);
+    wiring.mirror.transaction(() => wiring.mirror.noteDelivery(41));
+  }
+  // Somebody else has written the mirror since.
+  writeFileSync(stop, left);
+  await using wiring = wire(loaded, log);
+  expect(wiring.files.checkedAt()).toBeNull();
+});
+
+it('a file that cannot be checked is told of until it can be, and counts as not checked', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  const { config } = loaded;
+  const { log } = testLog('silent');
+  await wire(loaded, log)[Symbol.asyncDispose]();
+  const files = watchFiles(config.mirror, { clock: systemClock, log, unchecked: [] });
+  const { inbox_path } = config.mirror;
+  renameSync(inbox_path, `${inbox_path}.aside`);
+  await files.checkAll(signal);
+  expect(files.notChecked()).toContain(`${inbox_path} could not be checked`);
+  expect(files.checkedAt()).toBeNull();
+  renameSync(`${inbox_path}.aside`, inbox_path);
+  await files.checkAll(signal);
+  expect(files.notChecked()).toBeNull();
+  expect(files.checkedAt()).not.toBeNull();
 });
 
 it('a delivery is not acknowledged once the inbox has lost its name, and is again when that is back', async () => {

@@ -4,7 +4,7 @@ import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
-/** The schedule as it is agreed: a job's name and its period in seconds, in the order of one instant. */
+/** The schedule as it is agreed: a job's name and its period in seconds or its pattern, in the order of one instant. */
 const agreed = [
   'disk 1',
   'clock 1',
@@ -21,7 +21,9 @@ const agreed = [
   'check-counts 1',
   'image-limits 60',
   'image-files 1',
-  'integrity 60',
+  'start-check 60',
+  'optimise 0 4 * * *',
+  'integrity 0 4 * * *',
   'retention 3600',
   'image-sweep 3600',
 ];
@@ -37,7 +39,7 @@ function differing(found: readonly string[]): string[] {
 async function jobsFound(): Promise<string[]> {
   using directory = temporaryDirectory();
   await using daemon = await startDaemon(testConfig(directory.path, 'http://127.0.0.1:9'), testLog('silent').log);
-  return daemon.schedule.list().map(({ name, every_ms }) => `${name} ${(every_ms ?? 0) / 1000}`);
+  return daemon.schedule.list().map(({ name, every_ms, at }) => `${name} ${every_ms === null ? at : every_ms / 1000}`);
 }
 
 describe('the list of jobs', () => {

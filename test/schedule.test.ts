@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { createSchedule, type Job, wallClock } from '../src/daemon/schedule.ts';
+import { createSchedule, type Job } from '../src/daemon/schedule.ts';
+import { wallClock } from '../src/domain/time/wall-clock.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-const start = Date.parse('2026-11-21T12:30:15.500Z');
+const usual = Date.parse('2026-11-21T12:30:15.500Z');
 
-function scheduleOf(jobs: (ran: (name: string) => void) => Job[]) {
+function scheduleOf(jobs: (ran: (name: string) => void) => Job[], start = usual) {
   const clock = virtualClock(start);
   const stopping = new AbortController();
   const ran: string[] = [];
@@ -124,11 +125,47 @@ describe('the schedule of a daemon', () => {
   });
 });
 
-describe('a wall clock', () => {
-  it('knows the instants of a pattern in its zone, over the end of summer time', () => {
-    const { next } = wallClock({ at: '0 4 * * *', zone: 'Europe/Amsterdam' });
-    const iso = (from: string) => new Date(next(Date.parse(from))).toISOString();
-    expect(iso('2026-10-24T00:00:00Z')).toBe('2026-10-24T02:00:00.000Z');
-    expect(iso('2026-10-24T02:00:00Z')).toBe('2026-10-25T03:00:00.000Z');
+describe('a job that is tied to a wall clock', () => {
+  const amsterdam = wallClock({ at: '30 2 * * *', zone: 'Europe/Amsterdam' });
+
+  it.each([
+    ['02:30 does not exist', '2027-03-26T12:00Z', ['01:30', '01:00', '00:30']],
+    ['02:30 exists twice', '2026-10-23T12:00Z', ['00:30', '00:30', '01:30']],
+  ])('runs once a day, also on the day on which %s', async (_, from, times) => {
+    const start = Date.parse(from);
+    const { clock, stopping, schedule, ran } = scheduleOf(
+      (note) => [{ name: 'a', at: amsterdam, doneAt: () => start, run: async () => note('a') }],
+      start,
+    );
+    const running = schedule.start();
+    expect(schedule.list()).toMatchObject([{ every_ms: null, at: '30 2 * * *', zone: 'Europe/Amsterdam', runs: 0 }]);
+    await clock.advance(3 * 24 * hour);
+    expect(ran).toEqual(times.map((time) => `a ${time}:00.000`));
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('runs as soon as a machine that was suspended over its instant is awake, and once', async () => {
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      { name: 'a', at: amsterdam, doneAt: () => usual, run: async () => note('a') },
+    ]);
+    const running = schedule.start();
+    await clock.advance(minute);
+    clock.jump(5 * 24 * hour);
+    await clock.advance(minute);
+    expect(ran).toEqual(['a 12:31:45.500']);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('is made up an hour after the start where nobody knows when it was done', async () => {
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      { name: 'a', at: amsterdam, doneAt: () => null, run: async () => note('a') },
+    ]);
+    const running = schedule.start();
+    await clock.advance(24 * hour);
+    expect(ran).toEqual(['a 13:30:15.500', 'a 01:30:00.000']);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
   });
 });

@@ -21,6 +21,7 @@ import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { keepSnapshots, snapshotStatus } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
 import { openMirrorAt } from './fakes/mirror-at.ts';
+import { needs } from './fakes/needs.ts';
 import { runCli } from './fakes/run-cli.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
@@ -79,23 +80,27 @@ describe('a published copy', () => {
     expect(later.products?.every((row) => String(row).includes('"stale":1'))).toBe(true);
   });
 
-  it('is read from a directory that may not be written to, by a user who owns nothing, while nothing runs', () => {
-    using test = testMirror();
-    using place = temporaryDirectory();
-    const directory = join(place.path, 'published');
-    mkdirSync(directory);
-    const copy = join(directory, 'mirror.db');
-    publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
-    chmodSync(place.path, 0o755);
-    chmodSync(directory, 0o555);
-    const program = `import os, sqlite3, sys
+  it(
+    'is read from a directory that may not be written to, by a user who owns nothing, while nothing runs',
+    needs('python3'),
+    () => {
+      using test = testMirror();
+      using place = temporaryDirectory();
+      const directory = join(place.path, 'published');
+      mkdirSync(directory);
+      const copy = join(directory, 'mirror.db');
+      publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+      chmodSync(place.path, 0o755);
+      chmodSync(directory, 0o555);
+      const program = `import os, sqlite3, sys
 if os.getuid() == 0: os.setgid(65534); os.setuid(65534)
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRAGMA journal_mode").fetchone()[0], os.access(os.path.dirname(sys.argv[1]), os.W_OK))`;
-    const said = execFileSync('python3', ['-c', program, copy], { encoding: 'utf8' });
-    chmodSync(directory, 0o755);
-    expect(said.trim()).toBe('36 delete False');
-  });
+      const said = execFileSync('python3', ['-c', program, copy], { encoding: 'utf8' });
+      chmodSync(directory, 0o755);
+      expect(said.trim()).toBe('36 delete False');
+    },
+  );
 
   it('is not published where it would be damaged, and leaves the last one as it is', () => {
     using test = large(1);

@@ -4,6 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { runMark } from './fakes/no-child-outlives.ts';
+import { SkippedReporter } from './fakes/skipped-reporter.ts';
 
 /** Mirrors of tests are thrown away: in memory an fsync costs nothing. What a power cut leaves is asked by `npm run test:faults`. */
 const memory = '/dev/shm';
@@ -31,6 +32,10 @@ export default defineConfig({
     globalSetup: ['fakes/no-child-outlives.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    reporters: results ? ['default', ['json', { outputFile: results }]] : ['default'],
+    reporters: [
+      'default',
+      new SkippedReporter(),
+      ...(results ? [['json', { outputFile: results }] as ['json', { outputFile: string }]] : []),
+    ],
   },
 });

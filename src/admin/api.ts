@@ -80,7 +80,7 @@ export const operations = {
     storefront: true,
     body: orderReport,
     answer: orderNoted,
-    refusals: { ...notMirrored, ...unwritable },
+    refusals: { ...notMirrored, 409: "the order's id came before with other contents", ...unwritable },
   },
   'POST /v1/resync': {
     summary: 'Makes the named records due now; a dry run says what it would cost',

@@ -8,6 +8,7 @@ import {
   address,
   always,
   areDistinct,
+  cronPattern,
   flag,
   hostNames,
   ids,
@@ -20,6 +21,7 @@ import {
   share,
   text,
   whole,
+  zone,
 } from './values.ts';
 
 /*
@@ -207,6 +209,10 @@ export const configSchema = z
         directory: text('./data/backup'),
         keep: whole(7, 1, 365).describe('How many copies.'),
       }).describe('Verified copies of the mirror.'),
+      maintenance: section({
+        at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
+        zone: zone('UTC').describe('The time zone it is read in.'),
+      }).describe('When both files are gone through and optimised.'),
       snapshot: section({
         every: optionalDuration({ min: '1m', max: '28d' }),
         path: plainText().nullable().default(null),

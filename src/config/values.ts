@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isZone, patternProblem } from '../domain/time/wall-clock.ts';
 
 /*
  * The kinds of value a key can have. A message starts with "expected", or says first what is wrong: "is longer than …;
@@ -77,6 +78,21 @@ export function hostNames() {
       error: 'expected a list of hosts',
     })
     .default([]);
+}
+
+/** Five fields of cron. */
+export function cronPattern(fallback: string) {
+  const error = 'expected a cron pattern of five fields, like "0 4 * * *"';
+  return z
+    .string({ error })
+    .refine((value) => patternProblem(value) !== 'bad', { error })
+    .refine((value) => patternProblem(value) !== 'never', { error: `is no date of any year; ${error}` })
+    .default(fallback);
+}
+
+export function zone(fallback: string) {
+  const error = 'expected a time zone like Europe/Amsterdam, or UTC';
+  return z.string({ error }).refine(isZone, { error }).default(fallback);
 }
 
 /** A file that may be left out. */

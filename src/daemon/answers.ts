@@ -14,7 +14,7 @@ import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
-import { orderAndRecheck } from '../sync/checks/orders.ts';
+import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { approveRemovals, rejectRemovals } from '../sync/records/absence.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -29,7 +29,7 @@ import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** What the admin interface answers, wherever it listens. */
-export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
+export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
@@ -38,7 +38,7 @@ const recentMs = 5000;
 export function answersOf(
   parts: Parts,
   schedule: Pick<Schedule, 'list' | 'run'>,
-): { readonly answers: Answers } & AsyncDisposable {
+): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
@@ -89,7 +89,7 @@ export function answersOf(
     log.warn({ decision, products }, 'an operator decided about removals');
     return { products };
   };
-  const answers: Answers = {
+  const answers: AdminAnswers = {
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,
@@ -109,7 +109,8 @@ export function answersOf(
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
-      'POST /v1/orders': ({ body }) => storage.promptly(() => orderAndRecheck(checks, body, stopping)),
+      'POST /v1/orders': ({ body }) =>
+        storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...price(wanted) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),

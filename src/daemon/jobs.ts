@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
@@ -18,10 +19,11 @@ const hour = 60 * minute;
  */
 export function jobsOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
-  const { ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
+  const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
   /** Has nothing to do by itself: it looks at what has come about. */
   const looks = { workAt: () => null };
+  const maintenance = wallClock(config.maintenance);
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
@@ -88,7 +90,19 @@ export function jobsOf(parts: Parts): Job[] {
       ...looks,
       run: (signal) => whenTimeKnown(() => images.fetch(signal)),
     },
-    { name: 'integrity', every: minute, ...looks, run: files.checkDue },
+    { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
+    {
+      name: 'optimise',
+      at: maintenance,
+      doneAt: files.checkedAt,
+      run: () =>
+        guarded(async () => {
+          mirror.optimise();
+          if (files.isWell('inbox')) inbox.optimise();
+        }),
+    },
+    // After it, so that what it has written is gone through too.
+    { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',
       every: hour,

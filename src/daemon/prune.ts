@@ -1,4 +1,5 @@
 import { pruneCounts } from '../sync/checks/counts.ts';
+import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import type { Wiring } from './wiring.ts';
 
 /**
@@ -22,5 +23,6 @@ export function prune({
     mirror.closures.prune(before);
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
+  inbox.orders.prune(now - orderMemoryMs);
   return 'done';
 }

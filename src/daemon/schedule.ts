@@ -1,6 +1,6 @@
-import { Cron } from 'croner';
 import type { Clock } from '../clock.ts';
 import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
+import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
 
 /** One piece of the daemon's regular work. Ticks are frequent and stupid: what is due is asked of the files each time. */
 export type Job = {
@@ -23,17 +23,12 @@ export type Job = {
       /** Milliseconds: ticks are at whole multiples of it, UTC. */
       readonly every: number;
     }
-  | { readonly at: WallClock }
+  | {
+      readonly at: WallClock;
+      /** Returns when it was done last, as far as the files tell: what was missed while no daemon ran is made up. */
+      doneAt(): number | null;
+    }
 );
-
-/** The instants of what is tied to a wall clock. */
-export interface WallClock {
-  /** A cron pattern, and the time zone it is read in. */
-  readonly pattern: string;
-  readonly zone: string;
-  /** Returns the first instant after `from`. */
-  next(from: number): number;
-}
 
 export interface ScheduleOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
@@ -78,7 +73,7 @@ interface Entry {
 /** Wires jobs to a clock. Two of one name are a bug. */
 export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: ScheduleOptions): Schedule {
   const none = { running: null, runs: 0, failures: 0, last_run_at: null, last_ms: null, failure: null };
-  const entries = jobs.map((job): Entry => ({ job, next_at: tickAfter(job, clock.now()), ...none }));
+  const entries = jobs.map((job): Entry => ({ job, next_at: firstTick(job, clock.now()), ...none }));
   const byName = new Map(entries.map((entry) => [entry.job.name, entry]));
   if (byName.size < jobs.length) throw new Error('two jobs have one name');
 
@@ -180,13 +175,6 @@ function tickAfter(job: Job, from: number): number {
   return 'every' in job ? (Math.floor(from / job.every) + 1) * job.every : job.at.next(from);
 }
 
-/** Computes the instants of a cron pattern in a time zone. No timer is set, and the time asked from is the caller's. */
-export function wallClock({ at, zone }: { readonly at: string; readonly zone: string }): WallClock {
-  const cron = new Cron(at, { timezone: zone, paused: true });
-  return {
-    pattern: at,
-    zone,
-    // A pattern that never comes again (30 February) was refused with the configuration.
-    next: (from) => cron.nextRun(new Date(from))?.getTime() ?? Number.POSITIVE_INFINITY,
-  };
+function firstTick(job: Job, now: number): number {
+  return 'every' in job ? tickAfter(job, now) : firstInstant(job.at, job.doneAt(), now);
 }

@@ -4,7 +4,7 @@ import type { Config } from '../config/load.ts';
 import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { foreignPair } from '../mirror/mirror.ts';
+import { foreignPair } from '../mirror/claim.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
 import { noteOf, sameNote } from '../sqlite/identity.ts';
@@ -27,6 +27,8 @@ export interface FoundFiles {
   readonly inbox: Look;
   /** Files that are too large to be checked while a start waits, and have to be checked beside it. */
   readonly unchecked: readonly string[];
+  /** When all of a file was last gone through, by path; none: nobody knows. */
+  readonly checked_at: Readonly<Record<string, number>>;
   /** For who does not go on with them: nothing that was made to look stays behind. */
   leave(): void;
 }
@@ -39,11 +41,16 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
   const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
   const unchecked: string[] = [];
+  const checked_at: Record<string, number> = {};
   const found = (path: string, kind: typeof mirrorFile): Look => {
     if (depth === 'all') return lookAt(path, kind, 'thorough');
     const damage = knownDamage(last, path);
     if (damage !== null) return { condition: 'damaged', wrong: damage };
-    if (sameNote(noteOf(path), last[path] ?? null)) return lookAt(path, kind, 'header');
+    if (sameNote(noteOf(path), last[path] ?? null)) {
+      const at = last[path]?.checked_at ?? null;
+      if (at !== null) checked_at[path] = at;
+      return lookAt(path, kind, 'header');
+    }
     if (isChecked(path)) return lookAt(path, kind, 'whole');
     unchecked.push(path);
     return lookAt(path, kind, 'header');
@@ -67,6 +74,7 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
     facts: unpaired ? { ...facts, mirror: 'empty' } : facts,
     ...looks,
     unchecked,
+    checked_at,
     leave: () => {
       for (const remove of made) remove();
     },

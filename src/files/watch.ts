@@ -4,8 +4,8 @@ import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
 import { isDamage } from '../sqlite/fault.ts';
-import type { Standing } from '../sqlite/identity.ts';
-import { writeLastStop } from '../sqlite/last-stop.ts';
+import type { FileStanding } from '../sqlite/identity.ts';
+import { type Leaving, writeLastStop } from '../sqlite/last-stop.ts';
 import { lostFile, repairHint } from '../sqlite/refusals.ts';
 import { checkFile } from './integrity.ts';
 import { lastStopPath } from './pair.ts';
@@ -30,7 +30,7 @@ export interface FileFinding {
   readonly damage: string | null;
 }
 
-type Watched = Readonly<Record<Name, { standing(): Standing }>>;
+type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
 
 /**
  * Watches the two files of a running daemon: whether they still stand where they were opened, and whether they are sound.
@@ -38,7 +38,7 @@ type Watched = Readonly<Record<Name, { standing(): Standing }>>;
  */
 export interface FileWatch extends Disposable {
   /** From here on both are open. */
-  opened(mirror: { standing(): Standing }, inbox: { standing(): Standing }): void;
+  opened(mirror: { standing(): FileStanding }, inbox: { standing(): FileStanding }): void;
   /** Every second, and before they are closed: by path alone, which takes microseconds. */
   look(): void;
   /** Whether what is written into the file can be read and trusted. */
@@ -46,8 +46,14 @@ export interface FileWatch extends Disposable {
   alarms(): readonly FileAlarm[];
   /** What SQLite said of a damaged page; other errors are not for it. Returns whether it was. */
   noteDamage(name: Name, error: unknown): boolean;
-  /** Every hour: checks what a start had no time for, and both files once a day. */
-  checkDue(signal: AbortSignal): Promise<void>;
+  /** Checks what a start had no time for, quickly. */
+  checkSkipped(signal: AbortSignal): Promise<void>;
+  /** Goes through all of both files. */
+  checkAll(signal: AbortSignal): Promise<void>;
+  /** When both were last gone through; null: nobody knows. */
+  checkedAt(): number | null;
+  /** Why a file could not be checked when that was tried last; null: it could. */
+  notChecked(): string | null;
   /** What a daemon that ends has to say; null: nothing. */
   trouble(): CataloguedError | null;
   /** What has been found of each file so far. */
@@ -59,20 +65,24 @@ export interface FileWatchOptions {
   readonly log: Logger;
   /** Files that the start has not gone through. */
   readonly unchecked: readonly string[];
+  /** When all of a file was last gone through, by path, as the last process left it. */
+  readonly checked_at?: Readonly<Record<string, number>>;
 }
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 const names = ['mirror', 'inbox'] as const;
 
-export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: FileWatchOptions): FileWatch {
+export function watchFiles(
+  mirror: Config['mirror'],
+  { clock, log, unchecked, checked_at = {} }: FileWatchOptions,
+): FileWatch {
   const paths: Readonly<Record<Name, string>> = { mirror: mirror.path, inbox: mirror.inbox_path };
   const note = lastStopPath(mirror);
   const lost = new Map<Name, { since: number; standing: 'gone' | 'replaced' }>();
   const damage = new Map<Name, { since: number; what: string }>();
   const waiting = new Set(names.filter((name) => unchecked.includes(paths[name])));
+  const checked = new Map(names.map((name) => [name, checked_at[paths[name]] ?? null]));
+  const not_checked = new Map<Name, string>();
   let open: Watched | null = null;
-  let next_check = clock.monotonic() + hourMs;
 
   function look(): void {
     for (const name of open === null ? [] : names) {
@@ -93,18 +103,24 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
     writeLastStop(note, damagedPaths());
   }
 
-  function damagedPaths(): Record<string, string | null> {
-    return Object.fromEntries([...damage].map(([name, { what }]) => [paths[name], what]));
+  function damagedPaths(): Record<string, Leaving> {
+    return Object.fromEntries([...damage].map(([name, { what }]) => [paths[name], { damage: what, checked_at: null }]));
   }
 
   async function check(name: Name, depth: 'quick' | 'full', signal: AbortSignal): Promise<void> {
-    const began = clock.monotonic();
+    if (signal.aborted || lost.has(name) || damage.has(name)) return;
+    const [began, at] = [clock.monotonic(), clock.now()];
     try {
       const problem = await checkFile(paths[name], depth, signal);
+      waiting.delete(name);
+      not_checked.delete(name);
       if (problem !== null) return found(name, problem);
+      if (depth === 'full') checked.set(name, at);
       log.info({ path: paths[name], depth, ms: Math.round(clock.monotonic() - began) }, 'file checked');
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error, path: paths[name] }, 'file not checked');
+      if (signal.aborted) return;
+      not_checked.set(name, (error as Error).message);
+      log.warn({ err: error, path: paths[name] }, 'file not checked');
     }
   }
 
@@ -127,15 +143,17 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
       found(name, (error as Error).message);
       return true;
     },
-    checkDue: async (signal) => {
-      const daily = clock.monotonic() >= next_check;
-      if (daily) next_check = clock.monotonic() + dayMs;
-      for (const name of names) {
-        if (lost.has(name) || damage.has(name)) continue;
-        if (daily || waiting.has(name)) await check(name, daily ? 'full' : 'quick', signal);
-        waiting.delete(name);
-      }
+    checkSkipped: async (signal) => {
+      for (const name of [...waiting]) await check(name, 'quick', signal);
     },
+    checkAll: async (signal) => {
+      for (const name of names) await check(name, 'full', signal);
+    },
+    checkedAt: () => {
+      const times = names.map((name) => checked.get(name) ?? null);
+      return times.includes(null) ? null : Math.min(...times.map(Number));
+    },
+    notChecked: () => [...not_checked.values()][0] ?? null,
     trouble: () => {
       for (const name of names) {
         const [gone, bad] = [lost.get(name), damage.get(name)];
@@ -155,7 +173,10 @@ export function watchFiles(mirror: Config['mirror'], { clock, log, unchecked }: 
       // Not as it is left by who has lost it, or never went through it: the next start does.
       const sound = names.filter((name) => !lost.has(name) && !damage.has(name) && !waiting.has(name));
       try {
-        writeLastStop(note, { ...Object.fromEntries(sound.map((name) => [paths[name], null])), ...damagedPaths() });
+        const left = sound.map(
+          (name) => [paths[name], { damage: null, checked_at: checked.get(name) ?? null }] as const,
+        );
+        writeLastStop(note, { ...Object.fromEntries(left), ...damagedPaths() });
       } catch (error) {
         log.warn({ err: error }, 'the clean stop could not be noted: the next start checks the files');
       }

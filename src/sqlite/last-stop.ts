@@ -6,7 +6,12 @@ import { type FileNote, noteOf } from './identity.ts';
 export type LeftFile = FileNote & {
   /** What a check has found wrong with it; null: nothing. */
   readonly damage: string | null;
+  /** When all of it was last gone through; null: not known. */
+  readonly checked_at: number | null;
 };
+
+/** What a process knows of a file that it leaves. */
+export type Leaving = Pick<LeftFile, 'damage' | 'checked_at'>;
 
 /** A note beside the files, because it has to be read before either is opened. By path of the file. */
 export type LastStop = Readonly<Record<string, LeftFile>>;
@@ -21,10 +26,10 @@ export function readLastStop(path: string): LastStop {
 }
 
 /** Durable, and whole under its name. */
-export function writeLastStop(path: string, files: Readonly<Record<string, string | null>>): void {
-  const left = Object.entries(files).flatMap(([file, damage]) => {
+export function writeLastStop(path: string, files: Readonly<Record<string, Leaving>>): void {
+  const left = Object.entries(files).flatMap(([file, leaving]) => {
     const note = noteOf(file);
-    return note === null ? [] : [[file, { ...note, damage }] as const];
+    return note === null ? [] : [[file, { ...note, ...leaving }] as const];
   });
   const temporary = `${path}.tmp`;
   writeFileSync(temporary, `${JSON.stringify(Object.fromEntries(left))}\n`, { mode: 0o600, flush: true });

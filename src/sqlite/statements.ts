@@ -2,6 +2,7 @@ import type { RunResult, Statement } from 'better-sqlite3';
 import {
   type Compilable,
   DummyDriver,
+  type Generated,
   Kysely,
   type RawBuilder,
   SqliteAdapter,
@@ -11,7 +12,7 @@ import {
 } from 'kysely';
 import type { Database } from './database-file.ts';
 
-export { type Compilable, type Expression, type Generated, type RawBuilder, sql } from 'kysely';
+export { type Compilable, type Expression, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
 
 /*
  * Kysely as the typed door to SQL. It only compiles: what it compiled runs through prepared statements of better-sqlite3,
@@ -85,6 +86,8 @@ type Args<Values extends object> = keyof Values extends never ? [] : [Values];
 export interface Rows<Values extends object, Row> {
   get(...values: Args<Values>): Row | undefined;
   all(...values: Args<Values>): Row[];
+  /** One row after the other: for who may have enough of them early. */
+  iterate(...values: Args<Values>): IterableIterator<Row>;
 }
 
 /** A prepared statement that writes. Outside a transaction it throws. */
@@ -170,6 +173,10 @@ function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values
       const { statement, values } = prepared();
       return statement.all(values(bound)) as Row[];
     },
+    iterate: (...bound) => {
+      const { statement, values } = prepared();
+      return statement.iterate(values(bound)) as IterableIterator<Row>;
+    },
   };
 }
 
@@ -211,3 +218,14 @@ function prepare(db: Database, build: Build): Prepared {
     });
   return { statement: db.prepare<[unknown[]]>(text), values };
 }
+
+/** The tables as an insert sees them: it may leave out what has a value of its own, by table. */
+export type WithDefaults<Tables, Defaulted> = {
+  [Table in keyof Tables]: {
+    [Column in keyof Tables[Table]]: Table extends keyof Defaulted
+      ? Column extends Defaulted[Table]
+        ? Generated<Tables[Table][Column]>
+        : Tables[Table][Column]
+      : Tables[Table][Column];
+  };
+};

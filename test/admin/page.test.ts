@@ -10,6 +10,7 @@ import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 import { canary } from '../fakes/canary.ts';
+import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -276,7 +277,7 @@ async function browse(url: string): Promise<{ dom: string; console: string[] }> 
   return { dom: stdout, console: stderr.split('\n').filter((each) => each.includes('CONSOLE')) };
 }
 
-describe('in a browser', () => {
+describe('in a browser', needs('chromium'), () => {
   it('the page of a live daemon opens with the token, shows its verdict, and offends against nothing', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });

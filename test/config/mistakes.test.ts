@@ -52,6 +52,28 @@ describe('one mistake is one line', () => {
     ],
     ['a query in the address', 'service: { base_url: "https://api.example.com/?a=1" }', 'has more than a host'],
     ['a fragment in the address', 'service: { base_url: "https://api.example.com/#" }', 'has more than a host'],
+    // What is tied to a wall clock.
+    [
+      'a pattern that is none',
+      configText('maintenance: { at: 25 4 * * }'),
+      'line 2: maintenance.at: found "25 4 * *"; expected a cron pattern of five fields, like "0 4 * * *"',
+    ],
+    [
+      'a pattern that never comes',
+      configText('maintenance: { at: "0 4 30 2 *" }'),
+      'line 2: maintenance.at: "0 4 30 2 *" is no date of any year; expected a cron pattern of five fields',
+    ],
+    [
+      'a time that is none',
+      configText('maintenance: { at: 04:00 }'),
+      'maintenance.at: found "04:00"; expected a cron pattern of five fields',
+    ],
+    [
+      'a time zone that nobody knows',
+      configText('maintenance: { zone: Europe/Nowhere }'),
+      'line 2: maintenance.zone: found "Europe/Nowhere"; expected a time zone like Europe/Amsterdam, or UTC',
+    ],
+    ['an offset for a time zone', configText('maintenance: { zone: "+02:00" }'), 'maintenance.zone: found "+02:00"'],
     // The storefront's own door.
     [
       'a door at an address that is taken by another',

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { isMissing, type Need } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { wrongClock } from '../rough/cases/03-wrong-clock.ts';
 import { type Endured, endure, foreignLock, type Place, startLocked } from './daemon-disk.ts';
@@ -32,19 +33,9 @@ interface Outcome {
 interface Fault {
   readonly id: string;
   readonly what: string;
-  readonly needs: readonly Tool[];
+  readonly needs: readonly Need[];
   run(): Promise<Outcome>;
 }
-
-type Tool = keyof typeof tools;
-
-/** What answers 0 where the tool can be used here. */
-const tools = {
-  strace: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
-  unshare: ['unshare', '-Urm', 'true'],
-  nsenter: ['nsenter', '--version'],
-  faketime: ['faketime', '-f', '+0d', 'true'],
-} as const;
 
 const faults: readonly Fault[] = [
   {
@@ -307,11 +298,6 @@ async function sweep(
     numbers:
       first === undefined ? numbers : `${numbers}; ${bad.length} not as expected, first ${JSON.stringify(first)}`,
   };
-}
-
-function isMissing(tool: Tool): boolean {
-  const [command, ...rest] = tools[tool];
-  return spawnSync(command, rest).status !== 0;
 }
 
 let failed = 0;

@@ -1,15 +1,16 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs, sharedData } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
-const data = fileURLToPath(new URL('../../../shared/data/', import.meta.url));
+const data = fileURLToPath(sharedData);
 
-describe.runIf(existsSync(data))('real data', () => {
+describe('real data', needs('data'), () => {
   it('is served, mirrored and found equal: a sample of 40 products', async () => {
     const catalogue = readCatalogue(join(data, 'catalogue-sample.json'));
     expect(catalogue).toHaveLength(600);

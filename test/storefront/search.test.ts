@@ -8,6 +8,7 @@ import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { section } from '../documents.ts';
+import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -174,7 +175,7 @@ describe('product_search', () => {
     entriesOf(path);
   });
 
-  it('answers the examples of the documents in an old SQLite', () => {
+  it('answers the examples of the documents in an old SQLite', needs('python3'), () => {
     using test = testMirror();
     putProducts(test.mirror, [productOf(1)]);
     const examples = [...section('Search').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
@@ -186,7 +187,7 @@ for sql in json.loads(sys.argv[2]): print(len(db.execute(sql, asked).fetchall())
     expect(execFileSync('python3', args, { encoding: 'utf8' })).toBe('1\n0\n0\n');
   });
 
-  it('is read by an old SQLite, in PHP, Python and the shell', () => {
+  it('is read by an old SQLite, in PHP, Python and the shell', needs('php', 'python3', 'sqlite3'), () => {
     using test = testMirror();
     putProducts(test.mirror, [
       productOf(1, { title: 'Musée d’Orsay', city_name: 'Paris', latitude: 48.86, longitude: 2.33 }),

@@ -7,6 +7,7 @@ import { createSecret } from '../../src/config/secrets.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -101,7 +102,7 @@ async function listening(server: Server) {
   };
 }
 
-describe.each(shopLanguages)('the storefront in %s', (language) => {
+describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (language) => {
   it('asks a daemon on TCP with its token, and sells what holds', async () => {
     await using shop = await startShop(language, reached);
     expect((await shop.post('/checkout', wish)).html).toContain('data-verdict="holds"');

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -23,30 +24,34 @@ async function filledWithMarkup() {
 }
 
 describe('a page', () => {
-  it('prints each image together with its credit, escaped, in PHP, Python and by a query alone', async () => {
-    const { harness, product, path } = await filledWithMarkup();
-    await using _ = harness;
-    const php = run('php', script('images.php'), path, String(product.id));
-    const lines = php.trimEnd().split('\n');
-    expect(lines).toHaveLength(product.images.length);
-    expect(lines[0]).toMatch(/^<figure><img src="https:[^"]+&amp;[^"]+" alt="a &quot;view&quot;">/);
-    expect(lines[0]).toContain(`<figcaption>${escaped}</figcaption>`);
-    expect(lines[1]).not.toContain('figcaption');
-    expect(php).not.toMatch(/<(?!\/?(figure|img|figcaption)\b)/);
-    // Python writes an apostrophe in its own way, which is the same to a browser.
-    const python = run('python3', script('images.py'), path, String(product.id));
-    expect(python.replaceAll('&#x27;', '&#039;')).toBe(php);
-    const sql = readFileSync(script('images.sql'), 'utf8')
-      .replace(':product', String(product.id))
-      .replace(/^--.*\n/, '');
-    const [first, second] = run('sqlite3', '-readonly', path, sql).split('\n');
-    expect(first).toMatch(/^https:\S+\|&lt;script/);
-    expect(first?.endsWith(`|${escaped}`)).toBe(true);
-    expect(second).toMatch(/\|$/);
-  });
+  it(
+    'prints each image together with its credit, escaped, in PHP, Python and by a query alone',
+    needs('php', 'python3', 'sqlite3'),
+    async () => {
+      const { harness, product, path } = await filledWithMarkup();
+      await using _ = harness;
+      const php = run('php', script('images.php'), path, String(product.id));
+      const lines = php.trimEnd().split('\n');
+      expect(lines).toHaveLength(product.images.length);
+      expect(lines[0]).toMatch(/^<figure><img src="https:[^"]+&amp;[^"]+" alt="a &quot;view&quot;">/);
+      expect(lines[0]).toContain(`<figcaption>${escaped}</figcaption>`);
+      expect(lines[1]).not.toContain('figcaption');
+      expect(php).not.toMatch(/<(?!\/?(figure|img|figcaption)\b)/);
+      // Python writes an apostrophe in its own way, which is the same to a browser.
+      const python = run('python3', script('images.py'), path, String(product.id));
+      expect(python.replaceAll('&#x27;', '&#039;')).toBe(php);
+      const sql = readFileSync(script('images.sql'), 'utf8')
+        .replace(':product', String(product.id))
+        .replace(/^--.*\n/, '');
+      const [first, second] = run('sqlite3', '-readonly', path, sql).split('\n');
+      expect(first).toMatch(/^https:\S+\|&lt;script/);
+      expect(first?.endsWith(`|${escaped}`)).toBe(true);
+      expect(second).toMatch(/\|$/);
+    },
+  );
 });
 
-it('a mirror that was copied away shows no image to plain sqlite3 fifteen days later', async () => {
+it('a mirror that was copied away shows no image to plain sqlite3 fifteen days later', needs('sqlite3'), async () => {
   const { harness, path } = await filledWithMarkup();
   await using _ = harness;
   const copy = join(dirname(path), 'copy.db');

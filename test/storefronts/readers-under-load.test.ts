@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { besideBlocker, besideWriter, duringMigration, duringResync } from './under-load/scenarios.ts';
 import { allLanguages } from './under-load/start-readers.ts';
 import { problemsOf, readsOf, resultsTable } from './under-load/verdict.ts';
 
 /* `npm run test:readers` is the same with more of everything. */
 
-describe('four readers in PHP, Python and Node', () => {
+describe('four readers in PHP, Python and Node', needs('php', 'python3'), () => {
   it('see one state of the service in each of 100,000 reads, during resyncs and a migration, and wait for nobody', async () => {
     const resync = await duringResync({ reads: 80_000, products: 40 });
     const migration = await duringMigration({ reads: 20_000, products: 5000 });

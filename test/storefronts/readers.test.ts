@@ -2,49 +2,58 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { needs } from '../fakes/needs.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const columns = 'date, time, variant_id, availability, max_tickets, retail_price, booking_fee, stale';
 
-it('PHP, Python, the sqlite3 shell and Node read the same slots from the live file, without settings', async () => {
-  await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-  const { path } = harness.wiring.mirror;
-  const db = openMirrorForReading(path);
-  const { product_id } = db
-    .prepare<[], { product_id: number }>(
-      'SELECT product_id FROM availability_slots GROUP BY product_id ORDER BY count(*) DESC LIMIT 1',
-    )
-    .get() ?? { product_id: 0 };
-  const sql = `SELECT ${columns} FROM availability_slots WHERE product_id = ${product_id} AND currency = 'EUR' ORDER BY date, time, variant_id`;
-  const rows = db.prepare(sql).raw().all() as unknown[][];
-  const wanted = `${rows.map((row) => row.join('|')).join('\n')}\n`;
-  expect(rows.length).toBeGreaterThan(500);
-  db.close();
-  expect(execFileSync('php', [script('slots.php'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
-  expect(execFileSync('python3', [script('slots.py'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
-  expect(execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' })).toBe(wanted);
-});
+it(
+  'PHP, Python, the sqlite3 shell and Node read the same slots from the live file, without settings',
+  needs('php', 'python3', 'sqlite3'),
+  async () => {
+    await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { path } = harness.wiring.mirror;
+    const db = openMirrorForReading(path);
+    const { product_id } = db
+      .prepare<[], { product_id: number }>(
+        'SELECT product_id FROM availability_slots GROUP BY product_id ORDER BY count(*) DESC LIMIT 1',
+      )
+      .get() ?? { product_id: 0 };
+    const sql = `SELECT ${columns} FROM availability_slots WHERE product_id = ${product_id} AND currency = 'EUR' ORDER BY date, time, variant_id`;
+    const rows = db.prepare(sql).raw().all() as unknown[][];
+    const wanted = `${rows.map((row) => row.join('|')).join('\n')}\n`;
+    expect(rows.length).toBeGreaterThan(500);
+    db.close();
+    expect(execFileSync('php', [script('slots.php'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
+    expect(execFileSync('python3', [script('slots.py'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
+    expect(execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' })).toBe(wanted);
+  },
+);
 
 /** The instants of a view as an old SQLite computes them: on 3.40 `unixepoch('subsec')` is NULL, and so would be `stale`. */
-it('an old SQLite hides images and calls everything stale fifteen days after the daemon died', async () => {
-  await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-  const { path } = harness.wiring.mirror;
-  const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
-  expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
-  const { default: Database } = await import('better-sqlite3');
-  const db = new Database(path);
-  const days = 15 * 86_400_000;
-  db.exec(`UPDATE product SET images_verified_at = images_verified_at - ${days};
+it(
+  'an old SQLite hides images and calls everything stale fifteen days after the daemon died',
+  needs('sqlite3'),
+  async () => {
+    await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const { path } = harness.wiring.mirror;
+    const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
+    expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
+    const { default: Database } = await import('better-sqlite3');
+    const db = new Database(path);
+    const days = 15 * 86_400_000;
+    db.exec(`UPDATE product SET images_verified_at = images_verified_at - ${days};
     UPDATE product_text SET stale_at = stale_at - ${days}; UPDATE availability_span SET stale_at = stale_at - ${days}`);
-  expect(ask('SELECT count(*) FROM images')).toBe('0');
-  expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
-  expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');
-  expect(ask("SELECT expired = records, kept FROM freshness WHERE resource = 'images'")).toBe('1|0');
-  // A stamp from a machine that lived in 2038 shows nothing either.
-  db.exec(`UPDATE product SET images_verified_at = ${Date.parse('2038-01-19')}`);
-  expect(ask('SELECT count(*) FROM images')).toBe('0');
-  db.close();
-});
+    expect(ask('SELECT count(*) FROM images')).toBe('0');
+    expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
+    expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');
+    expect(ask("SELECT expired = records, kept FROM freshness WHERE resource = 'images'")).toBe('1|0');
+    // A stamp from a machine that lived in 2038 shows nothing either.
+    db.exec(`UPDATE product SET images_verified_at = ${Date.parse('2038-01-19')}`);
+    expect(ask('SELECT count(*) FROM images')).toBe('0');
+    db.close();
+  },
+);

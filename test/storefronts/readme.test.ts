@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { document, section } from '../documents.ts';
+import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -14,7 +15,7 @@ function example(language: string, path: string): string {
   return (code ?? '').replaceAll('data/mirror.db', path).replace('catalogued/reader', reader);
 }
 
-it('the README’s examples in PHP, Python and Node read a mirror', () => {
+it('the README’s examples in PHP, Python and Node read a mirror', needs('php', 'python3'), () => {
   using test = testMirror();
   putProducts(test.mirror, [productOf(703295)]);
   const { path } = test.mirror;

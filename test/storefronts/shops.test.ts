@@ -7,6 +7,7 @@ import { addDays } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -88,7 +89,7 @@ function formIn(html: string, action: string): Record<string, string> {
   return { ...(form.includes('<select') ? { count: '1' } : {}), ...Object.fromEntries(fields) };
 }
 
-describe('a product page, in PHP and in Python', () => {
+describe('a product page, in PHP and in Python', needs('php', 'python3'), () => {
   it('shows images with their credits beside them, and nothing of the service as markup', async () => {
     const { status, html } = await page(`/product/${ids.open}`);
     expect(status).toBe(200);
@@ -156,7 +157,7 @@ describe('a product page, in PHP and in Python', () => {
   });
 });
 
-describe('a search page, in PHP and in Python', () => {
+describe('a search page, in PHP and in Python', needs('php', 'python3'), () => {
   const hits = (html: string) => [...html.matchAll(/<li><span><a href="\/product\/(\d+)/g)].map(([, id]) => Number(id));
 
   it('finds by words as they are typed, near a place, on a date, for at most a price', async () => {
@@ -199,7 +200,7 @@ describe('a search page, in PHP and in Python', () => {
   });
 });
 
-describe('a checkout, in PHP and in Python', () => {
+describe('a checkout, in PHP and in Python', needs('php', 'python3'), () => {
   /** What the page of a product offers first, on the first date from a week on that has tickets. */
   const offer = async (product_id: number) => {
     for (let days = 7; days < 14; days += 1) {

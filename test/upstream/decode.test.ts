@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { summarise } from '../../src/domain/catalogue/availability.ts';
 import { publishable } from '../../src/domain/push/public-address.ts';
@@ -6,6 +6,7 @@ import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
+import { needs, sharedData } from '../fakes/needs.ts';
 
 const question = { from: '2026-12-01', to: '2026-12-31', currency: 'EUR', commission: false };
 
@@ -178,13 +179,11 @@ describe('a product page', () => {
   });
 });
 
-const recorded = new URL('../../../shared/data/', import.meta.url);
-
-describe.runIf(existsSync(recorded))('the recorded answers of 2018', () => {
+describe('the recorded answers of 2018', needs('data'), () => {
   it.each(['recorded-product_en_usd.json', 'recorded-product_nl_eur.json'])(
     '%s decodes without losing a member',
     (name) => {
-      const json = JSON.parse(readFileSync(new URL(name, recorded), 'utf8')) as { product: Record<string, unknown> };
+      const json = JSON.parse(readFileSync(new URL(name, sharedData), 'utf8')) as { product: Record<string, unknown> };
       const entry = decodeProductDetail(json, 973698, name.includes('usd') ? 'USD' : 'EUR', anywhere);
       const { images, ...rest } = json.product;
       expect(JSON.parse(entry.document)).toEqual(rest);

@@ -14,6 +14,7 @@ import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { createHttp, type GetOptions, type HttpOptions } from '../../src/upstream/http.ts';
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
+import { needs } from '../fakes/needs.ts';
 import { manualClock } from './manual-clock.ts';
 
 const key = 'canary-key-7f3a';
@@ -574,13 +575,13 @@ describe('without a connection the service is unreachable:', () => {
     ['signed by itself', 2, 'IP:127.0.0.1', false],
     ['expired', -1, 'IP:127.0.0.1', true],
     ['of another host', 2, 'DNS:other.invalid', true],
-  ])('its certificate is %s, and it learns nothing', async ([, days, name, trusted]) => {
+  ])('its certificate is %s, and it learns nothing', needs('openssl'), async ([, days, name, trusted]) => {
     const { base, asked } = await serveTls(days, name, trusted);
     expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
     expect(asked()).toBe(0);
   });
 
-  test('but one that is trusted, valid and its own is answered', async () => {
+  test('but one that is trusted, valid and its own is answered', needs('openssl'), async () => {
     const { base, asked } = await serveTls(2, 'IP:127.0.0.1', true);
     expect(await client(base).get()).toMatchObject({ kind: 'answer' });
     expect(asked()).toBe(1);

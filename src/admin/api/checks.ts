@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkReasons } from '../../domain/checks/check.ts';
-import { deadline, isCaller, isSlotTime } from '../../domain/checks/check-question.ts';
+import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
 import { bit, calendarDate, date, id, instant, maybe, money, notObject, strict, text, whole } from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
@@ -125,11 +125,20 @@ export const orderReport = strict(
       .regex(/^[\w.-]{1,100}$/, "the service's code, like variants_not_available")
       .nullable()
       .default(null),
+    order_id: z
+      .string('an id of one to two hundred characters')
+      .refine(isOrderId, 'an id of one to two hundred characters')
+      .nullable()
+      .default(null)
+      .meta({
+        description: "the storefront's own, of one attempt at an order: it counts once; null: as often as it is sent",
+      }),
   },
   notObject,
 );
 
 export const orderNoted = z.object({
+  repeated: z.boolean().meta({ description: 'true: this id was counted before, and nothing was done' }),
   due: z.int().meta({ description: 'records that are due by it; 0: they were due already' }),
   mirror: z
     .enum(['right', 'said-available', 'said-sold-out', 'said-price', 'unknown'])

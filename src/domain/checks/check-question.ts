@@ -29,6 +29,11 @@ export function isCaller(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= 100;
 }
 
+/** An id that a storefront gives an order: only ever hashed. */
+export function isOrderId(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= 200;
+}
+
 /** What of a date is wanted. */
 export function wantedOf({ time = null, variants = [] }: CheckQuestion): Wanted {
   const quantity = variants.reduce((sum, { count }) => sum + count, 0);

@@ -37,9 +37,14 @@ export interface OrderNoted {
 /**
  * Availability is checked again after an order (specification §1 rule 5): the window of its date is due at once. A sale
  * counts for the product's weight and for top sellers; an order that failed because something was not there makes its
- * dates count as more volatile, once between two reads. Both tell how often the mirror is wrong.
+ * dates count as more volatile, once between two reads. Both tell how often the mirror is wrong. `take` gives the number
+ * of an order that is to count once, when nothing is wrong with it; it is noted with the counts.
  */
-export function reportOrder(ports: Omit<Ports, 'upstream'>, order: OrderReport): OrderNoted {
+export function reportOrder(
+  ports: Omit<Ports, 'upstream'>,
+  order: OrderReport,
+  take: (() => number) | null = null,
+): OrderNoted {
   const { mirror, clock, policy, log } = ports;
   const { product_id, date, quantity, outcome, code } = order;
   const { known, sale, records, tier } = subjectOf(ports, order);
@@ -51,7 +56,9 @@ export function reportOrder(ports: Omit<Ports, 'upstream'>, order: OrderReport):
   if (outcome === 'failed')
     log.warn({ product_id, date, code, mirror: rating }, 'an order failed: its dates are read again');
   const reason = outcome === 'failed' ? 'order-failed' : 'order-recheck';
+  const order_number = take?.() ?? null;
   const due = mirror.transaction(() => {
+    if (order_number !== null) mirror.noteOrder(order_number);
     countOrder(mirror, { product_id, tier, at: now }, { rating, tickets: outcome === 'confirmed' ? quantity : 0 });
     if (outcome === 'confirmed')
       mirror.categories.countSale(product_id, soldBy(now, known.sold, known.sold_at) + quantity, now);
@@ -71,8 +78,13 @@ export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal
 }
 
 /** Tells of an order, and reads the dates of a failed one at once instead of with the next tick. */
-export function orderAndRecheck(ports: CheckPorts, order: OrderReport, signal: AbortSignal): OrderNoted {
-  const noted = reportOrder(ports, order);
+export function orderAndRecheck(
+  ports: CheckPorts,
+  order: OrderReport,
+  signal: AbortSignal,
+  take: (() => number) | null = null,
+): OrderNoted {
+  const noted = reportOrder(ports, order, take);
   if (order.outcome === 'failed')
     recheckOrder(ports, order, signal).catch((error: unknown) => {
       if (!signal.aborted) ports.log.error({ err: error }, 'the re-check of an order threw');

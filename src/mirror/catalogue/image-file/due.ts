@@ -31,7 +31,7 @@ export function dueFiles(db: Reads): DueFiles {
       .select((of) => of.fn.count<number>('product_id').distinct().as('products'))
       .where('file', 'is', null)
       .where('due_at', '<=', now)
-      .where('failure', 'is', null),
+      .where('failure_kind', 'is', null),
   );
   return {
     due: (now, which, limit) => due[which].all({ now, limit }),

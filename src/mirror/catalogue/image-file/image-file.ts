@@ -20,4 +20,3 @@ export interface ProductRange {
   readonly after: number;
   readonly last: number;
 }
-

@@ -30,6 +30,8 @@ const none = {
   last_modified: null,
 } as const;
 
+const noFailure = { failures: 0, failure: null, failure_kind: null } as const;
+
 export function fileOutcomes(db: Writes): FileOutcomes {
   return { ...answers(db), ...withoutAnswer(db) };
 }
@@ -48,19 +50,19 @@ function answers(db: Writes): Pick<FileOutcomes, 'stored' | 'unchanged' | 'faile
     const { file, checksum, media_type, width, height, bytes, etag, last_modified, fetched_at, due_at } = bound;
     return rowOf(bound)
       .set({ file, checksum, media_type, width, height, bytes, etag, last_modified })
-      .set({ fetched_at, checked_at: fetched_at, due_at, failures: 0, failure: null });
+      .set({ fetched_at, checked_at: fetched_at, due_at, ...noFailure });
   });
   const check = db.change((bound: Bound<Checked>) =>
-    rowOf(bound).set({ checked_at: bound.checked_at, due_at: bound.due_at, failures: 0, failure: null }),
+    rowOf(bound).set({ checked_at: bound.checked_at, due_at: bound.due_at, ...noFailure }),
   );
   const fail = db.change((bound: Bound<Checked & { text: string }>) =>
     rowOf(bound)
-      .set({ checked_at: bound.checked_at, due_at: bound.due_at, failure: bound.text })
+      .set({ checked_at: bound.checked_at, due_at: bound.due_at, failure: bound.text, failure_kind: 'failed' })
       .set((of) => ({ failures: of('failures', '+', 1) })),
   );
   const gone = db.change((bound: Bound<Checked>) =>
     rowOf(bound)
-      .set({ ...none, checked_at: bound.checked_at, due_at: bound.due_at, failure: 'gone' })
+      .set({ ...none, checked_at: bound.checked_at, due_at: bound.due_at, failure: 'gone', failure_kind: 'gone' })
       .set((of) => ({ failures: of('failures', '+', 1) })),
   );
   return {

@@ -1,7 +1,15 @@
 import { imageLimitMs } from '../../../domain/catalogue/image.ts';
 import { type ImageSize, longestWaitMs } from '../../../domain/catalogue/image-file.ts';
 import { futureToleranceMs } from '../../../domain/schedule/record.ts';
-import { type Bound, type Expression, elements, listed, type RawBuilder, sql, type Writes } from '../../../sqlite/statements.ts';
+import {
+  type Bound,
+  type Expression,
+  elements,
+  listed,
+  type RawBuilder,
+  sql,
+  type Writes,
+} from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import type { ProductRange } from './image-file.ts';
 
@@ -91,6 +99,7 @@ function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
             last_modified: null,
             failures: 0,
             failure: null,
+            failure_kind: null,
           }))
           .whereRef('image_file.url', '<>', 'excluded.url'),
       ),
@@ -126,13 +135,16 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
   const returned = db.change(({ now }: Bound<{ now: number }>) =>
     query
       .updateTable('image_file as f')
-      .set({ failure: null })
-      .where('f.failure', '=', 'gone')
+      .set({ failure: null, failure_kind: null })
+      .where('f.failure_kind', '=', 'gone')
       .where((of) =>
         of.or([
           of('f.checked_at', '>', of(now, '+', futureToleranceMs)),
           of('f.checked_at', '<', (product) =>
-            product.selectFrom('product as p').select('p.images_verified_at').whereRef('p.product_id', '=', 'f.product_id'),
+            product
+              .selectFrom('product as p')
+              .select('p.images_verified_at')
+              .whereRef('p.product_id', '=', 'f.product_id'),
           ),
         ]),
       ),

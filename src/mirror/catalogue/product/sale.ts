@@ -1,5 +1,5 @@
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
-import { judge, type Verdict } from '../../../domain/sale/closure.ts';
+import { type ClosureVerdict, judge } from '../../../domain/sale/closure.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import type { ClosureTable, StoredClosure } from '../../push/closures.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -73,7 +73,7 @@ export function decideClosure(
   const closure = closures.inForce(product_id);
   if (closure === null) return null;
   const { closure_id } = closure;
-  const note: Readonly<Record<Verdict, () => void>> = {
+  const note: Readonly<Record<ClosureVerdict, () => void>> = {
     undecided: () => {},
     confirmed: () => closures.confirmed(closure_id, sent_at),
     'available-once': () => closures.available(closure_id, sent_at),

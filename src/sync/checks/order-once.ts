@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { CheckPorts } from './check.ts';
+import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from './orders.ts';
+
+/** An order with the id under which it counts once. */
+export interface IdentifiedOrder extends OrderReport {
+  /** The storefront's own: of one order, and of one attempt at it. Null: it counts as often as it is told. */
+  readonly order_id?: string | null;
+}
+
+/** Where it is kept which orders were told of (the inbox: the mirror holds no order). */
+export interface OrderLedger {
+  find(id_sha256: string, counted: number): { readonly contents_sha256: string } | null;
+  note(order: { id_sha256: string; contents_sha256: string; told_at: number }, counted: number): number;
+}
+
+/** What came of a report that may be a repeated one. */
+export interface OrderCounted extends OrderNoted {
+  /** Whether it had been counted before: nothing was done. */
+  readonly repeated: boolean;
+}
+
+/** Ids are kept for so long: longer than the dates that can be ordered, and than any till tries again. */
+export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
+
+/**
+ * Counts an order once, however often it is sent: one whose id was counted is answered as `repeated`, also when its date
+ * is past by now. Throws `order-differs` where the same id comes with other contents, and as `reportOrder`.
+ */
+export function countOnce(
+  ports: CheckPorts,
+  ledger: OrderLedger,
+  order: IdentifiedOrder,
+  work: (take: (() => number) | null) => OrderNoted = (take) => reportOrder(ports, order, take),
+): OrderCounted {
+  const { order_id = null } = order;
+  if (order_id === null) return { ...work(null), repeated: false };
+  const counted = ports.mirror.lastOrder();
+  const id_sha256 = hash('sha256', order_id);
+  const contents_sha256 = hash('sha256', contentsOf(order_id, order));
+  const known = ledger.find(id_sha256, counted);
+  if (known === null) {
+    const told_at = ports.clock.now();
+    const take = () => ledger.note({ id_sha256, contents_sha256, told_at }, counted);
+    return { ...work(take), repeated: false };
+  }
+  if (known.contents_sha256 !== contents_sha256)
+    throw new CataloguedError('order-differs', 'an order with this id was told of before, with other contents', {
+      exitCode: exitCodes.usage,
+      hint: 'give each order, and each attempt at one, an id of its own',
+    });
+  return { due: 0, mirror: null, repeated: true };
+}
+
+/** The same for a daemon, which reads the dates of a failed order again at once. */
+export function countOnceAndRecheck(
+  ports: CheckPorts,
+  ledger: OrderLedger,
+  order: IdentifiedOrder,
+  signal: AbortSignal,
+): OrderCounted {
+  return countOnce(ports, ledger, order, (take) => orderAndRecheck(ports, order, signal, take));
+}
+
+/** All that was told, as one text: hashed with the id, so that hashes of equal orders differ. */
+function contentsOf(id: string, { product_id, date, time = null, quantity, outcome, code }: OrderReport): string {
+  return JSON.stringify([id, product_id, date, time, quantity, outcome, code]);
+}

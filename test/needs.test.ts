@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { skippedLine } from './fakes/needs.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+
+const source = new URL('fakes/needs.ts', import.meta.url);
+
+/** What `needs` answers in a process of its own that finds no program at all. */
+function whereNothingIsInstalled(strict: boolean): unknown {
+  using empty = temporaryDirectory();
+  const program = `import { needs } from ${JSON.stringify(source.href)}; console.log(JSON.stringify(needs('php', 'root')))`;
+  const env = { PATH: empty.path, ...(strict && { CATALOGUED_TEST_STRICT: '1' }) };
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], { env, encoding: 'utf8' }));
+}
+
+describe('a test that needs what this machine lacks', () => {
+  it('is skipped, and says for what', () => {
+    expect(whereNothingIsInstalled(false)).toEqual({ skip: true, meta: { missing: ['php', 'root'] } });
+  });
+
+  it('runs, and so fails, where nothing may be skipped', () => {
+    expect(whereNothingIsInstalled(true)).toMatchObject({ skip: false });
+  });
+
+  it('is counted in the line that the run ends with, with the command that installs what is missing', () => {
+    expect(skippedLine([])).toBe(null);
+    expect(skippedLine([['php', 'python3'], ['php'], ['root']])).toBe(
+      '3 tests skipped: php, python3, root missing here. To run them: apt-get install --no-install-recommends php-cli php-sqlite3 python3, and root',
+    );
+  });
+});

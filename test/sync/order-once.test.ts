@@ -1,0 +1,135 @@
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { checkPorts } from '../../src/sync/checks/check.ts';
+import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
+import { reportOrder } from '../../src/sync/checks/orders.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+async function filled() {
+  const harness = await virtualHarness({ lean: true, products: 4 });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const [product] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
+  if (product === undefined) throw new Error('too few products');
+  const order: IdentifiedOrder = {
+    product_id: product.id,
+    date: '2026-11-25',
+    quantity: 2,
+    outcome: 'confirmed',
+    code: null,
+    order_id: 'order-2026-1234567',
+  };
+  return { harness, order };
+}
+
+function tell({ wiring }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
+  return countOnce(checkPorts(wiring), wiring.inbox.orders, order, work);
+}
+
+function counted({ wiring }: VirtualHarness, { product_id }: IdentifiedOrder) {
+  const rows = wiring.mirror.checks.ofProduct(product_id);
+  return {
+    sold: wiring.mirror.products.find(product_id)?.sold,
+    orders: rows.reduce((sum, row) => sum + row.orders, 0),
+  };
+}
+
+it('an order with an id counts once, however often it is sent; one without counts each time (control)', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  expect(tell(harness, order)).toMatchObject({ repeated: false, due: 1 });
+  for (let again = 0; again < 3; again += 1)
+    expect(tell(harness, { ...order, time: null })).toEqual({ repeated: true, due: 0, mirror: null });
+  expect(counted(harness, order)).toEqual({ sold: 2, orders: 1 });
+  await harness.restart();
+  expect(tell(harness, order)).toMatchObject({ repeated: true });
+  expect(tell(harness, { ...order, order_id: 'another' })).toMatchObject({ repeated: false });
+  expect(counted(harness, order)).toEqual({ sold: 4, orders: 2 });
+  const { order_id: _id, ...nameless } = order;
+  tell(harness, nameless);
+  tell(harness, nameless);
+  expect(counted(harness, order)).toEqual({ sold: 8, orders: 4 });
+});
+
+it('the same id with other contents is refused, and nothing of it counts', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  tell(harness, order);
+  const others: Partial<IdentifiedOrder>[] = [
+    { quantity: 3 },
+    { date: '2026-11-26' },
+    { time: '10:00' },
+    { outcome: 'failed' },
+    { product_id: 1 },
+  ];
+  for (const other of others)
+    expect(() => tell(harness, { ...order, ...other })).toThrow(
+      expect.objectContaining({ code: 'order-differs', exitCode: 64 }),
+    );
+  expect(counted(harness, order)).toEqual({ sold: 2, orders: 1 });
+});
+
+it('an order that is refused leaves its id free, and one that counted is known when its date is past', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  expect(() => tell(harness, { ...order, date: '2027-12-24' })).toThrow('beyond the horizon');
+  expect(tell(harness, order)).toMatchObject({ repeated: false });
+  await harness.drive(harness.clock.sleep(10 * 86_400_000));
+  expect(() => reportOrder(harness.wiring.ports, order)).toThrow('is past');
+  expect(tell(harness, order)).toMatchObject({ repeated: true });
+});
+
+it('an order that a kill ended between the two files counts when it is sent again', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  const killed = () =>
+    tell(harness, order, (take) => {
+      take?.();
+      throw new Error('killed');
+    });
+  expect(killed).toThrow('killed');
+  // Another one comes first: its number must not make the lost one look counted.
+  tell(harness, { ...order, order_id: 'in between' });
+  await harness.restart();
+  expect(tell(harness, order)).toMatchObject({ repeated: false });
+  expect(tell(harness, order)).toMatchObject({ repeated: true });
+  expect(counted(harness, order)).toEqual({ sold: 4, orders: 2 });
+});
+
+it('orders that a restored mirror does not have count again in it', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  const { path } = harness.wiring.mirror;
+  await harness.restart({
+    meanwhile: async () => copyFileSync(path, `${path}.backup`),
+  });
+  tell(harness, order);
+  await harness.restart({
+    meanwhile: async () => {
+      expect(existsSync(`${path}-wal`)).toBe(false);
+      copyFileSync(`${path}.backup`, path);
+    },
+  });
+  expect(counted(harness, order)).toEqual({ sold: 0, orders: 0 });
+  expect(tell(harness, order)).toMatchObject({ repeated: false });
+  expect(counted(harness, order)).toEqual({ sold: 2, orders: 1 });
+});
+
+it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in the mirror', async () => {
+  const { harness, order } = await filled();
+  await using _ = harness;
+  tell(harness, order);
+  const { mirror, inbox, ports } = harness.wiring;
+  expect(orderMemoryMs).toBe(400 * 86_400_000);
+  expect(inbox.orders.prune(ports.clock.now())).toBe(0);
+  const files = [mirror.path, inbox.path].flatMap((path) => [path, `${path}-wal`]);
+  const bytes = files.map((path) => readFileSync(path, 'latin1'));
+  const holding = (text: string) => files.filter((_file, index) => bytes[index]?.includes(text));
+  expect(holding('order-2026-1234567')).toEqual([]);
+  const { createHash } = await import('node:crypto');
+  const hashed = createHash('sha256').update('order-2026-1234567').digest('hex');
+  expect(holding(hashed).every((path) => path.startsWith(inbox.path))).toBe(true);
+  // The control: what was searched is what was written.
+  expect(holding(hashed)).not.toEqual([]);
+  expect(inbox.orders.prune(ports.clock.now() + 1)).toBe(1);
+  expect(tell(harness, order)).toMatchObject({ repeated: false });
+});
