@@ -59,13 +59,3 @@ export function upsert<
       .values(pick(bound, [...key, ...columns]) as never)
       .onConflict((conflict) => conflict.columns(key as never).doUpdateSet(replaced as never));
 }
-
-/** As `upsert`, for `prepare`. */
-export function namedUpsert<Table extends keyof Tables>(
-  table: Table,
-  key: readonly Names<Table>[],
-  columns: readonly Names<Table>[],
-): Compilable<unknown> {
-  const bound = Object.fromEntries([...key, ...columns].map((column) => [column, param(column)]));
-  return upsert(table, key, columns)(bound as never);
-}
