@@ -64,6 +64,7 @@ export function answersOf(
       ...status,
       alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
       storage: storage.status(),
+      storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
       jobs: schedule.list(),

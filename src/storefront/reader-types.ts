@@ -1,4 +1,5 @@
 import type { Day, Span } from './calendar.ts';
+import type { Door, DoorCalls } from './door-types.ts';
 import type { ChangesPage, FeedOptions } from './feed.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
@@ -24,6 +25,8 @@ export interface Edition {
 export interface ReaderOptions extends Edition {
   /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
   readonly now?: () => number;
+  /** The storefront's door of the daemon: `check` and `order` go through it, and nothing else does. */
+  readonly door?: Door | undefined;
 }
 
 export interface ProductsQuestion extends Edition {
@@ -40,7 +43,7 @@ export interface ProductsQuestion extends Edition {
  * The mirror, read-only. Every function may throw a `CataloguedError`: `bad-argument`, `damaged`, `unreadable`, `busy`,
  * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
  */
-export interface Reader extends Disposable {
+export interface Reader extends DoorCalls, Disposable {
   info(): MirrorInfoRow;
   /** Null: no such product is visible. */
   product(product_id: number, options?: Edition): ProductRow | null;

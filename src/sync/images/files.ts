@@ -50,6 +50,8 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
   const { mirror, clock, fetching, log } = ports;
   const table = mirror.imageFiles;
   const sizes = fetching?.sizes ?? null;
+  // Nothing is fetched, and nothing of a time when it was is left.
+  if (sizes === null && table.isEmpty()) return;
   let removed = 0;
   for (let after = -1; !signal.aborted; ) {
     const range = table.rangeAfter(after, slice);

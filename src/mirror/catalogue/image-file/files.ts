@@ -11,6 +11,8 @@ import { wantedFiles } from './wanted.ts';
  * are to be removed.
  */
 export interface ImageFileTable {
+  /** Whether no file is kept, or wanted. */
+  isEmpty(): boolean;
   /** The range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
   /** Rows for what may be shown now, in these sizes; one whose URL has changed is due again. Returns how many are due by it. */
@@ -54,6 +56,12 @@ export function imageFileTable(db: Writes): ImageFileTable {
       .where('file', '=', file)
       .limit(1),
   );
+  const any = db.values(() =>
+    query
+      .selectFrom('image_file')
+      .select((of) => of.lit(1).as('one'))
+      .limit(1),
+  );
   const kept = query
     .selectFrom('image_file')
     .select((of) => of.ref('file').$notNull().as('file'))
@@ -81,6 +89,7 @@ export function imageFileTable(db: Writes): ImageFileTable {
 
   return {
     ...dueFiles(db),
+    isEmpty: () => any.get() === undefined,
     rangeAfter: wanted.rangeAfter,
     want: wanted.want,
     drop: (range, sizes, now) => unusedOf(wanted.drop(range, sizes ?? imageSizes, now)),
