@@ -17,6 +17,7 @@ import { type ImageFileTable, imageFileTable } from './catalogue/image-file/file
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
+import { applySearchRules } from './catalogue/search/rules.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
@@ -96,6 +97,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   const db = openForWriting(options.path, mirrorFile, { backups: options.backups });
   try {
     const feed = claim(db, options);
+    applySearchRules(db);
     return mirrorOver(db, options, feed);
   } catch (error) {
     db.close();

@@ -112,7 +112,7 @@ export interface Writes extends Reads {
   /** A change that tells what it changed: the column it returns. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Pick<Rows<Values, Row[keyof Row]>, 'all'>;
+  ): Pick<Rows<Values, Row[keyof Row]>, 'get' | 'all'>;
   /** All or nothing; within another one, all or nothing of it. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
 }
@@ -147,6 +147,10 @@ export function writesTo(db: Database): Writes {
     returning: (build) => {
       const { statement, values } = writing(db, build, 'value');
       return {
+        get: (...bound) => {
+          open();
+          return statement.get(values(bound)) as never;
+        },
         all: (...bound) => {
           open();
           return statement.all(values(bound)) as never;

@@ -1,7 +1,8 @@
 import { type Bound, type Expression, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
+import { entryColumns, searchWords } from './search/words.ts';
 
-/** What can be searched: the entries of `product_search` and the places. Only what differs is written. */
+/** What can be searched: the entries of `product_search` with their words, and the places. Only what differs is written. */
 export interface SearchTable {
   /** What a product says has changed, in any language. */
   textChanged(product_id: number): void;
@@ -17,7 +18,7 @@ interface OfProduct {
   readonly product_id: number;
 }
 
-const said = ['title', 'tagline', 'summary', 'city', 'venue'] as const;
+const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'] as const;
 
 export function searchTable(db: Writes): SearchTable {
   const put = db.change(({ product_id }: Bound<OfProduct>) =>
@@ -38,6 +39,10 @@ export function searchTable(db: Writes): SearchTable {
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
     query.deleteFrom('search_entry').where('product_id', '=', product_id),
   );
+  const entries = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('search_entry').select(entryColumns).where('product_id', '=', product_id),
+  );
+  const words = searchWords(db);
   const ofVenue = db.values(({ venue_id }: Bound<{ venue_id: number }>) =>
     query.selectFrom('product').select('product_id').where('venue_id', '=', venue_id).where('withdrawn_at', 'is', null),
   );
@@ -51,21 +56,24 @@ export function searchTable(db: Writes): SearchTable {
       .expression(placeOf(product_id)),
   );
 
+  function write(statement: typeof put, product_id: number): void {
+    const before = entries.all({ product_id });
+    if (statement.run({ product_id }).changes > 0) words.replace(before, entries.all({ product_id }));
+  }
+
   return {
-    textChanged: (product_id) => {
-      put.run({ product_id });
-    },
+    textChanged: (product_id) => write(put, product_id),
     productChanged: (product_id) => {
-      put.run({ product_id });
+      write(put, product_id);
       dropPlace.run({ product_id });
       putPlace.run({ product_id });
     },
     productGone: (product_id) => {
-      drop.run({ product_id });
+      write(drop, product_id);
       dropPlace.run({ product_id });
     },
     venueChanged: (venue_id) => {
-      for (const product_id of ofVenue.all({ venue_id })) put.run({ product_id });
+      for (const product_id of ofVenue.all({ venue_id })) write(put, product_id);
     },
   };
 }
@@ -76,7 +84,15 @@ function spokenOf(product_id: RawBuilder<number>) {
     .selectFrom('product as p')
     .crossJoin('product_text as t')
     .leftJoin('experience as e', 'e.experience_id', 'p.venue_id')
-    .select(['t.product_id', 't.language', 't.title', 't.tagline', 't.city_name', 'e.title as venue_title'])
+    .select([
+      't.product_id',
+      't.language',
+      't.title',
+      't.tagline',
+      't.city_name',
+      't.country_name',
+      'e.title as venue_title',
+    ])
     .select((of) => of.fn.coalesce('t.merged_document', 't.detail_document', 't.list_document').as('document'))
     .whereRef('t.product_id', '=', 'p.product_id')
     .where('p.product_id', '=', product_id)
@@ -88,6 +104,7 @@ function spokenOf(product_id: RawBuilder<number>) {
       .select((of) => textIn(of.ref('document'), '$.summary').as('summary'))
       .select('city_name as city')
       .select((of) => of.fn.coalesce('venue_title', textIn(of.ref('document'), '$.venue.name')).as('venue'))
+      .select('country_name as country')
       // Without a condition SQLite would take ON CONFLICT for that of a join.
       .where(sql<boolean>`true`)
   );

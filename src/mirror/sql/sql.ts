@@ -10,9 +10,9 @@ import {
   type WithDefaults,
 } from '../../sqlite/statements.ts';
 import type { Defaulted, Tables } from './tables.ts';
-import type { Numbering, Views } from './views.ts';
+import type { OfSqlite, Views } from './views.ts';
 
-export type Schema = WithDefaults<Tables, Defaulted> & Views & Numbering;
+export type Schema = WithDefaults<Tables, Defaulted> & Views & OfSqlite;
 
 /** What the mirror's statements are built with. */
 export const query = queryBuilder<Schema>();
