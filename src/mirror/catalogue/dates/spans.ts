@@ -6,7 +6,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
-export type Span = Tables['availability_span'];
+type Span = Tables['availability_span'];
 type SpanKey = OfProduct & Pick<Span, 'from_date'>;
 
 /** What an answer says of all its dates. */
