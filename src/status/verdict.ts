@@ -8,7 +8,7 @@ import type { LiveStatus } from './daemon-status.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
 export interface Verdict {
-  /** `filling`: some records were never read, so nothing can be said of them. */
+  /** `filling`: some records have never been read, so nothing can be said of them. */
   readonly state: 'true' | 'filling' | 'broken';
   /** Why it is not true, each a sentence; none where it is. */
   readonly reasons: readonly string[];
@@ -35,7 +35,7 @@ export function verdictOf(
     ...(contradicted === null
       ? []
       : [
-          `${number(contradicted.products)} products are on sale by their own read and not by their dates, since ${ago(contradicted.since, now)}: asked again, and not bookable meanwhile`,
+          `${number(contradicted.products)} products are on sale by their own read but not by their dates, noticed ${ago(contradicted.since, now)}: they are read again, and not bookable meanwhile`,
         ]),
     ...(removals === null
       ? []
@@ -49,8 +49,8 @@ export function verdictOf(
       state: 'filling',
       reasons: [
         records.all === 0
-          ? 'The product list was not read yet'
-          : `${number(records.never_fetched)} of ${number(records.all)} records were never read`,
+          ? 'The product list has not been read yet'
+          : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`,
         ...troubles,
       ],
     };
@@ -72,5 +72,5 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
 
 function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
   const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
-  return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
+  return `The snapshot for readers on other hosts ${made}${failure === null ? '' : `: ${failure}`}`;
 }

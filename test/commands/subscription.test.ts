@@ -213,7 +213,10 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();
-    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/^✓ +service +it answers, and takes the key$/m) });
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^✓ +service +it answers, and accepts the key$/m),
+    });
   });
 
   it('has a doctor who says what is wrong, and what to do', async () => {
