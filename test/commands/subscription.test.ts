@@ -122,7 +122,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       });
     const refused = await at.run('reactivate', 'all');
     expect(refused).toMatchObject({ code: 64 });
-    expect(refused.error?.hint).toContain('has to wait until the lists were read once');
+    expect(refused.error?.hint).toContain('exists only once the lists have been read');
   });
 
   it('says what it would apply, applies it, and then nothing differs', async () => {
