@@ -6,7 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage, writeTroubleOf } from '../sqlite/fault.ts';
-import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
@@ -20,6 +20,7 @@ import { type ImageFileTable, imageFileTable } from './catalogue/image-files.ts'
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
+import { applySearchRules } from './catalogue/search/rules.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { writeZones } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, type FeedCeiling, newestSeq, noCeiling } from './changes/changes.ts';
@@ -38,7 +39,7 @@ import { mirrorInstants } from './sql/instants.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
 
 /** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 4;
+export const contractVersion = 5;
 
 export interface MirrorOptions {
   readonly path: string;
@@ -73,7 +74,7 @@ export interface Mirror extends Disposable {
   /** Whether the change feed goes on with this start, or begins anew. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
-  standing(): Standing;
+  standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
   readonly trust: TrustTable;
@@ -139,6 +140,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   const db = openForWriting(options.path, mirrorFile, { backups: options.backups });
   try {
     const feed = claim(db, options);
+    applySearchRules(db);
     return mirrorOver(planningOnce(db), options, feed);
   } catch (error) {
     db.close();

@@ -113,7 +113,11 @@ describe('the mirror', () => {
       (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
       /newer catalogued \(schema 99/,
     ],
-    ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is not a file of catalogued: it is not a database/],
+    [
+      'that is no database',
+      (path) => writeFileSync(path, 'x'.repeat(8192)),
+      /is not a file of catalogued: it is not a database/,
+    ],
     [
       'that is empty beside a backup',
       (path, backup) => {

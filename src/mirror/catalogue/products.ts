@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import { changedFields } from '../../domain/changes/change.ts';
-import { judge, type Verdict } from '../../domain/sale/closure.ts';
+import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';
@@ -107,7 +107,7 @@ export interface ProductTables {
 
 const productColumns = [
   'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
-  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'first_seen_at', 'read_at',
+  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'first_seen_at', 'read_at',
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
@@ -195,6 +195,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
       ...offSale(entry, decideClosure(product_id, sale_status, sent_at)),
+      rating_count: entry.rating_count ?? null,
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
@@ -240,7 +241,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     const closure = closures.inForce(product_id);
     if (closure === null) return null;
     const { closure_id } = closure;
-    const note: Readonly<Record<Verdict, () => void>> = {
+    const note: Readonly<Record<ClosureVerdict, () => void>> = {
       undecided: () => {},
       confirmed: () => closures.confirmed(closure_id, sent_at),
       'available-once': () => closures.available(closure_id, sent_at),
