@@ -3,7 +3,7 @@ import { type CallPause, type LiveResult, unanswered } from './live-result.ts';
 import type { CallWaiter, PendingCall, PendingCalls } from './pending-calls.ts';
 
 /** How long somebody waits for a call; the signal ends this waiting alone. */
-export interface Patience {
+export interface WaitLimits {
   readonly deadline_ms: number;
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ export function callWaiters<Found>(
   clock: Pick<Clock, 'now' | 'monotonic' | 'deadline'>,
   calls: Pick<PendingCalls<Found>, 'abandon' | 'isTold'>,
   pause: CallPause,
-): { waitFor(call: PendingCall<Found>, patience: Patience): Promise<LiveResult> } {
+): { waitFor(call: PendingCall<Found>, patience: WaitLimits): Promise<LiveResult> } {
   /** Answers the waiters whose time is up at that instant, then sets the timer for the next one. */
   function watch(call: PendingCall<Found>, at: number): void {
     call.timer?.[Symbol.dispose]();

@@ -71,7 +71,7 @@ interface Seen {
 type AnswerPorts = Pick<Ports, 'mirror' | 'clock'>;
 
 /** What all who asked the same of one read are told, and what it says of the mirror; null: nothing. */
-export interface Comparison {
+export interface CheckFindings {
   readonly answer: CheckAnswer;
   readonly rating: Rating | null;
 }
@@ -80,9 +80,9 @@ export interface Comparison {
 export function compare(
   ports: AnswerPorts,
   asked: AskedDate,
-  call: Pick<SharedCall<Comparison>, 'shown' | 'sale'>,
+  call: Pick<SharedCall<CheckFindings>, 'shown' | 'sale'>,
   { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
-): Comparison {
+): CheckFindings {
   const { mirror } = ports;
   const { product_id, date, currency, wanted, expected } = asked;
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';

@@ -12,7 +12,7 @@ import { type Callers, countCallers } from './callers.ts';
 import {
   type AskedDate,
   type CheckAnswer,
-  type Comparison,
+  type CheckFindings,
   compare,
   unansweredCheck,
   withoutAsking,
@@ -24,7 +24,7 @@ import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
 /** What checks reach through. Disposing ends those that wait, and writes what was counted. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
-  readonly singleFlight: SingleFlight<Comparison>;
+  readonly singleFlight: SingleFlight<CheckFindings>;
   readonly counter: CheckCounter;
   /** What is being asked, by question. */
   readonly waiting: Map<string, Waiting>;
@@ -38,7 +38,7 @@ export function checkPorts({
   readonly ports: Ports;
   readonly limiter: Pick<Limiter, 'pause'>;
 }): CheckPorts {
-  const singleFlight = createSingleFlight<Comparison>({ upstream, ...ports }, limiter);
+  const singleFlight = createSingleFlight<CheckFindings>({ upstream, ...ports }, limiter);
   const counter = checkCounter(ports);
   return {
     ...ports,
@@ -138,7 +138,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
 const goneNow: OfferStanding = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
 
 /** All who asked the same of one read get the same answer: it is worked out once. */
-function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<Comparison>, result: LiveResult): CheckAnswer {
+function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
   if (result.kind === 'unanswered') {
     ports.counter.add({ product_id, tier }, 'unanswered');

@@ -3,7 +3,7 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import { commitTogether } from '../reads/commit.ts';
 import type { Ports, SyncPorts } from '../records/context.ts';
-import { callWaiters, type Patience } from './call-waiters.ts';
+import { callWaiters, type WaitLimits } from './call-waiters.ts';
 import { readLive } from './live-read.ts';
 import { callPause, type LiveResult, unanswered } from './live-result.ts';
 import { type PendingCall, pendingCalls, type SharedCall } from './pending-calls.ts';
@@ -19,9 +19,9 @@ export interface SingleFlight<Found> extends AsyncDisposable {
    * Rejects with the signal's reason when it aborts, which ends this waiter only. A read without waiters is dropped
    * before it is sent; once sent, it gets a little longer, and its answer is stored like any other.
    */
-  join(key: RecordKey, patience: Patience): { call: SharedCall<Found>; result: Promise<LiveResult> };
+  join(key: RecordKey, patience: WaitLimits): { call: SharedCall<Found>; result: Promise<LiveResult> };
   /** Does the same for a caller that needs only the result, and resolves when it is stored. */
-  recheck(key: RecordKey, patience: Patience): Promise<LiveResult>;
+  recheck(key: RecordKey, patience: WaitLimits): Promise<LiveResult>;
   /** Tells whether a read of the window has yet to be sent: sharing it costs no call. */
   waits(key: RecordKey): boolean;
   /** Resolves when every answer so far is stored. */
@@ -43,7 +43,7 @@ export function createSingleFlight<Found>(
   const saleOf = ({ product_id }: RecordKey): SaleState => mirror.checks.saleState(product_id) ?? 'withdrawn';
   const settle = (call: PendingCall<Found>, result: LiveResult) => calls.tell(call, (waiter) => waiter.settle(result));
 
-  function join(key: RecordKey, patience: Patience): ReturnType<SingleFlight<Found>['join']> {
+  function join(key: RecordKey, patience: WaitLimits): ReturnType<SingleFlight<Found>['join']> {
     patience.signal.throwIfAborted();
     const known = calls.joinable(key);
     const paused = pause.now();
