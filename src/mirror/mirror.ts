@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
-import type { Resource } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -30,7 +29,7 @@ import { type TrustTable, trustTable } from './push/trust.ts';
 import { type BudgetTable, budgetTable } from './schedule/budget.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
-import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './schedule/promises.ts';
+import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
@@ -99,11 +98,7 @@ export interface Mirror extends Disposable {
   transaction<Result>(work: () => Result): Result;
   /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
   onChanges(listener: () => void): Disposable;
-  writePromises(promised: Promised, daysPerRequest: number): boolean;
-  /** What is promised of a resource is promised no more. */
-  dropPromise(resource: Resource): void;
-  /** After a change of what covers a product: its `stale_at` with the cadence. */
-  moveStaleAt(cadence: StaleAfter, product_id: number): void;
+  readonly promises: PromiseTable;
   writeZones(now: number): void;
   /** Heals what a wrong clock has written, inside the caller's transaction. Returns the rows changed, by table. */
   healInstants(now: number): Record<string, number>;
@@ -225,7 +220,6 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
   const noteDelivery = db.prepare<[number]>('UPDATE mirror SET last_delivery_id = ?');
   const changes = changeTable(db, feed ?? noCeiling);
   const standing = watchNames(path);
-  const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const closures = closureTable(db);
   const touch = db.prepare('UPDATE mirror SET pair_id = pair_id');
   const listeners = new Set<() => void>();
@@ -259,13 +253,13 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     variants: variantTables(writes),
     experiences: experienceTables(db),
     imageFiles: imageFileTable(db),
-    records: recordTable(db),
-    walks: walkTable(db),
-    jobs: jobTable(db),
-    budget: budgetTable(db),
+    records: recordTable(writes),
+    walks: walkTable(writes),
+    jobs: jobTable(writes),
+    budget: budgetTable(writes),
     changes,
     checks: checkTables(db),
-    offers: offerTable(db),
+    offers: offerTable(writes),
     removals: removalTable(db, changes),
     alarms: alarmTable(db),
     categories: categoryTable(db),
@@ -280,11 +274,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
-    dropPromise: (resource) => {
-      dropPromise.run(resource);
-    },
-    moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
+    promises: promiseTable(writes),
     writeZones: (now) => writeZones(db, now),
     healInstants: (now) => healInstants(db, mirrorInstants, now),
     lastReadAt: () => lastReadAt.get() ?? null,

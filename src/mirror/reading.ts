@@ -9,9 +9,9 @@ import type { Mirror } from './mirror.ts';
 import { closureTable } from './push/closures.ts';
 import { subscriptionTable } from './push/subscriptions.ts';
 import { trustTable } from './push/trust.ts';
-import { budgetTable } from './schedule/budget.ts';
-import { offerTable } from './schedule/offers.ts';
-import { recordTable } from './schedule/records.ts';
+import { type BudgetReader, budgetReader } from './schedule/budget.ts';
+import { type OfferReader, offerReader } from './schedule/offers.ts';
+import { type RecordReader, recordReader } from './schedule/record-reader.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
@@ -19,18 +19,11 @@ import { query } from './sql/sql.ts';
 export interface MirrorFacts
   extends Pick<
     Mirror,
-    | 'records'
-    | 'products'
-    | 'closures'
-    | 'categories'
-    | 'experiences'
-    | 'budget'
-    | 'changes'
-    | 'offers'
-    | 'removals'
-    | 'subscriptions'
-    | 'trust'
+    'products' | 'closures' | 'categories' | 'experiences' | 'changes' | 'removals' | 'subscriptions' | 'trust'
   > {
+  readonly records: RecordReader;
+  readonly budget: BudgetReader;
+  readonly offers: OfferReader;
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -49,7 +42,8 @@ export interface DateNow {
 export function mirrorFacts(db: Database): MirrorFacts {
   const changes = changeTable(db);
   const closures = closureTable(db);
-  const dateNow = readsOf(db).rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+  const reads = readsOf(db);
+  const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
       .innerJoin('day as d', (join) =>
@@ -65,15 +59,15 @@ export function mirrorFacts(db: Database): MirrorFacts {
   return {
     dateNow: (product_id, date) => dateNow.all({ product_id, date }),
     changes,
-    offers: offerTable(db),
+    offers: offerReader(reads),
     removals: removalTable(db, changes),
-    records: recordTable(db),
+    records: recordReader(reads),
     products: productTables(db, changes, closures),
     closures,
     trust: trustTable(db),
     categories: categoryTable(db),
     experiences: experienceTables(db),
-    budget: budgetTable(db),
+    budget: budgetReader(reads),
     subscriptions: subscriptionTable(db),
   };
 }

@@ -6,8 +6,9 @@ import { type AbsenceFacts, isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
+import { readsOf } from '../../sqlite/statements.ts';
 import { imageLedger, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { type NotOffered, offerTable } from '../schedule/offers.ts';
+import { type NotOffered, offerReader } from '../schedule/offers.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -151,7 +152,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       )
       .all(),
     error_rate: errorRateOf(db),
-    not_offered: offerTable(db)
+    not_offered: offerReader(readsOf(db))
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),
     alarms: db

@@ -5,7 +5,7 @@ import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { StaleAfter } from '../../mirror/schedule/promises.ts';
+import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { Reads, Upstream } from '../../upstream/client.ts';
 
 /** What is read of the products of one category, and how often. */
