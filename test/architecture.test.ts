@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
+import { longest, longFiles, tooLong } from './architecture/long-files.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
 const imports = allImports(src);
+const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
+const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
 
 /** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
 const allowed: Record<string, readonly string[]> = {
@@ -80,7 +84,14 @@ const allowed: Record<string, readonly string[]> = {
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them.
-  storefront: ['sqlite/fault.ts', 'sqlite/planned-once.ts', 'sqlite/read-only.ts', 'clock.ts', 'errors.ts'],
+  storefront: [
+    'sqlite/fault.ts',
+    'sqlite/planned-once.ts',
+    'sqlite/read-only.ts',
+    'clock.ts',
+    'errors.ts',
+    'listen-address.ts',
+  ],
 };
 
 /** One door a library. */
@@ -161,8 +172,36 @@ describe('the architecture', () => {
     ]);
   });
 
+  it('gives no two exported types one name', () => {
+    expect(exported.length).toBeGreaterThan(300);
+    expect(homonyms(exported)).toEqual([]);
+  });
+
+  it('is watched by a test that sees a name given twice (control)', () => {
+    const planted = [
+      ...exportedTypesIn('doctor/pledge.ts', 'export interface Pledge {\n  readonly at: number;\n}'),
+      ...exportedTypesIn('sandbox/pledge.ts', "export type Pledge = 'kept' | 'broken';"),
+      ...exportedTypesIn('domain/schedule/plan.ts', 'export class WrongShape extends Error {}'),
+    ];
+    expect(homonyms([...exported, ...planted])).toEqual([
+      'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
+      'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
+    ]);
+  });
+
+  it(`keeps every file at ${longest} lines or less, but for those that are named`, () => {
+    expect(tooLong(texts).filter((file) => !(file in longFiles))).toEqual([]);
+  });
+
+  it('is watched by a test that sees a file that is too long (control)', () => {
+    const lines = (count: number) => 'a line\n'.repeat(count);
+    expect(tooLong([...texts, ['status/short.ts', lines(300)], ['status/long.ts', lines(301)]])).toEqual([
+      ...tooLong(texts),
+      'status/long.ts',
+    ]);
+  });
+
   it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {
-    const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
     const clock =
       /\bDate\.now\(|new Date\(\)|Math\.random|Temporal\.Now|AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/;
     expect(texts.filter(([file, text]) => file !== 'clock.ts' && clock.test(text)).map(([file]) => file)).toEqual([]);

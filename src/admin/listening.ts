@@ -8,7 +8,7 @@ import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** Which listener of the configuration it is: how its errors call it, and who may connect to its socket. */
-export interface Door {
+export interface ListenerSettings {
   /** The section of the configuration: `admin`, `storefront`. */
   readonly name: 'admin' | 'storefront';
   readonly listen: string;
@@ -35,7 +35,7 @@ const drainMs = 5000;
 
 /** Listens at a door with the routes that `routes` adds. */
 export async function listenAt(
-  door: Door,
+  door: ListenerSettings,
   clock: Pick<Clock, 'deadline'>,
   routes: (app: FastifyInstance) => void,
 ): Promise<Listening> {
@@ -70,7 +70,7 @@ export async function listenAt(
   }
 }
 
-async function bind(app: FastifyInstance, door: Door): Promise<string> {
+async function bind(app: FastifyInstance, door: ListenerSettings): Promise<string> {
   const address = listenAddress(door.listen);
   try {
     if (!('socket' in address)) return await app.listen({ host: address.host, port: address.port });
@@ -124,7 +124,7 @@ const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitC
   EACCES: ['permission denied', exitCodes.permission, 'let this user write there, or name another'],
 };
 
-function refusal({ name, listen }: Door, cause: unknown): CataloguedError {
+function refusal({ name, listen }: ListenerSettings, cause: unknown): CataloguedError {
   const code = (cause as NodeJS.ErrnoException).code ?? '';
   const [reason, exitCode, hint] = reasons[code] ?? [code === '' ? String(cause) : code, exitCodes.io, 'name another'];
   return new CataloguedError(`${name}-listen`, `cannot listen on ${listen}: ${reason}`, {

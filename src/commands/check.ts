@@ -4,7 +4,7 @@ import { parseDuration } from '../config/units.ts';
 import type { Wiring } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
-import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -69,7 +69,7 @@ export function checkCommand(io: Io): Command {
       io.stdout.write(
         options.json ? `${JSON.stringify(answer, null, 2)}\n` : render(question, answer, systemClock.now()),
       );
-      conclude(answer);
+      conclude(io, answer);
     });
 }
 
@@ -98,11 +98,11 @@ function questionOf(
   };
 }
 
-function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
+function conclude(io: Io, { verdict, reasons: [reason] }: CheckAnswer): void {
   if (verdict === 'holds') return;
   const exit = reason === undefined ? undefined : unanswered[reason];
-  if (exit === undefined) throw new AnswerIsNo();
-  throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
+  if (exit !== undefined) throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
+  io.answerIsNo();
 }
 
 const tryLater = 'ask again later; until then, use what the mirror showed, printed above with its age';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
+import { configKeys, jsonSchema, type SettingKind } from '../config/keys.ts';
 import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
@@ -125,7 +125,7 @@ function valueAt(config: Config, key: string): unknown {
 }
 
 /** As a person writes it. */
-function readable(value: unknown, kind: Kind): unknown {
+function readable(value: unknown, kind: SettingKind): unknown {
   if (typeof value !== 'number') return value;
   return kind === 'duration' ? printDuration(value) : kind === 'size' ? printSize(value) : value;
 }

@@ -7,7 +7,7 @@ import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
-import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -38,7 +38,7 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
       io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
-      if (!healthy) throw new AnswerIsNo();
+      if (!healthy) io.answerIsNo();
     });
 }
 

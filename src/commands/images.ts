@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { AnswerIsNo } from '../errors.ts';
 import { auditImages } from './image-audit.ts';
 import { imageReport, reportCsv } from './image-report.ts';
 import { configurationFor } from './setup.ts';
@@ -32,7 +31,7 @@ export function imagesCommand(io: Io): Command {
         io.stdout.write(reportCsv(audit));
         io.stderr.write(imageReport(audit, 'summary'));
       } else io.stdout.write(imageReport(audit, 'everything'));
-      if (audit.breaches.length > 0) throw new AnswerIsNo();
+      if (audit.breaches.length > 0) io.answerIsNo();
     });
   return command;
 }

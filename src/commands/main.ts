@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { faultOf } from '../sqlite/fault.ts';
@@ -87,12 +87,16 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
 };
 
 /** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
-export async function main(args: readonly string[], given: Io): Promise<ExitCode> {
-  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr) };
+export async function main(args: readonly string[], given: Omit<Io, 'answerIsNo'>): Promise<ExitCode> {
+  let answer: ExitCode = exitCodes.done;
+  const answerIsNo = () => {
+    answer = exitCodes.no;
+  };
+  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr), answerIsNo };
   try {
     const program = await programFor(args, io);
     await program.parseAsync([...args], { from: 'user' });
-    return exitCodes.done;
+    return answer;
   } catch (error) {
     return report(error, io, commandNamed(args));
   }
@@ -147,7 +151,11 @@ function quiet(command: Command, io: Io): void {
 }
 
 /** Prints what ended the program, the first cause first, and returns its exit code. */
-export function report(thrown: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
+export function report(
+  thrown: unknown,
+  { stderr, signal }: Pick<Io, 'stderr' | 'signal'>,
+  named: string | undefined,
+): ExitCode {
   const error = decisive(firstOf(thrown));
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
@@ -155,7 +163,6 @@ export function report(thrown: unknown, { stderr, signal }: Io, named: string | 
     if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }
-  if (error instanceof AnswerIsNo) return exitCodes.no;
   if (signal.aborted && error === signal.reason) return exitCodes.done;
   if (error instanceof CataloguedError) {
     stderr.write(`Error: ${error.message}\n`);

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { policyOf } from '../daemon/policy.ts';
-import { AnswerIsNo } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
@@ -24,7 +23,7 @@ export function planCommand(io: Io): Command {
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
-      if (plan.broken.length > 0) throw new AnswerIsNo();
+      if (plan.broken.length > 0) io.answerIsNo();
     });
 }
 

@@ -7,7 +7,6 @@ import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
@@ -28,6 +27,8 @@ type Status = MirrorStatus & {
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
+  /** The storefront's own door; null: there is none, or no daemon runs. */
+  readonly storefront: { readonly listen: string } | null;
   /** The daemon's jobs; null: none runs. */
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
@@ -55,11 +56,12 @@ export function statusCommand(io: Io): Command {
         daemon_answers: asked === null ? null : asked !== 'silent',
         inbox: live?.inbox ?? null,
         storage: live?.storage ?? null,
+        storefront: live?.storefront ?? null,
         jobs: live?.jobs ?? null,
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (verdictOf(status, now).state !== 'true' || asked === 'silent') throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
     });
 }
 
@@ -79,7 +81,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, ...mirror } = live;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, storefront: ______, ...mirror } = live;
     return mirror;
   }
 }
@@ -108,6 +110,10 @@ function render(status: Status, now: number): string {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
     }),
+    ...when(
+      status.storefront !== null,
+      `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
+    ),
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
 import type { Overrides } from '../daemon/wiring.ts';
-import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import type { Attempt } from '../sync/subscriptions/attempts.ts';
@@ -61,7 +61,7 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       requireAnswers(
         compared.map(({ subscription_id, failure }) => ({ subscription_id, done: failure === null, message: failure })),
       );
-      if (compared.some(({ differences }) => differences.length > 0)) throw new AnswerIsNo();
+      if (compared.some(({ differences }) => differences.length > 0)) io.answerIsNo();
     });
   command
     .command('apply')

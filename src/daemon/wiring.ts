@@ -8,7 +8,7 @@ import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
-import { type FileWatch, watchFiles } from '../files/watch.ts';
+import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
@@ -16,18 +16,20 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { PathVerdict, Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
-import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
+import { sharedAnswer } from '../sync/records/shared-answer.ts';
+import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createUpstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
-import { connectionsFor, createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { createLimiter, type Limiter } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
+import { connectionsFor } from '../upstream/turns.ts';
 import { version } from '../version.ts';
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import { policyOf } from './policy.ts';
@@ -39,11 +41,13 @@ export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
   /** Callback addresses, where the inbox has none. */
-  readonly addresses?: CallbackAddresses;
+  readonly addresses?: OwnAddresses;
   /** Asks our own public address; else it is asked for real. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
   /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
   readonly imageHost?: { readonly addresses: readonly string[] };
+  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -103,6 +107,7 @@ export function wire(
         clock: { now: () => now(), monotonic: machine.monotonic },
         log,
         unchecked: found.unchecked,
+        ...(overrides.checkFile === undefined ? {} : { checkFile: overrides.checkFile }),
         checked_at: found.checked_at,
       }),
     );
@@ -194,6 +199,7 @@ export function wire(
       log,
       policy: policyOf(config, mirror.offers.offers),
       retries: retryBudget(),
+      productPath: sharedAnswer<PathVerdict>(),
     };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;

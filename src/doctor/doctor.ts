@@ -12,6 +12,7 @@ import type { Outcome } from '../upstream/outcome.ts';
 import { isWrong } from '../upstream/service-clock.ts';
 import { type Check, check, ok, skipped, wrong } from './check.ts';
 import { directoryCheck, fileChecks } from './files.ts';
+import { storefrontDoor } from './storefront-door.ts';
 import { olderThan } from './versions.ts';
 
 /** Who posted last, and whether `receiver.allow` would let it in. */
@@ -51,6 +52,7 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
     ...fileChecks(config),
     disk(path, state_dir),
     sqlite(),
+    storefrontDoor({ config, secrets }),
     ...receiverRule(config),
   ];
 }

@@ -4,7 +4,7 @@ import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
 import { isDamage } from '../sqlite/fault.ts';
-import type { Standing } from '../sqlite/identity.ts';
+import type { FileStanding } from '../sqlite/identity.ts';
 import { type Leaving, writeLastStop } from '../sqlite/last-stop.ts';
 import { lostFile, repairHint } from '../sqlite/refusals.ts';
 import { checkFile } from './integrity.ts';
@@ -30,7 +30,7 @@ export interface FileFinding {
   readonly damage: string | null;
 }
 
-type Watched = Readonly<Record<Name, { standing(): Standing }>>;
+type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
 
 /**
  * Watches the two files of a running daemon: whether they still stand where they were opened, and whether they are sound.
@@ -38,7 +38,7 @@ type Watched = Readonly<Record<Name, { standing(): Standing }>>;
  */
 export interface FileWatch extends Disposable {
   /** From here on both are open. */
-  opened(mirror: { standing(): Standing }, inbox: { standing(): Standing }): void;
+  opened(mirror: { standing(): FileStanding }, inbox: { standing(): FileStanding }): void;
   /** Every second, and before they are closed: by path alone, which takes microseconds. */
   look(): void;
   /** Whether what is written into the file can be read and trusted. */
@@ -65,6 +65,8 @@ export interface FileWatchOptions {
   readonly log: Logger;
   /** Files that the start has not gone through. */
   readonly unchecked: readonly string[];
+  /** Goes through a whole file; else in a process of its own. */
+  readonly checkFile?: typeof checkFile;
   /** When all of a file was last gone through, by path, as the last process left it. */
   readonly checked_at?: Readonly<Record<string, number>>;
 }
@@ -73,7 +75,7 @@ const names = ['mirror', 'inbox'] as const;
 
 export function watchFiles(
   mirror: Config['mirror'],
-  { clock, log, unchecked, checked_at = {} }: FileWatchOptions,
+  { clock, log, unchecked, checked_at = {}, checkFile: goThrough = checkFile }: FileWatchOptions,
 ): FileWatch {
   const paths: Readonly<Record<Name, string>> = { mirror: mirror.path, inbox: mirror.inbox_path };
   const note = lastStopPath(mirror);
@@ -111,7 +113,7 @@ export function watchFiles(
     if (signal.aborted || lost.has(name) || damage.has(name)) return;
     const [began, at] = [clock.monotonic(), clock.now()];
     try {
-      const problem = await checkFile(paths[name], depth, signal);
+      const problem = await goThrough(paths[name], depth, signal);
       waiting.delete(name);
       not_checked.delete(name);
       if (problem !== null) return found(name, problem);

@@ -1,6 +1,6 @@
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
-import type { Standing } from '../sqlite/identity.ts';
+import type { FileStanding } from '../sqlite/identity.ts';
 import { lostFile } from '../sqlite/refusals.ts';
 import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
 import { byteBudget } from './byte-budget.ts';
@@ -51,7 +51,7 @@ const pagesAtOnce = 256;
 export function deliveriesIn(
   file: Database,
   given: Partial<DeliveryLimits> = {},
-  standing: () => Standing = () => 'stands',
+  standing: () => FileStanding = () => 'stands',
 ): Deliveries {
   const limits = { ...usualLimits, ...given };
   const db = writesTo(file);

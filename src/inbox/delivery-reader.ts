@@ -1,6 +1,6 @@
 import type { Bound, ExpressionBuilder, RawBuilder, Reads } from '../sqlite/statements.ts';
 import { type Delivery, deliveryOf, type ListedDelivery, listed, listedDeliveryOf } from './delivery.ts';
-import { type DeliveryState, query, type Schema } from './tables.ts';
+import { type DeliveryState, type InboxSchema, query } from './tables.ts';
 
 export interface DeliveryFilter {
   readonly since: number | null;
@@ -40,7 +40,7 @@ export interface DeliveryReader {
 
 /** What a replay is about: a copy stands for its original, and what waits is applied anyway. */
 export function settledSince(since: RawBuilder<number>) {
-  return ({ and, eb }: ExpressionBuilder<Schema, 'delivery'>) =>
+  return ({ and, eb }: ExpressionBuilder<InboxSchema, 'delivery'>) =>
     and([eb('received_at', '>=', since), eb('replay_of', 'is', null), eb('state', '<>', 'waiting')]);
 }
 

@@ -1,5 +1,5 @@
 import { asItCame } from './stored-body.ts';
-import type { DeliveryState, Tables } from './tables.ts';
+import type { DeliveryState, InboxTables } from './tables.ts';
 
 /** What came to a callback address. Instants are epoch milliseconds. */
 export interface Received {
@@ -32,7 +32,7 @@ export interface Delivery extends Received {
 
 export type ListedDelivery = Omit<Delivery, 'body'>;
 
-type Row = Tables['delivery'];
+type Row = InboxTables['delivery'];
 
 /** The columns of a row but for its body, which lists do not read. */
 export const listed = [

@@ -1,11 +1,11 @@
 import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
-import { query, type Tables } from './tables.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /**
  * One callback address of a subscription: epochs count up with each rotation. It is accepted from `begun_at` on, and before
  * `until` (null: as long as no newer one was announced); the service was told of it at `announced_at` (null: not yet).
  */
-export type CallbackEpoch = Readonly<Tables['callback_epoch']>;
+export type CallbackEpoch = Readonly<InboxTables['callback_epoch']>;
 
 export interface EpochTable {
   all(): CallbackEpoch[];

@@ -3,7 +3,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
-import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
@@ -37,7 +37,7 @@ export interface Inbox extends Disposable {
   readonly orders: ToldOrders;
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
-  standing(): Standing;
+  standing(): FileStanding;
   readonly machineClock: MachineClockTable;
   /** When the last process was surely alive; null: there was none. */
   readonly last_alive_at: number | null;

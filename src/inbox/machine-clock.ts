@@ -1,9 +1,9 @@
 import type { Writes } from '../sqlite/statements.ts';
 import { type Bound, pick } from '../sqlite/statements.ts';
-import { query, type Tables } from './tables.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /** What an earlier process believed of the machine's clock. */
-export type StoredAnchor = Readonly<Omit<Tables['machine_clock'], 'clock_id'>>;
+export type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
 
 export interface MachineClockTable {
   /** Null: nothing is stored yet. */

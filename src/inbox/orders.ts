@@ -1,8 +1,8 @@
 import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
-import { query, type Tables } from './tables.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /** An order as the inbox keeps it: what tells it from others, and nothing of it. */
-export type ToldOrder = Readonly<Omit<Tables['told_order'], 'order_number'>>;
+export type ToldOrder = Readonly<Omit<InboxTables['told_order'], 'order_number'>>;
 
 const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as const;
 
@@ -31,7 +31,7 @@ export function toldOrders(db: Writes): ToldOrders {
   const forget = db.change(({ counted }: Bound<{ counted: number }>) =>
     query.deleteFrom('told_order').where('order_number', '>', counted),
   );
-  const add = db.change((order: Bound<Tables['told_order']>) =>
+  const add = db.change((order: Bound<InboxTables['told_order']>) =>
     query.insertInto('told_order').values(pick(order, columns)),
   );
   const prune = db.change(({ before }: Bound<{ before: number }>) =>

@@ -1,5 +1,5 @@
 import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
-import { type DeliveryState, query, type Tables } from './tables.ts';
+import { type DeliveryState, type InboxTables, query } from './tables.ts';
 
 /** What may be kept in quarantine. */
 export interface QuarantineLimits {
@@ -21,7 +21,7 @@ export type Settled = Exclude<DeliveryState, 'waiting'>;
 const trimEvery = 64;
 
 export function settlingIn(db: Writes, limits: QuarantineLimits): Settling {
-  type Row = Tables['delivery'];
+  type Row = InboxTables['delivery'];
   const settle = db.change(
     ({ delivery_id, state, reason, settled_at }: Bound<Pick<Row, 'delivery_id' | 'state' | 'reason' | 'settled_at'>>) =>
       query

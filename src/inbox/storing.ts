@@ -4,7 +4,7 @@ import type { ByteBudget } from './byte-budget.ts';
 import type { Received } from './delivery.ts';
 import { settledSince } from './delivery-reader.ts';
 import { stored } from './stored-body.ts';
-import { query, type Tables } from './tables.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /** What adds deliveries; within the budget, or `InboxFull`. */
 export interface Storing {
@@ -17,12 +17,12 @@ const columns = [
   'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'coding', 'body',
 ] as const; // biome-ignore format: a list of columns
 
-type Added = Pick<Tables['delivery'], (typeof columns)[number]>;
+type Added = Pick<InboxTables['delivery'], (typeof columns)[number]>;
 
 export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storing {
   const insert = db.change((delivery: Bound<Added>) => query.insertInto('delivery').values(pick(delivery, columns)));
   // The last to come counts, not the latest instant: a clock that once stood in 2038 is not remembered.
-  const noteLast = db.change(({ subscription_id, received_at }: Bound<Tables['last_delivery']>) =>
+  const noteLast = db.change(({ subscription_id, received_at }: Bound<InboxTables['last_delivery']>) =>
     query
       .insertInto('last_delivery')
       .values({ subscription_id, received_at })

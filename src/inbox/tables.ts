@@ -11,7 +11,7 @@ export type DeliveryState = 'waiting' | 'applied' | 'superseded' | 'quarantined'
 /** What the mirror beside the inbox has to be. */
 export type MirrorState = 'none' | 'any' | 'known';
 
-export interface Tables {
+export interface InboxTables {
   inbox: {
     inbox_id: 1;
     pair_id: string;
@@ -84,7 +84,7 @@ interface Numbering {
   sqlite_sequence: { name: 'delivery'; seq: number };
 }
 
-export type Schema = WithDefaults<Tables, Defaulted> & Numbering;
+export type InboxSchema = WithDefaults<InboxTables, Defaulted> & Numbering;
 
 /** What the inbox's statements are built with. */
-export const query = queryBuilder<Schema>();
+export const query = queryBuilder<InboxSchema>();

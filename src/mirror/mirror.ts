@@ -5,7 +5,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage, writeTroubleOf } from '../sqlite/fault.ts';
-import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
@@ -72,7 +72,7 @@ export interface Mirror extends Disposable {
   /** Whether the change feed goes on with this start, or begins anew. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
-  standing(): Standing;
+  standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
   readonly trust: TrustTable;

@@ -46,6 +46,8 @@ export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly storage: StorageStatus;
+  /** The storefront's own door; null: none is configured. */
+  readonly storefront: { readonly listen: string } | null;
   readonly jobs: readonly JobRuns[];
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;

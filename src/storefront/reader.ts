@@ -2,33 +2,47 @@ import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
 import { type Connection, connect } from './connection.ts';
+import { doorOf } from './door.ts';
+import type { Door } from './door-types.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
 import { badArgument, noMirror } from './problems.ts';
-import type { Freshness, MirrorInfo, Policy, Reader, ReaderOptions } from './reader-types.ts';
+import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
+// The package's own names, which inside the program would be taken for what it has by these names itself.
+export type {
+  Asking,
+  Door,
+  DoorCheckAnswer as CheckAnswer,
+  DoorCheckedDate as CheckedDate,
+  DoorCheckQuestion as CheckQuestion,
+  DoorCheckReason as CheckReason,
+  DoorOrderNoted as OrderNoted,
+  DoorOrderReport as OrderReport,
+  Money,
+} from './door-types.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
-  Change,
-  CheckoutInformation,
+  ChangeRow as Change,
+  CheckoutInformationRow as CheckoutInformation,
   Edition,
-  Freshness,
-  Image,
-  MirrorInfo,
-  Policy,
-  Product,
-  ProductPrice,
+  FreshnessRow as Freshness,
+  ImageRow as Image,
+  MirrorInfoRow as MirrorInfo,
+  PolicyRow as Policy,
+  ProductPriceRow as ProductPrice,
+  ProductRow as Product,
   ProductsQuestion,
   Reader,
   ReaderOptions,
-  Slot,
-  Variant,
+  SlotRow as Slot,
+  VariantRow as Variant,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 
@@ -40,28 +54,30 @@ export type { SearchHit, SearchQuestion } from './search.ts';
 export function openReader(path: string, options: ReaderOptions = {}): Reader {
   if (typeof path !== 'string' || path === '')
     throw badArgument('path: found none', 'give the path of the mirror, or of a snapshot of one');
-  const { language, currency, now = systemClock.now } = members('options', options, ['language', 'currency', 'now']);
+  const known = ['language', 'currency', 'now', 'door'] as const;
+  const { language, currency, door, now = systemClock.now } = members('options', options, known);
   const connection = connect(path, now);
   try {
     const editions = editionsOf(connection, { language, currency });
     editions.language(undefined);
     editions.currency(undefined);
-    return readerOver(connection, editions);
+    return readerOver(connection, editions, door);
   } catch (error) {
     connection.close();
     throw error;
   }
 }
 
-function readerOver(connection: Connection, editions: Editions): Reader {
+function readerOver(connection: Connection, editions: Editions, door: Door | undefined): Reader {
   const { query } = connection;
-  const info = query<[], MirrorInfo>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
-  const freshness = query<[], Freshness>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
-  const policies = query<[], Policy>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
+  const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
+  const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const changes = feedOf(connection);
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
+    ...doorOf(door),
     search: searcher(connection, editions),
     info: () => {
       const row = info.get([]);

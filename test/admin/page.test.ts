@@ -47,6 +47,7 @@ const known: DaemonStatus = {
       kept: 1,
     },
   ],
+  storefront: null,
   storage: {
     trouble: null,
     directories: [

@@ -59,10 +59,14 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
     const io = capturedIo(env);
     try {
       await command(io, { addresses }).exitOverride().parseAsync(args, { from: 'user' });
-      return { code: 0, out: io.out(), err: io.err(), error: null };
+      return { code: io.code(), out: io.out(), err: io.err(), error: null };
     } catch (error) {
-      const code = (error as Error).name === 'AnswerIsNo' ? 1 : (error as CataloguedError).exitCode;
-      return { code, out: io.out(), err: io.err(), error: error as CataloguedError };
+      return {
+        code: (error as CataloguedError).exitCode,
+        out: io.out(),
+        err: io.err(),
+        error: error as CataloguedError,
+      };
     }
   }
   return {

@@ -79,6 +79,8 @@ it('the reader’s functions are those of the contract, and return the fields th
       const answer = answers[name];
       const first = Array.isArray(answer) ? answer[0] : answer;
       // No product of this seed is closed: a row of alternatives is a product.
+      // Answered by a daemon: test/storefront/door.test.ts holds them to the same lists.
+      if (name === 'check' || name === 'order') return [name, contract.reader[name] ?? []];
       if (name === 'alternatives') return [name, Object.keys(answers.product ?? {})];
       return [name, typeof first === 'object' && first !== null ? Object.keys(first) : []];
     }),

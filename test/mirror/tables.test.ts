@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** The columns of each table as a file of ours writes them down: `name` or, where it may be null, `name?`. */
 function typed(text: string): Record<string, string[]> {
-  const begin = text.indexOf('export interface Tables {');
+  const begin = text.search(/^export interface \w*Tables \{/m);
   const body = text.slice(begin, text.indexOf('\n}\n', begin) + 3);
   const tables = body.matchAll(/^ {2}(\w+): \{(.*?)\}?;$(?=\n {2}\w+:|\n\})/gms);
   return Object.fromEntries(

@@ -1,3 +1,4 @@
+import type { Members } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -8,7 +9,6 @@ import {
   type Exchange,
   exchange,
   type Judgement,
-  type Members,
   membersOf,
   otherwise,
   rowsOf,

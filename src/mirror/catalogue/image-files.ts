@@ -29,6 +29,8 @@ export interface ProductRange {
  * are to be removed. Every function that changes something runs inside the caller's transaction.
  */
 export interface ImageFileTable {
+  /** Whether no file is kept, or wanted. */
+  isEmpty(): boolean;
   /** The range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
   /** Rows for what may be shown now, in these sizes; one whose URL has changed is due again. Returns how many are due by it. */
@@ -65,6 +67,7 @@ export interface ImageFileTable {
 const dayMs = 86_400_000;
 
 export function imageFileTable(db: Database): ImageFileTable {
+  const any = db.prepare('SELECT 1 FROM image_file LIMIT 1');
   const rangeAfter = db.prepare<[number, number], { last: number | null }>(
     'SELECT max(product_id) AS last FROM (SELECT product_id FROM product WHERE product_id > ? ORDER BY product_id LIMIT ?)',
   );
@@ -151,6 +154,7 @@ export function imageFileTable(db: Database): ImageFileTable {
   const only = ({ product_id, image_key, size, url }: ImageFile) => ({ product_id, image_key, size, url });
 
   return {
+    isEmpty: () => any.get() === undefined,
     rangeAfter: (after, limit) => {
       const last = rangeAfter.get(after, limit)?.last ?? null;
       return last === null ? null : { after, last };

@@ -1,5 +1,5 @@
 import { quarantineAfter } from '../../domain/schedule/backoff.ts';
-import { type Lane, laneIndex, lanes, type Queue } from '../../domain/schedule/lanes.ts';
+import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
 import type { Bound, Reads } from '../../sqlite/statements.ts';
@@ -9,7 +9,7 @@ import { isRecord, triggered } from './record-rows.ts';
 /** What is known of each record's reads, and when it is due. */
 export interface RecordReader {
   /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
-  due(now: number, queue: Queue, limit: number): RecordFacts[];
+  due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
   dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
   /** When the next record is due, of a job or of all; null where there is none. */
@@ -121,10 +121,10 @@ function dueRecords(db: Reads): Pick<RecordReader, 'due' | 'dueOfJob' | 'nextDue
       .where('job_id', '=', job_id),
   );
   return {
-    due: (now, queue, limit) => {
-      if (queue === 'triggered') return urgent.all({ now, lane: laneIndex('notification'), limit });
-      const rows = queue === 'notification' ? others : all;
-      return rows.all({ now, lane: laneIndex(queue), limit });
+    due: (now, entry, limit) => {
+      if (entry === 'triggered') return urgent.all({ now, lane: laneIndex('notification'), limit });
+      const rows = entry === 'notification' ? others : all;
+      return rows.all({ now, lane: laneIndex(entry), limit });
     },
     dueOfJob: (now, job_id, limit) => ofJob.all({ now, limit, job_id }),
     nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get({ job_id })) ?? null,

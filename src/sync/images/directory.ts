@@ -106,6 +106,7 @@ export function imageDirectory(path: string): ImageDirectory {
     },
     has: (file) => existsSync(join(path, file)),
     list: async function* () {
+      if (!existsSync(path)) return;
       for await (const first of entries(path)) {
         if (temporaryName.test(first) && !writing.has(first)) yield { kind: 'temporary', file: first };
         if (!/^[0-9a-f]{2}$/.test(first)) continue;

@@ -20,7 +20,7 @@ export function reschedule(
 }
 
 /** What a product's cadences depend on, beside its category. */
-export type Standing = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
+export type CadenceFacts = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
 /** The list brings images too: it is walked as often as they are to be confirmed. */
 export function listCadence({ products, images }: ProductPolicy['cadence']): number {
@@ -31,7 +31,7 @@ export function listCadence({ products, images }: ProductPolicy['cadence']): num
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
-  standing: Standing | null,
+  standing: CadenceFacts | null,
 ): number {
   if (resource === 'products') return listCadence(cadence);
   const dynamic = standing?.has_dynamic_pricing === true;
