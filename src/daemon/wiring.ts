@@ -141,7 +141,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'a new change feed begins');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -164,7 +164,7 @@ export function wire(
       }),
     );
     stack.defer(() => storage.soon('budget', () => saveLearned(mirror, limiter.learned())));
-    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
+    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
     const transport = stack.use(
       createHttp({
         heard: (offset) => {
@@ -269,7 +269,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
   } catch (error) {
-    log.warn({ err: error }, 'the end could not be noted in the inbox');
+    log.warn({ err: error }, 'the end of the daemon could not be noted in the inbox');
   }
 }
 
@@ -278,7 +278,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
   } catch (error) {
-    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+    log.warn({ err: error }, 'the newest change could not be noted in the inbox');
   }
 }
 
@@ -304,7 +304,7 @@ function ownDirectory(path: string): void {
     `the state directory ${path} ${ours ? 'can be entered by others' : 'belongs to somebody else'}`,
     {
       exitCode: exitCodes.permission,
-      hint: `make it this user's alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
+      hint: `give it to this user alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
     },
   );
 }

@@ -19,6 +19,7 @@ import { type ImageFileTable, imageFileTable } from './catalogue/image-files.ts'
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
+import { applySearchRules } from './catalogue/search/rules.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { writeZones } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, type FeedCeiling, newestSeq, noCeiling } from './changes/changes.ts';
@@ -37,7 +38,7 @@ import { mirrorInstants } from './sql/instants.ts';
 import { type AlarmTable, alarmTable } from './status/alarms.ts';
 
 /** What the views of this program promise: raised with every addition to schema/contract.json. */
-export const contractVersion = 4;
+export const contractVersion = 5;
 
 export interface MirrorOptions {
   readonly path: string;
@@ -134,6 +135,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   const db = openForWriting(options.path, mirrorFile, { backups: options.backups });
   try {
     const feed = claim(db, options);
+    applySearchRules(db);
     return mirrorOver(planningOnce(db), options, feed);
   } catch (error) {
     db.close();

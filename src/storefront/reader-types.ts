@@ -1,6 +1,8 @@
 import type { Day, Span } from './calendar.ts';
 import type { Door, DoorCalls } from './door-types.ts';
 import type { ChangesPage, FeedOptions } from './feed.ts';
+import type { Found } from './find/find.ts';
+import type { FindQuestion } from './find/question.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
 
@@ -62,7 +64,10 @@ export interface Reader extends DoorCalls, Disposable {
   slots(product_id: number, date: string, options?: Edition): SlotRow[];
   /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
+  /** Every word as it is typed, the last one perhaps unfinished; `find` minds more. */
   search(question: SearchQuestion): SearchHit[];
+  /** What a shopper means: by words with typos and without endings, by filters, or both. Also throws `bad-argument`. */
+  find(question?: FindQuestion): Found;
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
   /**

@@ -6,6 +6,7 @@ import { doorOf } from './door.ts';
 import type { Door } from './door-types.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
+import { finder } from './find/find.ts';
 import { badArgument, noMirror } from './problems.ts';
 import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
@@ -26,6 +27,9 @@ export type {
   Money,
 } from './door-types.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
+export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
+export type { Piece } from './find/highlight.ts';
+export type { Filters, FindQuestion, Order } from './find/question.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
@@ -79,6 +83,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     ...availabilityReads(connection, editions),
     ...doorOf(door),
     search: searcher(connection, editions),
+    find: finder(connection, editions),
     info: () => {
       const row = info.get([]);
       if (row === undefined) throw noMirror(connection.path);

@@ -70,6 +70,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     slots: reader.slots(product_id, day?.date ?? ''),
     cheapest: reader.cheapest(product_id),
     search: reader.search({ text: 'a' }),
+    find: reader.find(),
     changes: reader.changes(0),
     freshness: reader.freshness(),
     policies: reader.policies(),

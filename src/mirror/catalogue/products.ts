@@ -107,7 +107,7 @@ export interface ProductTables {
 
 const productColumns = [
   'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
-  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'first_seen_at', 'read_at',
+  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'first_seen_at', 'read_at',
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
@@ -195,6 +195,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
       ...offSale(entry, decideClosure(product_id, sale_status, sent_at)),
+      rating_count: entry.rating_count ?? null,
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,

@@ -2,7 +2,7 @@ import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { isOfKind, isRecord, type Planned, type RecordKind, type RecordSelection } from './record-rows.ts';
+import { isOfKind, isRecord, type KindKey, type Planned, type RecordSelection } from './record-rows.ts';
 
 /** A resync that was asked for, and how far it has come. */
 export interface JobState {
@@ -22,7 +22,7 @@ export interface JobTable {
   /** The unfinished job of the same scope, which a kill has interrupted. */
   interrupted(selection: RecordSelection): JobState | null;
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
-  open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: RecordKind) => number): JobState;
+  open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: KindKey) => number): JobState;
   find(job_id: number): JobState | null;
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void;
@@ -76,13 +76,13 @@ function sum(numbers: readonly number[]): number {
 }
 
 function countingRecords(db: Writes): JobTable['count'] {
-  const count = (bound: Bound<RecordKind>) =>
+  const count = (bound: Bound<KindKey>) =>
     query
       .selectFrom('record')
       .select(({ fn }) => fn.countAll<number>().as('records'))
       .where(isOfKind(bound));
   const all = db.values(count);
-  const some = db.values((bound: Bound<RecordKind & { ids: string }>) =>
+  const some = db.values((bound: Bound<KindKey & { ids: string }>) =>
     count(bound).where('product_id', 'in', listed<number>(bound.ids)),
   );
   return ({ kinds, product_ids }) => {
@@ -167,7 +167,7 @@ type OfJob = { job_id: number };
 
 /** What ties records to jobs. Functions return how many they tied. */
 function jobTies(db: Writes) {
-  type Tied = RecordKind & OfJob & Planned;
+  type Tied = KindKey & OfJob & Planned;
   const tie = (bound: Bound<Tied>) =>
     query
       .updateTable('record')
@@ -177,7 +177,7 @@ function jobTies(db: Writes) {
   const tieSome = db.change((bound: Bound<Tied & { ids: string }>) =>
     tie(bound).where('product_id', 'in', listed<number>(bound.ids)),
   );
-  const tieNew = db.change((bound: Bound<RecordKind & OfJob & { ids: string }>) =>
+  const tieNew = db.change((bound: Bound<KindKey & OfJob & { ids: string }>) =>
     query
       .updateTable('record')
       .set({ due_reason: 'requested', job_id: bound.job_id })
@@ -200,7 +200,7 @@ function jobTies(db: Writes) {
   return {
     tie: (tied: Tied, product_ids: readonly number[] | null) =>
       (product_ids === null ? tieAll.run(tied) : tieSome.run({ ...tied, ids: JSON.stringify(product_ids) })).changes,
-    tieNew: (tied: RecordKind & OfJob, product_ids: readonly number[]) =>
+    tieNew: (tied: KindKey & OfJob, product_ids: readonly number[]) =>
       tieNew.run({ ...tied, ids: JSON.stringify(product_ids) }).changes,
     tieOffSale: (tied: RecordKey & OfJob) => tieOffSale.run(tied).changes,
     untie: (key: RecordKey) => untie.run(key).changes > 0,

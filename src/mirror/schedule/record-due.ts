@@ -12,9 +12,9 @@ import { query, type Schema } from '../sql/sql.ts';
 import {
   isOfKind,
   isRecord,
+  type KindKey,
   type Planned,
   planned,
-  type RecordKind,
   type RecordSelection,
   triggered,
   triggeredApartMs,
@@ -116,7 +116,7 @@ function notifying(db: Writes): RecordDue['notify'] {
     notify.run({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') }).changes;
 }
 
-type Brought = RecordKind & { at: number; reason: DueReason; lane: number };
+type Brought = KindKey & { at: number; reason: DueReason; lane: number };
 
 function bringingForward(db: Writes): RecordDue['bringForward'] {
   const bring = (bound: Bound<Brought>) => {

@@ -1,18 +1,19 @@
 import { laneIndex } from '../../domain/schedule/lanes.ts';
+import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { type RecordTemplate, templateRows } from './record-rows.ts';
+import { templateRows } from './record-rows.ts';
 
 /** Makes and drops records, as products, resources and windows come and go. */
 export interface RecordMaking {
   /** Makes what is missing for these products; what exists stays as it is. */
-  create(templates: readonly RecordTemplate[], product_ids: readonly number[]): void;
+  create(templates: readonly RecordKind[], product_ids: readonly number[]): void;
   /** The same for all visible products of a category (null: of none). */
-  createFor(category: string | null, templates: readonly RecordTemplate[]): void;
-  createWalk(template: RecordTemplate): void;
+  createFor(category: string | null, templates: readonly RecordKind[]): void;
+  createWalk(template: RecordKind): void;
   /** Drops the records of kinds that the configuration no longer asks for. */
-  dropOthers(templates: readonly RecordTemplate[]): void;
+  dropOthers(templates: readonly RecordKind[]): void;
   /** Drops every record of a resource, out of its jobs too: the service does not have it. */
   dropResource(resource: Resource): void;
   /** Drops the windows that lie beyond `last_part`, of a product, or of a category's products (null: of those without one). */

@@ -1,31 +1,23 @@
 import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
-import type { Resource } from '../../domain/schedule/resources.ts';
+import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import { type Bound, type ExpressionBuilder, type RawBuilder, sql } from '../../sqlite/statements.ts';
 import type { Schema } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** A kind of record that every product has, with the instant in 1970 that puts it in its place in a first fill. */
-export interface RecordTemplate {
-  readonly resource: Resource;
-  readonly edition: string;
-  readonly part: number;
-  readonly due_at: number;
-}
-
 /** A kind of record, whatever its product. */
-export type RecordKind = Pick<RecordTemplate, 'resource' | 'edition' | 'part'>;
+export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
 /** Which records a resync asks for; null means all of that dimension. */
 export interface RecordSelection {
-  readonly kinds: readonly RecordKind[];
+  readonly kinds: readonly KindKey[];
   readonly product_ids: readonly number[] | null;
 }
 
 type OfRecord = ExpressionBuilder<Schema, 'record'>;
 
 /** Whether a row is of this kind. */
-export function isOfKind({ resource, edition, part }: Bound<RecordKind>) {
+export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
   return ({ and, eb }: OfRecord) =>
     and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
 }
@@ -38,7 +30,7 @@ export function isRecord(bound: Bound<RecordKey>) {
 
 /** The rows of a bound JSON array of templates. */
 export function templateRows(templates: RawBuilder<string>) {
-  return sql<RecordTemplate>`(select value ->> '$.resource' as resource, value ->> '$.edition' as edition,
+  return sql<RecordKind>`(select value ->> '$.resource' as resource, value ->> '$.edition' as edition,
     value ->> '$.part' as part, value ->> '$.due_at' as due_at from json_each(${templates}))`.as<'t'>('t');
 }
 

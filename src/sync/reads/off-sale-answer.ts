@@ -61,7 +61,7 @@ export async function notOnSale(
       if (product.dates_off_at === null) {
         const by = { sent_at, reason: record.due_reason };
         mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
-        log.warn({ product_id }, 'a product is on sale by its own read, and its dates are answered as not on sale');
+        log.warn({ product_id }, 'a product is on sale by its own read, but its dates are answered as not on sale');
       }
     } else {
       // Where there is no single-product read, the near dates are looked at for the reopening.
