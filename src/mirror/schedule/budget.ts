@@ -3,7 +3,7 @@ import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 
 /** What the limiter has learned, and the price of a call: so that a restart forgets neither. */
-export interface BudgetReader {
+export interface BudgetReads {
   /** Null: nothing was learned, or it cannot be read. */
   learned(): Budget | null;
   /** Per unit of weight; null: not known yet. */
@@ -11,12 +11,12 @@ export interface BudgetReader {
   pricedAt(): number | null;
 }
 
-export interface BudgetTable extends BudgetReader {
+export interface BudgetTable extends BudgetReads {
   saveLearned(budget: Budget): void;
   savePrice(price: number, at: number): void;
 }
 
-export function budgetReader(db: Reads): BudgetReader {
+export function budgetReads(db: Reads): BudgetReads {
   const state = db.values(() => query.selectFrom('budget').select('state'));
   const price = db.values(() => query.selectFrom('budget').select('price'));
   const pricedAt = db.values(() => query.selectFrom('budget').select('priced_at'));
@@ -33,7 +33,7 @@ export function budgetTable(db: Writes): BudgetTable {
     query.updateTable('budget').set({ price, priced_at: at }),
   );
   return {
-    ...budgetReader(db),
+    ...budgetReads(db),
     saveLearned: (budget) => {
       putState.run({ state: JSON.stringify(budget) });
     },

@@ -12,7 +12,7 @@ export interface NotOffered {
 }
 
 /** Which optional paths the service has. */
-export interface OfferReader {
+export interface OfferReads {
   find(path: OptionalPath): OfferFacts;
   /** Whether the path of a resource is asked as usual. */
   isOffered(path: OptionalPath): boolean;
@@ -21,7 +21,7 @@ export interface OfferReader {
   missing(): NotOffered[];
 }
 
-export interface OfferTable extends OfferReader {
+export interface OfferTable extends OfferReads {
   /** An answer shows that it exists; returns whether it counted as not offered. */
   answered(path: OptionalPath, at: number): boolean;
   /** It answered 404 or 405, which decides nothing yet. */
@@ -36,7 +36,7 @@ const nothing: OfferFacts = { answered_at: null, refused_at: null, not_offered_a
 
 type OfPath = { path: OptionalPath };
 
-export function offerReader(db: Reads): OfferReader {
+export function offerReads(db: Reads): OfferReads {
   const one = db.rows(({ path }: Bound<OfPath>) =>
     query
       .selectFrom('offer')
@@ -65,7 +65,7 @@ export function offerReader(db: Reads): OfferReader {
 }
 
 export function offerTable(db: Writes): OfferTable {
-  const reader = offerReader(db);
+  const reader = offerReads(db);
   type At = OfPath & { at: number };
   const answered = db.change(({ path, at }: Bound<At>) =>
     query

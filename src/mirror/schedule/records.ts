@@ -2,10 +2,10 @@ import type { Writes } from '../../sqlite/statements.ts';
 import { type RecordDue, recordDue } from './record-due.ts';
 import { type RecordMaking, recordMaking } from './record-making.ts';
 import { type RecordOutcomes, recordOutcomes } from './record-outcomes.ts';
-import { type RecordReader, recordReader } from './record-reader.ts';
+import { type RecordReads, recordReads } from './record-reads.ts';
 
 /** What is known of each record's reads, and when it is due. */
-export interface RecordTable extends RecordReader, RecordMaking, RecordOutcomes, RecordDue {
+export interface RecordTable extends RecordReads, RecordMaking, RecordOutcomes, RecordDue {
   /** How often something was made due since the start: as long as it stays, only time makes more due. */
   generation(): number;
 }
@@ -17,7 +17,7 @@ export function recordTable(db: Writes): RecordTable {
   };
   return {
     generation: () => generation,
-    ...recordReader(db),
+    ...recordReads(db),
     ...recordMaking(db, madeDue),
     ...recordOutcomes(db),
     ...recordDue(db, madeDue),

@@ -10,7 +10,7 @@ import {
   type Priced,
   pricesAround,
 } from '../../domain/schedule/price.ts';
-import type { AdaptiveRecord } from '../../mirror/schedule/record-reader.ts';
+import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import type { Ports } from './context.ts';
 import { cadenceOf } from './reschedule.ts';
 import { believed } from './settle.ts';

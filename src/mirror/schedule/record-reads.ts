@@ -7,7 +7,7 @@ import { query } from '../sql/sql.ts';
 import { isRecord, triggered } from './record-rows.ts';
 
 /** What is known of each record's reads, and when it is due. */
-export interface RecordReader {
+export interface RecordReads {
   /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
   due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
@@ -71,11 +71,11 @@ const facts = [
 ] as const; // biome-ignore format: a list of columns
 const details = [...facts, 'lane', 'fetched_reason', 'stale_at', 'failed_at', 'failure'] as const;
 
-export function recordReader(db: Reads): RecordReader {
+export function recordReads(db: Reads): RecordReads {
   return { ...dueRecords(db), ...waitingRecords(db), ...recordCounts(db), ...singleRecords(db) };
 }
 
-function dueRecords(db: Reads): Pick<RecordReader, 'due' | 'dueOfJob' | 'nextDueAt'> {
+function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
   type OfLane = { now: number; lane: number; limit: number };
   const ofLane = ({ now, lane, limit }: Bound<OfLane>) =>
     query.selectFrom('record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
@@ -131,7 +131,7 @@ function dueRecords(db: Reads): Pick<RecordReader, 'due' | 'dueOfJob' | 'nextDue
   };
 }
 
-function singleRecords(db: Reads): Pick<RecordReader, 'find' | 'ofProduct' | 'beyond'> {
+function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'beyond'> {
   const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('record').select(facts).where(isRecord(bound)));
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
@@ -167,7 +167,7 @@ function singleRecords(db: Reads): Pick<RecordReader, 'find' | 'ofProduct' | 'be
   };
 }
 
-function waitingRecords(db: Reads): Pick<RecordReader, 'waiting' | 'adaptiveAfter'> {
+function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter'> {
   const waiting = () =>
     query
       .selectFrom('record as r')
@@ -225,7 +225,7 @@ function waitingRecords(db: Reads): Pick<RecordReader, 'waiting' | 'adaptiveAfte
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReader, 'answeredAstray' | 'unanswered' | 'fill'> {
+function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill'> {
   const unanswered = () =>
     query
       .selectFrom('record')
