@@ -4,7 +4,7 @@ import type { Config } from '../config/load.ts';
 import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { foreignPair } from '../mirror/mirror.ts';
+import { foreignPair } from '../mirror/claim.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
 import { noteOf, sameNote } from '../sqlite/identity.ts';

@@ -8,7 +8,7 @@ import {
   typeOf,
 } from '../../domain/catalogue/image-file.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
-import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
+import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Ports } from '../records/context.ts';

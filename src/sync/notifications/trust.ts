@@ -1,5 +1,5 @@
 import { afterChange, announceable, isTrusted, judgedAt } from '../../domain/push/trust.ts';
-import type { StoredProduct } from '../../mirror/catalogue/products.ts';
+import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { ExpectedNotice } from '../../mirror/push/trust.ts';
 import type { Ports } from '../records/context.ts';
 

@@ -2,7 +2,7 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/s
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
-import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
