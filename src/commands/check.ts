@@ -74,7 +74,7 @@ export function checkCommand(io: Io): Command {
     });
 }
 
-/** Without a daemon: asks the service, and stores the answer. */
+/** Asks the service and stores the answer, where no daemon runs. */
 async function checkHere(wiring: Wiring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
   await using ports = checkPorts(wiring);
   refuseDates(ports, { date: question.date });
