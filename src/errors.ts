@@ -40,8 +40,3 @@ export class CataloguedError extends Error {
     this.details = options.details ?? [];
   }
 }
-
-/** Thrown by a command that has printed its answer where that answer is "no": exit code 1, and nothing more is printed. */
-export class AnswerIsNo extends Error {
-  override readonly name = 'AnswerIsNo';
-}

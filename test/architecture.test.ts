@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
 const imports = allImports(src);
+const exported = files.flatMap((file) => exportedTypesIn(file, readFileSync(join(src, file), 'utf8')));
 
 /** What a part may import, beside itself and Node; the reason stands in design.md section 5. */
 const allowed: Record<string, readonly string[]> = {
@@ -158,6 +160,23 @@ describe('the architecture', () => {
       expect.stringMatching(/^: .*doctor.*sqlite/),
       'domain: catalogue ⇄ values',
       'storefront: reader.ts ⇄ reads.ts',
+    ]);
+  });
+
+  it('gives no two exported types one name', () => {
+    expect(exported.length).toBeGreaterThan(300);
+    expect(homonyms(exported)).toEqual([]);
+  });
+
+  it('is watched by a test that sees a name given twice (control)', () => {
+    const planted = [
+      ...exportedTypesIn('doctor/pledge.ts', 'export interface Pledge {\n  readonly at: number;\n}'),
+      ...exportedTypesIn('sandbox/pledge.ts', "export type Pledge = 'kept' | 'broken';"),
+      ...exportedTypesIn('domain/schedule/plan.ts', 'export class WrongShape extends Error {}'),
+    ];
+    expect(homonyms([...exported, ...planted])).toEqual([
+      'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
+      'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
     ]);
   });
 

@@ -22,7 +22,7 @@ describe('an exit', () => {
   it.each([
     ['SQLITE_FULL', 74, 'the disk is full'],
     ['SQLITE_BUSY', 75, 'another program is writing'],
-    ['SQLITE_IOERR_FSYNC', 74, 'the disk fails'],
+    ['SQLITE_IOERR_FSYNC', 74, 'the disk failed'],
   ])('because of %s is no bug, however deep it lies', (code, exit, words) => {
     for (const error of [
       sqlite(code),

@@ -60,7 +60,7 @@ describe('the trusted clock', () => {
     expect(time.look()).toMatchObject({ doubt: null, mayPrune: false });
   });
 
-  it('decides anew where the wall clock jumps once more', () => {
+  it('decides again where the wall clock jumps once more', () => {
     const { machine, time } = machineAt();
     time.heard(noon);
     machine.jump(-2 * hour);

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CataloguedError } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
-import { FeedChanged } from '../mirror/changes/change-feed.ts';
+import { FeedReplaced } from '../mirror/changes/change-feed.ts';
 import { type Answering, type Answers, type Operation, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { checkRoute, orderRoute } from './checks.ts';
@@ -76,7 +76,7 @@ export function refusals(app: FastifyInstance, log: Logger): void {
         error: error.code,
         message: error.message,
         hint: error.hint,
-        ...(error instanceof FeedChanged ? { feed: error.feed, next: error.next } : {}),
+        ...(error instanceof FeedReplaced ? { feed: error.feed, next: error.next } : {}),
       });
     const status = error.statusCode ?? 500;
     if (status >= 500) log.error({ err: error }, 'admin request failed');

@@ -20,7 +20,7 @@ export interface ChangeStream extends AsyncDisposable {
 
 /**
  * As it came with the request; `after`: without one from as far back as the feed reaches; `feed`: that of the cursor, with
- * which one of a mirror that was filled anew, restored or repaired since is refused.
+ * which one of a mirror that was filled again, restored or repaired since is refused.
  */
 export interface FeedQuestion {
   readonly after?: unknown;

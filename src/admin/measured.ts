@@ -18,7 +18,7 @@ export function gauge(name: string, help: string, of: MeasuredFamily['of']): Mea
   return { name, type: 'gauge', help, of };
 }
 
-/** Counts up, and begins anew at most with the process. */
+/** Counts up, and begins again at most with the process. */
 export function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
   return { name, type: 'counter', help, of };
 }

@@ -4,28 +4,28 @@ import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
 import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { jobTrouble } from '../status/job-messages.ts';
-import type { Verdict } from '../status/verdict.ts';
+import type { StatusVerdict } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
 
-const headlines: Readonly<Record<Verdict['state'], string>> = {
+const headlines: Readonly<Record<StatusVerdict['state'], string>> = {
   true: 'The mirror is true',
   filling: 'The mirror is not filled yet',
   broken: 'The mirror is not wholly true',
 };
 
 /** Each with a shape of its own: a tick, a cross, an hourglass. */
-const signs: Readonly<Record<Verdict['state'], Html>> = {
+const signs: Readonly<Record<StatusVerdict['state'], Html>> = {
   true: html`<path d="M7 12.5l3.2 3.2L17 9"/>`,
   filling: html`<path d="M8.5 7h7M8.5 17h7M9.5 7c0 5 5 5 5 10M14.5 7c0 5-5 5-5 10"/>`,
   broken: html`<path d="M8.5 8.5l7 7M15.5 8.5l-7 7"/>`,
 };
 
-export function headline({ state }: Verdict): string {
+export function headline({ state }: StatusVerdict): string {
   return headlines[state];
 }
 
-export function verdictPart(verdict: Verdict, { freshness, records }: MirrorStatus): Html {
+export function verdictPart(verdict: StatusVerdict, { freshness, records }: MirrorStatus): Html {
   const { state, reasons } = verdict;
   const text =
     state === 'true'

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly heading: string;
   /** Numbers stand to the right. */
   readonly kind?: 'number' | 'text';
@@ -11,7 +11,7 @@ export interface Column<Row> {
  * A table with a caption, whose first column names the row. On a narrow screen each row is a card and each cell says its
  * heading; the roles keep it a table for who hears it.
  */
-export function tableOf<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+export function tableOf<Row>(caption: string, columns: readonly TableColumn<Row>[], rows: readonly Row[]): Html {
   const heads = columns.map(
     ({ heading, kind }) => html`<th scope="col" role="columnheader" class="${kind ?? 'text'}">${heading}</th>`,
   );
@@ -21,7 +21,7 @@ export function tableOf<Row>(caption: string, columns: readonly Column<Row>[], r
 `;
 }
 
-function line<Row>(columns: readonly Column<Row>[], row: Row): Html {
+function line<Row>(columns: readonly TableColumn<Row>[], row: Row): Html {
   const cells = columns.map(({ heading, kind, cell }, index) =>
     index === 0
       ? html`<th scope="row" role="rowheader">${cell(row)}</th>`

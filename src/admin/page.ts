@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { DaemonStatus } from '../status/daemon-status.ts';
-import { type Verdict, verdictOf } from '../status/verdict.ts';
+import { type StatusVerdict, verdictOf } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import { jobsPart } from './page-jobs.ts';
 import {
@@ -83,7 +83,7 @@ ${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, 
 }
 
 /** A disc with a tick, a cross or nothing, to be told apart among many tabs. */
-function icon({ state }: Verdict): string {
+function icon({ state }: StatusVerdict): string {
   const [color, path] = {
     true: ['#10693a', 'M4 8.5l3 3 5-6'],
     broken: ['#c62b20', 'M5 5l6 6M11 5l-6 6'],

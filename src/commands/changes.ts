@@ -25,20 +25,24 @@ interface Options {
 export function changesCommand(io: Io): Command {
   return new Command('changes')
     .description(
-      'What changed, in order, without gaps: read from the file, also while no daemon runs. A cursor older than what retention keeps ends with 65: then read the views again.',
+      'Prints the change feed, in order and without gaps. Reads the file, so no daemon is needed. Exit 65: the cursor is older than retention.changes keeps; read the views again.',
     )
     .option(
       '--after <seq>',
-      'only what came after this change (default: all that is kept; with --follow: from now on)',
+      'print only changes after this one (default: all that are kept; with --follow: from now on)',
       whole,
     )
     .option(
       '--feed <id>',
-      'the feed that the cursor is of (mirror_info.feed_id): refused with 65 once there is another',
+      'the feed the cursor belongs to (mirror_info.feed_id): exit 65 if the mirror has begun another feed',
     )
-    .option('--limit <count>', `at most so many (default: ${usualLimit}; with --follow: no limit)`, whole)
-    .option('--follow', 'go on with every change as it comes, until stopped')
-    .option('--json', 'a line of JSON for each: the fields are a contract (schema/contract.json)')
+    .option(
+      '--limit <count>',
+      `print at most this many changes (default: ${usualLimit}; with --follow: no limit)`,
+      whole,
+    )
+    .option('--follow', 'keep printing changes as they happen, until stopped')
+    .option('--json', 'print one line of JSON per change; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued changes --limit 20\n  catalogued changes --after 1204 --follow\n  catalogued changes --follow --json | jq -c "select(.kind == \\"date_sold_out\\")"',
@@ -58,7 +62,7 @@ async function list(path: string, { after, feed, limit = usualLimit }: Options, 
   await printAfter(mirror.feed, cursorOf(mirror.feed, after ?? mirror.feed.bounds().floor, feed), limit, print, signal);
 }
 
-/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened anew. */
+/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened again. */
 async function follow(
   path: string,
   { after, feed, limit = Number.POSITIVE_INFINITY }: Options,
@@ -114,7 +118,7 @@ interface OpenFeed extends Disposable {
   readonly feed: ChangeFeed;
   /** Another one after each commit of somebody else. */
   version(): number;
-  /** Whether another file has the path now: a snapshot that was published anew, a mirror that was restored. */
+  /** Whether another file has the path now: a snapshot that was published again, a mirror that was restored. */
   replaced(): boolean;
 }
 
@@ -167,6 +171,6 @@ function instant(at: number): string {
 }
 
 function whole(value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('a whole number is expected.');
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('expected a whole number.');
   return Number(value);
 }

@@ -4,7 +4,7 @@ import { parseDuration } from '../config/units.ts';
 import type { Wiring } from '../daemon/wiring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
-import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
 import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -28,22 +28,31 @@ interface Options {
 export function checkCommand(io: Io): Command {
   return new Command('check')
     .description(
-      'The live check before an order: what the service says now, what the mirror showed, and whether it holds. The mirror has the answer afterwards. ' +
+      'Checks live, before an order, whether what the mirror showed still holds, and stores the answer in the mirror. ' +
         'Exit 0: it holds; 1: it does not; 69: the service did not answer; 75: throttled, try again later.',
     )
-    .argument('<product>', 'its id', productId)
+    .argument('<product>', 'the product id', productId)
     .requiredOption('--date <date>', 'the date at the venue (YYYY-MM-DD)', calendarDate)
-    .option('--time <time>', 'HH:MM or whole_day (default: any time of the date)', slotTime)
-    .option('--variant <id:count...>', 'how many tickets of which variant (default: any one ticket)', variant, [])
+    .option('--time <time>', 'the timeslot, HH:MM or whole_day (default: any time of the date)', slotTime)
+    .option(
+      '--variant <id:count...>',
+      'a variant and its number of tickets; may be repeated (default: any one ticket)',
+      variant,
+      [],
+    )
     .option(
       '--expect-price <minor>',
-      'in minor units: of all variants together, or of one ticket (default: what the mirror showed)',
+      'the price you showed, in minor units: the total of all variants, or of one ticket (default: what the mirror showed)',
       minorUnits,
     )
-    .option('--currency <code>', 'of the expected price (default: the first of service.currencies)')
+    .option('--currency <code>', 'the currency of the expected price (default: the first of service.currencies)')
     .option('--deadline <duration>', 'how long to wait for the service', wait, deadline.usual)
-    .option('--caller <key>', 'who asks, in a word of your own: one caller has 30 live checks a minute', callerKey)
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option(
+      '--caller <key>',
+      'a name of your choice for whoever asks: each caller may make 30 live checks a minute',
+      callerKey,
+    )
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued check 973698 --date 2026-12-24\n  catalogued check 973698 --date 2026-12-24 --time 10:00 --variant 4821:2 --variant 4822:1 --expect-price 5550',
@@ -60,7 +69,7 @@ export function checkCommand(io: Io): Command {
       io.stdout.write(
         options.json ? `${JSON.stringify(answer, null, 2)}\n` : render(question, answer, systemClock.now()),
       );
-      conclude(answer);
+      conclude(io, answer);
     });
 }
 
@@ -89,14 +98,14 @@ function questionOf(
   };
 }
 
-function conclude({ verdict, reasons: [reason] }: CheckAnswer): void {
+function conclude(io: Io, { verdict, reasons: [reason] }: CheckAnswer): void {
   if (verdict === 'holds') return;
   const exit = reason === undefined ? undefined : unanswered[reason];
-  if (exit === undefined) throw new AnswerIsNo();
-  throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
+  if (exit !== undefined) throw new CataloguedError('unanswered', `no live answer: ${reasonText(reason)}`, exit);
+  io.answerIsNo();
 }
 
-const tryLater = 'ask again later; what the mirror showed is printed with its age';
+const tryLater = 'ask again later; until then, use what the mirror showed, printed above with its age';
 const away: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.unavailable, hint: tryLater };
 const later: { exitCode: ExitCode; hint: string } = { exitCode: exitCodes.retryLater, hint: tryLater };
 const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string }>> = {
@@ -115,8 +124,8 @@ function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, 
   const because = reasons.length === 0 ? '' : `: ${reasons.map(reasonText).join(', ')}`;
   const lines = [
     `${verdict.padEnd(9)} ${product_id} on ${date}${time == null ? '' : `, ${time}`}${because}`,
-    `${'Now'.padEnd(9)} ${answer.now === null ? 'not known' : `${describe(answer.now)}, asked ${ago(answer.now.read_at, now)}`}`,
-    `${'Mirror'.padEnd(9)} ${mirror === null ? 'had nothing' : `${describe(mirror)}, read ${ago(mirror.checked_at, now)}${mirror.stale ? ', which is too long ago' : ''}`}`,
+    `${'Now'.padEnd(9)} ${answer.now === null ? 'unknown' : `${describe(answer.now)}, asked ${ago(answer.now.read_at, now)}`}`,
+    `${'Mirror'.padEnd(9)} ${mirror === null ? 'had nothing' : `${describe(mirror)}, read ${ago(mirror.checked_at, now)}${mirror.stale ? ', stale' : ''}`}`,
   ];
   if (alternatives.length > 0) {
     const rows = alternatives.map((other) => [
@@ -133,12 +142,12 @@ function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, 
 
 function describe({ state, sellable, time, price, slots, max_tickets_per_order }: CheckedDate): string {
   if (state !== 'available') return state.replaceAll('_', ' ');
-  if (sellable) return `can be had${time === null ? '' : ` (${printable(time)})`}, ${printed(price)}`;
+  if (sellable) return `available${time === null ? '' : ` (${printable(time)})`}, ${printed(price)}`;
   const left = slots
     .flatMap(({ variants }) => variants)
     .map(({ variant_id, max_tickets }) => `${max_tickets ?? 'any number'} of ${variant_id}`);
   const most = max_tickets_per_order === null ? '' : `, at most ${max_tickets_per_order} an order`;
-  return slots.length === 1 ? `${left.join(', ')} left${most}` : `available, not as asked${most}`;
+  return slots.length === 1 ? `${left.join(', ')} left${most}` : `available, but not as asked${most}`;
 }
 
 function printed(price: CheckedDate['price']): string {
@@ -151,25 +160,25 @@ function reasonText(reason: CheckReason | undefined): string {
 
 function variant(value: string, previous: Options['variant']): Options['variant'] {
   const [, id = '', count = ''] = /^([1-9]\d{0,15}):([1-9]\d{0,2})$/.exec(value) ?? [];
-  if (id === '') throw new InvalidArgumentError('a variant is ID:COUNT, like 4821:2.');
+  if (id === '') throw new InvalidArgumentError('expected ID:COUNT, like 4821:2.');
   if (previous.some(({ variant_id }) => variant_id === Number(id)))
-    throw new InvalidArgumentError('each variant is named once.');
+    throw new InvalidArgumentError('this variant is given twice.');
   return [...previous, { variant_id: Number(id), count: Number(count) }];
 }
 
 function callerKey(value: string): string {
-  if (!isCaller(value)) throw new InvalidArgumentError('a caller is one to a hundred characters.');
+  if (!isCaller(value)) throw new InvalidArgumentError('expected one to a hundred characters.');
   return value;
 }
 
 function minorUnits(value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('a price is in minor units: 1850 is 18.50 EUR.');
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('expected minor units: 1850 for 18.50 EUR.');
   return Number(value);
 }
 
 function wait(value: string): number {
   const ms = parseDuration(value);
   if (ms === null || ms < deadline.least || ms > deadline.most)
-    throw new InvalidArgumentError(`a deadline is from ${deadline.least}ms to ${deadline.most / 1000}s.`);
+    throw new InvalidArgumentError(`expected a duration from ${deadline.least}ms to ${deadline.most / 1000}s.`);
   return ms;
 }

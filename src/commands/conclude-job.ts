@@ -11,7 +11,7 @@ export function concludeJob({ stdout }: Io, job: JobState): void {
       `${number(job.failed)} of ${number(job.records)} records could not be refreshed`,
       {
         exitCode: exitCodes.unavailable,
-        hint: 'catalogued status names the failures; each is tried again by itself',
+        hint: 'see which ones with: catalogued status (failed records are retried automatically)',
       },
     );
   }

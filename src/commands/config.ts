@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { configKeys, jsonSchema, type Kind } from '../config/keys.ts';
+import { configKeys, jsonSchema, type SettingKind } from '../config/keys.ts';
 import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
@@ -15,9 +15,9 @@ export function configCommand(io: Io): Command {
   command
     .command('check')
     .description(
-      'Says what is wrong with the configuration, all of it at once. Exit 0: nothing; 78: something; 77: a secret that others can read.',
+      'Lists every problem of the configuration at once. Exit 0: valid; 78: it has problems; 77: others can read a secret.',
     )
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued --config catalogued.yaml config check\n  catalogued config check && systemctl reload catalogued',
@@ -38,9 +38,11 @@ export function configCommand(io: Io): Command {
 
   command
     .command('show')
-    .description('Every key with its value and where it comes from; secrets as the first digits of their hash.')
-    .option('--defaults', 'the defaults, without a configuration')
-    .option('--json', 'as JSON: {key: {value, origin}}')
+    .description(
+      'Prints every key with its value and where the value comes from; secrets only as the first digits of their hash.',
+    )
+    .option('--defaults', 'print the defaults; needs no configuration')
+    .option('--json', 'print JSON: {key: {value, origin}}')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued config show | grep -v default\n  catalogued config show --defaults --json',
@@ -60,7 +62,7 @@ export function configCommand(io: Io): Command {
 
   command
     .command('schema')
-    .description('The JSON Schema of the configuration, which gives an editor completion.')
+    .description('Prints the JSON Schema of the configuration, which gives editors completion.')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued config schema > config.schema.json\n  # first line of catalogued.yaml: # yaml-language-server: $schema=config.schema.json',
@@ -123,7 +125,7 @@ function valueAt(config: Config, key: string): unknown {
 }
 
 /** As a person writes it. */
-function readable(value: unknown, kind: Kind): unknown {
+function readable(value: unknown, kind: SettingKind): unknown {
   if (typeof value !== 'number') return value;
   return kind === 'duration' ? printDuration(value) : kind === 'size' ? printSize(value) : value;
 }

@@ -41,7 +41,7 @@ export async function play(stage: Stage): Promise<void> {
   if (confirmed === null) return;
   stage.say(`mirror   ${closed} is off sale, confirmed by a read; its alternative is ${name(other)}`);
 
-  stage.say(`service  opens ${name(opened)}, and describes ${other} anew`);
+  stage.say(`service  opens ${name(opened)}, and changes the description of ${other}`);
   world.enable(opened);
   world.edit(other, { field: 'description', value: 'Now with a roof terrace.' });
   const on = await until(stage, () => shownAs(mirror, opened, ({ sellable }) => sellable));

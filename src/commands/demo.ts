@@ -32,8 +32,8 @@ export function demoCommand(io: Io): Command {
     .description(
       'Starts a simulated service and a daemon that mirrors it. Needs no account, no configuration and no network.',
     )
-    .option('--products <count>', 'how large the simulated catalogue is', '400')
-    .option('--directory <path>', 'where the mirror goes', ownDirectory)
+    .option('--products <count>', 'number of products in the simulated catalogue', '400')
+    .option('--directory <path>', 'directory for the mirror', ownDirectory)
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       refuseForeign(directory);
@@ -68,7 +68,7 @@ export function demoCommand(io: Io): Command {
       io.stdout.write(introduction(daemon, { directory, token }));
       await Promise.race([notify(io, sandbox, daemon), daemon.broken]);
       await Promise.race([aborted(io.signal), daemon.broken]);
-      io.stdout.write('Stopped. The mirror stays, and can be read without us.\n');
+      io.stdout.write('Stopped. The mirror stays and can still be read.\n');
     });
 }
 
@@ -91,7 +91,7 @@ async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<voi
   const [id] = mirror.products.ids();
   if (!io.signal.aborted)
     io.stdout.write(
-      `\nChange something yourself, and look:\n  curl -d '{"reason":"temporary_closure"}' ${sandbox.url}/sandbox/products/${id}/disable\n  sqlite3 -box ${mirror.path} "SELECT product_id, sellable, disabled_reason, disabled_source FROM products WHERE product_id = ${id}"\n`,
+      `\nChange something yourself, and see it arrive:\n  curl -d '{"reason":"temporary_closure"}' ${sandbox.url}/sandbox/products/${id}/disable\n  sqlite3 -box ${mirror.path} "SELECT product_id, sellable, disabled_reason, disabled_source FROM products WHERE product_id = ${id}"\n`,
     );
 }
 
@@ -182,7 +182,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
   };
 }
 
-const mark = '# Written by each start of the demo, for the other commands.';
+const mark = '# The demo writes this file at each start; the other commands use it.';
 
 /** Somebody's own configuration, keys and mirror are not to be written over; in the demo's own directory there are none. */
 function refuseForeign(directory: string): void {
@@ -191,9 +191,9 @@ function refuseForeign(directory: string): void {
   if (existsSync(config) && readFileSync(config, 'utf8').startsWith(mark)) return;
   const foreign = [config, mirrorFile(directory)].find((file) => existsSync(file));
   if (foreign === undefined) return;
-  throw new CataloguedError('foreign-file', `${foreign} is not the demo's: it is not written over`, {
+  throw new CataloguedError('foreign-file', `${foreign} was not made by the demo and is not overwritten`, {
     exitCode: exitCodes.usage,
-    hint: 'name another --directory',
+    hint: 'choose another --directory',
   });
 }
 
@@ -231,16 +231,16 @@ function introduction(
   const socket = join(directory, 'state', 'admin.sock');
   const soon = new Date(wiring.ports.clock.now() + 3 * 86_400_000).toISOString().slice(0, 10);
   return `
-The mirror is filled and is being kept true: ${number(products.count())} products in ${path}
+The mirror is filled and kept true: ${number(products.count())} products in ${path}
 
 Addresses
-  the mirror       ${path}   (any language with SQLite; open it read-only)
+  the mirror       ${path}   (open it read-only, from any language with SQLite)
   the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
-  its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: is it true, and why not)
+  its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: shows whether the mirror is true, and if not, why)
   the service      ${wiring.config.service.base_url}   (simulated)
-  the receiver     ${receiver}   (takes its notifications; changes are held for ${holdMs / 1000} s, minutes at the real one)
+  the receiver     ${receiver}   (takes the service's notifications, which are held for ${holdMs / 1000} s here and for minutes by the real one)
 
-Queries to try, in another terminal
+Queries to try in another terminal
   sqlite3 -box ${path} "SELECT product_id, title, sale_status, from_price, currency FROM products WHERE language = 'en' AND sellable LIMIT 5"
   sqlite3 -box ${path} "SELECT date, state, lowest_price, max_tickets FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
   sqlite3 -box ${path} "SELECT p.title, b.date, b.lowest_price FROM bookable_days b JOIN products p USING (product_id) WHERE b.currency = 'EUR' AND b.date = date('now', '+3 days') AND p.language = 'en' ORDER BY b.lowest_price LIMIT 5"

@@ -7,7 +7,7 @@ import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
 import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
-import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -18,15 +18,15 @@ const patienceMs = 3 * 60_000;
 export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
   return new Command('doctor')
     .description(
-      'Checks everything that has to be right, and says how to fix what is not. Exit 0: nothing is wrong; 1: something is.',
+      'Checks configuration, credentials, clock, disk, service and receiver, and says how to fix what is wrong. Exit 0: nothing is wrong; 1: something is.',
     )
-    .option('--reader', 'opens the mirror as a storefront would, and looks at nothing else')
-    .option('--user <name>', 'with --reader: as this user, with its groups; needs root')
-    .option('--path <file>', 'with --reader: this file, without a configuration; also a snapshot')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--reader', 'open the mirror as a storefront would, and check nothing else')
+    .option('--user <name>', 'with --reader: open it as this user, with its groups; needs root')
+    .option('--path <file>', 'with --reader: open this file (a mirror or a snapshot); needs no configuration')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: a line a check: ✓ right, ✗ wrong, - not looked at. With a daemon the service is asked by it, else by the command\nitself, once a start has made the files.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
+      '\nOutput: one line per check: ✓ right, ✗ wrong, - not checked. A running daemon asks the service; without one the command\nitself does, once the daemon has been started for the first time.\n\nExamples:\n  catalogued doctor\n  sudo catalogued doctor --reader --user www-data\n  catalogued doctor --json | jq \'.checks[] | select(.verdict == "wrong")\'',
     )
     .action(async (options: Options, command: Command) => {
       const configuration = () => configurationFor(io, command);
@@ -38,7 +38,7 @@ export function doctorCommand(io: Io, overrides: Overrides = {}): Command {
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
       io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
-      if (!healthy) throw new AnswerIsNo();
+      if (!healthy) io.answerIsNo();
     });
 }
 
@@ -56,7 +56,7 @@ function questionOf({ reader, user, path }: Options, io: Io, configuration: () =
     return { path: file, user: user ?? null, search_path: io.env.PATH ?? '/usr/local/bin:/usr/bin:/bin' };
   }
   if (user === undefined && path === undefined) return null;
-  throw new CataloguedError('usage', '--user and --path go with --reader', {
+  throw new CataloguedError('usage', '--user and --path need --reader', {
     exitCode: exitCodes.usage,
     hint: 'catalogued doctor --reader --user www-data',
   });
@@ -81,7 +81,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     const asked = await client.call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
-    const none = daemon('skipped', 'none runs: nothing is refreshed, and nothing is received', start);
+    const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
     // Files that a first start makes are not made by somebody who only looks.
     if (!existsSync(config.mirror.path)) return [none, daemonless];
     await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
@@ -105,7 +105,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
 const daemonless: Check = {
   name: 'service',
   verdict: 'skipped',
-  found: 'not asked before the first start',
+  found: 'asked only after the first start',
   advice: null,
 };
 

@@ -15,15 +15,15 @@ import { table } from './terminal/table.ts';
 export function explainCommand(io: Io): Command {
   return new Command('explain')
     .description(
-      'For one product: when and why each of its parts was read, when and why it will be again, and what is shown.',
+      'Explains one product: when and why each part of it was read, when and why it will be read next, and what storefronts are shown.',
     )
     .argument('<product>', 'its id', productId)
     .option(
       '--date <date>',
-      'the history of this date: what the file said, from when to when, read when and why',
+      'show the history of this date: what the mirror said, during which time, and the read behind it',
       calendarDate,
     )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued explain 973698\n  catalogued explain 973698 --date 2026-12-24\n  catalogued explain 973698 --json | jq .records',
@@ -50,10 +50,13 @@ function render(found: Explanation, now: number): string {
     ['Product', `${found.product_id}  ${heading(found.title)}`],
     ['Shown', shownAs(found, now)],
     ...contradiction(found, now),
-    ['Category', `${found.category ?? 'none'}; a stale copy costs ${found.weight.toFixed(1)} times the usual`],
-    ['Venue', `${found.timezone ?? 'time zone unknown: a day of margin at both ends'}, today is ${found.today}`],
+    ['Category', `${found.category ?? 'none'}; a stale copy does ${found.weight.toFixed(1)} times the usual harm`],
+    ['Venue', `${found.timezone ?? 'time zone unknown, so a day of margin at both ends'}, today is ${found.today}`],
     ['Images', imagesShown(images, now)],
-    ['Covered', found.covered ? 'yes: a subscription announces its changes' : 'no: every change is found by reading'],
+    [
+      'Covered',
+      found.covered ? 'yes: a working subscription announces its changes' : 'no: changes are found only by reading',
+    ],
     ...found.notices.map(({ change_type, subscription_id, received_at }) => [
       'Notified',
       `${duration(now - received_at)} ago: ${change_type} (${subscription_id})`,
@@ -113,7 +116,10 @@ function contradiction({ dates_off_at, sellable, records }: Explanation, now: nu
   const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
   const since = duration(now - dates_off_at);
   return [
-    ['Dates', `availability says not on sale for ${since}, the product's own read says enabled: asked again ${again}`],
+    [
+      'Dates',
+      `availability says not on sale for ${since}, but the product's own read says enabled: read again ${again}`,
+    ],
   ];
 }
 
@@ -122,7 +128,7 @@ function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'],
   const until =
     hidden_from > now
       ? `hidden in ${duration(hidden_from - now)} unless confirmed again`
-      : 'hidden: confirmed too long ago';
+      : 'hidden: not confirmed for 14 days';
   return `${shown}, confirmed ${duration(now - verified_at)} ago, ${until}`;
 }
 
@@ -148,7 +154,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
   );
   const lines = [
     `Product ${product_id}  ${heading(title)}`,
-    ...(shown.length === 0 ? [`Nothing is known of ${date}: it is past, or was never read.`] : shown),
+    ...(shown.length === 0 ? [`Nothing is known about ${date}: it is in the past, or has never been read.`] : shown),
   ];
   const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
     from === null ? 'its first read' : instant(from),
@@ -158,7 +164,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
     reason ?? '-',
   ]);
   if (rows.length > 0)
-    lines.push('', table([`${date} from`, 'to', 'the file said', 'lowest price', 'read because'], rows));
+    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows));
   return `${lines.join('\n')}\n`;
 }
 

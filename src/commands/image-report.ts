@@ -16,7 +16,7 @@ export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything')
     '',
     `Published        ${number(published)} images of ${number(products)} products, ${number(credited)} with a credit`,
     `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${instant(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
-    `Hidden           ${number(hidden)} that the service has not confirmed in time`,
+    `Hidden           ${number(hidden)} that were not confirmed in time`,
     `Taken down       ${number(takedowns)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
     `Credits changed  ${number(summary.credit_changes)} in the last 90 days`,
     `In breach        ${number(summary.in_breach)}`,
@@ -26,9 +26,9 @@ export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything')
 }
 
 const breachText = {
-  'not-confirmed': 'is shown although it was not confirmed for 14 days',
+  'not-confirmed': 'is shown although it has not been confirmed for 14 days',
   withdrawn: 'is shown although the service has withdrawn it',
-  'file-kept': 'is not shown, and its file is still on the disk',
+  'file-kept': 'is no longer shown, but its file is still on disk',
 } as const;
 
 function breaches({ breaches: found }: ImageAudit): string[] {
@@ -59,7 +59,7 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
   return [
     ...section('Published', [...headings, ...(files ? ['file', 'checksum'] : [])], images),
     ...section(
-      'Taken down: the service made the change between the two reads, at a moment that it does not tell',
+      'Taken down: the service made the change at an unknown moment between these two reads',
       ['product', 'title', 'image', 'credit', 'last read with it', 'hidden at', 'because', 'at most', 'back since'],
       takedowns.map((each) => [
         String(each.product_id),

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander';
-import { AnswerIsNo } from '../errors.ts';
 import { auditImages } from './image-audit.ts';
 import { imageReport, reportCsv } from './image-report.ts';
 import { configurationFor } from './setup.ts';
@@ -7,18 +6,18 @@ import type { Io } from './terminal/io.ts';
 
 export function imagesCommand(io: Io): Command {
   const command = new Command('images').description(
-    'Images: what is published, by which right, and what was taken down.',
+    'Shows which images are published, under which credit, and which were taken down.',
   );
   command
     .command('audit')
     .description(
-      'A dated report of every published image: product, credit, first and last confirmed, hidden from when, and what was taken down in the last 90 days (as far as retention.changes reaches). Reads the file alone; no daemon is needed. Exit 0: nothing is in breach; 1: something is shown or kept that may not be.',
+      'Prints a dated report of every published image (product, credit, first and last confirmation, when it will be hidden) and of what was taken down in the last 90 days, as far as retention.changes reaches. Reads only the file; no daemon is needed. Exit 0: nothing is in breach; 1: an image is shown or kept that must not be.',
     )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addOption(
       new Option(
         '--csv',
-        'for a spreadsheet, with a header; the summary goes to standard error. A cell that would be a formula gets an apostrophe in front.',
+        'print CSV with a header, and the summary on standard error; an apostrophe before a cell keeps a spreadsheet from taking it for a formula',
       ).conflicts('json'),
     )
     .addHelpText(
@@ -32,7 +31,7 @@ export function imagesCommand(io: Io): Command {
         io.stdout.write(reportCsv(audit));
         io.stderr.write(imageReport(audit, 'summary'));
       } else io.stdout.write(imageReport(audit, 'everything'));
-      if (audit.breaches.length > 0) throw new AnswerIsNo();
+      if (audit.breaches.length > 0) io.answerIsNo();
     });
   return command;
 }

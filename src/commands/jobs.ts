@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { systemClock } from '../clock.ts';
-import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
 import { jobDuration, jobNext, jobPeriod, jobTrouble } from '../status/job-messages.ts';
 import { askDaemon, configurationFor } from './setup.ts';
@@ -45,7 +45,7 @@ export function jobsCommand(io: Io): Command {
           signal: io.signal,
         })) ?? noDaemon();
       io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : `${renderRun(run, systemClock.now())}\n`);
-      if (run.failure !== null) throw new AnswerIsNo();
+      if (run.failure !== null) io.answerIsNo();
     });
   return command;
 }

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { AnswerIsNo, CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { faultOf } from '../sqlite/fault.ts';
@@ -9,63 +9,63 @@ import type { Io } from './terminal/io.ts';
 /** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
 const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
   run: {
-    summary: 'keep the mirror true: the daemon, in the foreground',
+    summary: 'run the daemon in the foreground: keep the mirror true',
     load: async (io) => (await import('./run.ts')).runCommand(io),
   },
   demo: {
-    summary: 'see it work: a simulated service and a daemon, no account and no network needed',
+    summary: 'see it work with a simulated service; needs no account and no network',
     load: async (io) => (await import('./demo.ts')).demoCommand(io),
   },
   sandbox: {
-    summary: 'only the simulated service, to develop and test against',
+    summary: 'run only the simulated service, to develop and test against',
     load: async (io) => (await import('./sandbox.ts')).sandboxCommand(io),
   },
   resync: {
-    summary: 'read the named records again, now',
+    summary: 'read the named records again now',
     load: async (io) => (await import('./resync.ts')).resyncCommand(io),
   },
   status: {
-    summary: 'what is mirrored, how old it is, which promises are kept',
+    summary: 'show what is mirrored, how old it is, and which promises are kept',
     load: async (io) => (await import('./status.ts')).statusCommand(io),
   },
   explain: {
-    summary: 'when and why a product was read, and when it will be again',
+    summary: 'show when and why a product was read, and when it will be read next',
     load: async (io) => (await import('./explain.ts')).explainCommand(io),
   },
   plan: {
-    summary: 'what the call budget buys, and what more would cost',
+    summary: 'show what the call budget buys, and what more would cost',
     load: async (io) => (await import('./plan.ts')).planCommand(io),
   },
   probe: {
-    summary: 'ask the live service whether it is as we believe, in at most 40 calls',
+    summary: 'compare the live service with our assumptions, in at most 40 calls',
     load: async (io) => (await import('./probe.ts')).probeCommand(io),
   },
   check: {
-    summary: 'before an order: what the service says now, and whether what was shown still holds',
+    summary: 'check live, before an order, whether what was shown still holds',
     load: async (io) => (await import('./check.ts')).checkCommand(io),
   },
   order: {
-    summary: 'report an order: its dates are read again',
+    summary: 'report an order, so that its dates are read again',
     load: async (io) => (await import('./order.ts')).orderCommand(io),
   },
   removals: {
-    summary: 'products that the list no longer shows, and what is held',
+    summary: 'list, approve or reject products that the service no longer lists',
     load: async (io) => (await import('./removals.ts')).removalsCommand(io),
   },
   notifications: {
-    summary: 'what the service has sent: list, show, apply it again',
+    summary: 'list, show or replay what the service has sent',
     load: async (io) => (await import('./notifications.ts')).notificationsCommand(io),
   },
   subscription: {
-    summary: 'subscriptions to change notifications: declared, and as the service has them',
+    summary: 'compare, apply, reactivate or rotate subscriptions to change notifications',
     load: async (io) => (await import('./subscription.ts')).subscriptionCommand(io),
   },
   images: {
-    summary: 'audit: every published image with its credit, when confirmed, when hidden; what was taken down',
+    summary: 'audit published images: credit, last confirmation, when hidden, what was taken down',
     load: async (io) => (await import('./images.ts')).imagesCommand(io),
   },
   changes: {
-    summary: 'the change feed: what changed since, and as it comes',
+    summary: 'print the change feed, and follow it',
     load: async (io) => (await import('./changes.ts')).changesCommand(io),
   },
   jobs: {
@@ -73,11 +73,11 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
   },
   doctor: {
-    summary: 'configuration, credentials, clock, disk, service and receiver: what is wrong, and what to do',
+    summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
     load: async (io) => (await import('./doctor.ts')).doctorCommand(io),
   },
   repair: {
-    summary: 'set aside a broken mirror or inbox and go on, destroying nothing',
+    summary: 'set aside a broken mirror or inbox so that the daemon can go on; destroys nothing',
     load: async (io) => (await import('./repair.ts')).repairCommand(io),
   },
   config: {
@@ -87,12 +87,16 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
 };
 
 /** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
-export async function main(args: readonly string[], given: Io): Promise<ExitCode> {
-  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr) };
+export async function main(args: readonly string[], given: Omit<Io, 'answerIsNo'>): Promise<ExitCode> {
+  let answer: ExitCode = exitCodes.done;
+  const answerIsNo = () => {
+    answer = exitCodes.no;
+  };
+  const io = { ...given, stdout: harmless(given.stdout), stderr: harmless(given.stderr), answerIsNo };
   try {
     const program = await programFor(args, io);
     await program.parseAsync([...args], { from: 'user' });
-    return exitCodes.done;
+    return answer;
   } catch (error) {
     return report(error, io, commandNamed(args));
   }
@@ -122,12 +126,12 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
     .version(version)
     .option(
       '--config <file>',
-      'the configuration (default: $CATALOGUED_CONFIG, /etc/catalogued/catalogued.yaml or ./catalogued.yaml)',
+      'the configuration file (default: $CATALOGUED_CONFIG, /etc/catalogued/catalogued.yaml or ./catalogued.yaml)',
     )
     .showSuggestionAfterError()
     .addHelpText(
       'after',
-      '\nExamples:\n  catalogued demo                                    # see it work, with nothing set up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it?',
+      '\nExamples:\n  catalogued demo                                    # see it work, without any set-up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it true?',
     );
   const named = commandNamed(args);
   for (const [name, { summary, load }] of Object.entries(commands)) {
@@ -147,7 +151,11 @@ function quiet(command: Command, io: Io): void {
 }
 
 /** Prints what ended the program, the first cause first, and returns its exit code. */
-export function report(thrown: unknown, { stderr, signal }: Io, named: string | undefined): ExitCode {
+export function report(
+  thrown: unknown,
+  { stderr, signal }: Pick<Io, 'stderr' | 'signal'>,
+  named: string | undefined,
+): ExitCode {
   const error = decisive(firstOf(thrown));
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
@@ -155,7 +163,6 @@ export function report(thrown: unknown, { stderr, signal }: Io, named: string | 
     if (error.code !== 'commander.help') stderr.write(`Try: catalogued${of} --help\n`);
     return exitCodes.usage;
   }
-  if (error instanceof AnswerIsNo) return exitCodes.no;
   if (signal.aborted && error === signal.reason) return exitCodes.done;
   if (error instanceof CataloguedError) {
     stderr.write(`Error: ${error.message}\n`);
@@ -164,10 +171,10 @@ export function report(thrown: unknown, { stderr, signal }: Io, named: string | 
     return error.exitCode;
   }
   if (isDiskFailure(error)) {
-    stderr.write(`Error: the disk fails: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
+    stderr.write(`Error: the disk failed: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
     return exitCodes.io;
   }
-  stderr.write(`Error: ${stacksOf(error)}\nTry: report this, it is a bug of catalogued ${version}\n`);
+  stderr.write(`Error: ${stacksOf(error)}\nTry: report this as a bug in catalogued ${version}\n`);
   return exitCodes.bug;
 }
 

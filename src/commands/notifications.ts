@@ -5,8 +5,10 @@ import { parseDuration } from '../config/units.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable } from '../format.ts';
-import type { Delivery, DeliveryCounts, DeliveryState, ListedDelivery } from '../inbox/deliveries.ts';
+import type { Delivery, ListedDelivery } from '../inbox/delivery.ts';
+import type { DeliveryCounts } from '../inbox/delivery-reader.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
+import type { DeliveryState } from '../inbox/tables.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { renderBody, textOf } from './delivery-body.ts';
 import { askDaemon, configurationFor } from './setup.ts';
@@ -24,15 +26,15 @@ interface ListOptions {
 
 export function notificationsCommand(io: Io): Command {
   const command = new Command('notifications').description(
-    'What the service has sent: every delivery as it came, and what became of it. Kept for retention.deliveries.',
+    'Shows every delivery the service has sent, as it came, and its outcome. Deliveries are kept for retention.deliveries.',
   );
   command
     .command('list')
-    .description('Deliveries, newest first, and how many there ever were.')
-    .option('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
-    .addOption(new Option('--state <state>', 'only these').choices(states))
-    .option('--limit <count>', 'at most so many', count, 50)
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .description('Lists deliveries, newest first, and counts all that were ever received.')
+    .option('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .addOption(new Option('--state <state>', 'list only deliveries in this state').choices(states))
+    .option('--limit <count>', 'list at most this many', count, 50)
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued notifications list --since 6h\n  catalogued notifications list --state quarantined --json | jq .deliveries',
@@ -46,9 +48,9 @@ export function notificationsCommand(io: Io): Command {
     });
   command
     .command('show')
-    .description('One delivery and its body: at most 4 kB of it, as a hex dump where it is no text.')
-    .argument('<number>', 'its number in the list', count)
-    .option('--json', 'as JSON with the whole body: the fields are a contract (schema/contract.json)')
+    .description('Shows one delivery and the first 4 kB of its body, as a hex dump if it is not text.')
+    .argument('<number>', 'the number of the delivery in the list', count)
+    .option('--json', 'print JSON with the whole body; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued notifications show 4711\n  catalogued notifications show 4711 --json | jq -r .text | jq .',
@@ -63,10 +65,10 @@ export function notificationsCommand(io: Io): Command {
   command
     .command('replay')
     .description(
-      'Applies again, in the same order, every delivery received since a time; each copy gets a new number. What it makes due is read from the service; a closure takes effect until then.',
+      'Applies every delivery received since a time once more, in the same order, as copies with new numbers. The records concerned are read from the service; until then an announced closure takes effect.',
     )
-    .requiredOption('--since <time>', 'received since then: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
-    .option('--dry-run', 'say how many it would be, and do nothing')
+    .requiredOption('--since <time>', 'received since this time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z', instant)
+    .option('--dry-run', 'count the deliveries, and change nothing')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued notifications replay --since 2h --dry-run\n  catalogued notifications replay --since 2026-11-21T08:00:00Z',
@@ -76,7 +78,8 @@ export function notificationsCommand(io: Io): Command {
       if (dryRun) {
         using inbox = openInboxForReading(loaded.config.mirror.inbox_path);
         const { deliveries, gone } = inbox.replayable(since);
-        const cannot = gone === 0 ? '' : ` ${number(gone)} cannot: their bodies are gone (retention.deliveries_bytes).`;
+        const cannot =
+          gone === 0 ? '' : ` ${number(gone)} cannot be replayed: their bodies are gone (retention.deliveries_bytes).`;
         io.stdout.write(`${number(deliveries)} deliveries would be applied again.${cannot}\n`);
         return;
       }
@@ -109,7 +112,7 @@ async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries
 function unknownDelivery(delivery_id: number): CataloguedError {
   return new CataloguedError('unknown-delivery', `there is no delivery ${delivery_id}`, {
     exitCode: exitCodes.usage,
-    hint: 'see which there are: catalogued notifications list',
+    hint: 'see the existing ones with: catalogued notifications list',
   });
 }
 
@@ -145,7 +148,7 @@ function render(found: Delivery): string {
     ['SHA-256', found.sha256],
   ].map(([name = '', value]) => `${name.padEnd(10)}${value}`);
   const body = found.body_gone
-    ? 'Its body is gone, to stay within retention.deliveries_bytes.'
+    ? 'Its body was deleted to stay within retention.deliveries_bytes.'
     : renderBody(found.body);
   return `${[...facts, '', body].join('\n')}\n`;
 }
@@ -165,11 +168,11 @@ function instant(value: string): number {
   const [date = '', time = ''] = value.split('T');
   const isTime = time === '' || /^\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(time);
   const at = isDate(date) && isTime ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(at)) throw new InvalidArgumentError('a time is 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z.');
+  if (Number.isNaN(at)) throw new InvalidArgumentError('expected a time: 6h, 7d, 2026-11-21 or 2026-11-21T08:00:00Z.');
   return at;
 }
 
 function count(value: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(value)) throw new InvalidArgumentError('it is a whole number.');
+  if (!/^[1-9]\d{0,14}$/.test(value)) throw new InvalidArgumentError('expected a whole number.');
   return Number(value);
 }

@@ -6,7 +6,7 @@ import { isDate } from '../domain/time/dates.ts';
 
 /** Parses the id of a product. */
 export function productId(value: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('a product id is a whole number.');
+  if (!/^[1-9]\d{0,15}$/.test(value)) throw new InvalidArgumentError('expected a product id, a whole number.');
   return Number(value);
 }
 
@@ -17,12 +17,12 @@ export function productIds(value: string, previous: readonly number[]): number[]
 
 /** Parses a date of the calendar. */
 export function calendarDate(value: string): string {
-  if (!isDate(value)) throw new InvalidArgumentError('a date is YYYY-MM-DD, and of the calendar.');
+  if (!isDate(value)) throw new InvalidArgumentError('expected a calendar date, YYYY-MM-DD.');
   return value;
 }
 
 /** Parses the time of a slot. */
 export function slotTime(value: string): string {
-  if (!isSlotTime(value)) throw new InvalidArgumentError('a time is HH:MM or whole_day.');
+  if (!isSlotTime(value)) throw new InvalidArgumentError('expected HH:MM or whole_day.');
   return value;
 }

@@ -11,18 +11,22 @@ import type { Io } from './terminal/io.ts';
 
 export function orderCommand(io: Io): Command {
   const command = new Command('order').description(
-    'Reports an order: its dates are read again at once, and sales decide which products count as top sellers.',
+    'Reports an order: the dates around it are read again at once, and sales decide which products count as top sellers.',
   );
   for (const outcome of ['confirmed', 'failed'] as const) {
     const own = command
       .command(outcome)
-      .description(outcome === 'confirmed' ? 'An order was confirmed.' : 'The service refused an order.')
-      .argument('<product>', 'its id', productId)
-      .requiredOption('--date <date>', 'the date that was ordered', calendarDate)
-      .option('--time <time>', 'HH:MM or whole_day', slotTime)
-      .option('--quantity <tickets>', 'how many tickets', quantity, 1)
-      .option('--order-id <id>', 'your own id of this attempt: it counts once, however often it is sent', orderId);
-    if (outcome === 'failed') own.option('--code <code>', "the service's code, like variants_not_available");
+      .description(
+        outcome === 'confirmed'
+          ? 'Reports an order that the service confirmed.'
+          : 'Reports an order that the service refused.',
+      )
+      .argument('<product>', 'the product id', productId)
+      .requiredOption('--date <date>', 'the date ordered (YYYY-MM-DD)', calendarDate)
+      .option('--time <time>', 'the timeslot ordered, HH:MM or whole_day', slotTime)
+      .option('--quantity <tickets>', 'the number of tickets', quantity, 1)
+      .option('--order-id <id>', 'your own id of this attempt: sent repeatedly, it counts once', orderId);
+    if (outcome === 'failed') own.option('--code <code>', 'the error code of the service, like variants_not_available');
     own
       .addHelpText(
         'after',
@@ -55,30 +59,30 @@ async function report(io: Io, command: Command, report: IdentifiedOrder): Promis
       return { ...own, read: await recheckOrder(checks, report, io.signal) };
     },
   );
-  if (read === undefined) return said(noted, noted.due === 0 ? 'are being read already' : 'are due now');
-  return said(noted, read ? 'were read again' : 'are due: the service did not answer');
+  if (read === undefined) return said(noted, noted.due === 0 ? 'are already being read' : 'are due now');
+  return said(noted, read ? 'were read again' : 'are due, because the service did not answer');
 }
 
 function said({ mirror, repeated }: OrderCounted, dates: string): string {
-  if (repeated) return 'Known already: an order counts once.\n';
-  const wrong = mirror === null ? null : wrongWords[mirror];
-  return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had it as ${wrong}.`}\n`;
+  if (repeated) return 'Already known: an order counts once.\n';
+  const wrong = mirror === null ? null : wrongText[mirror];
+  return `Noted; its dates ${dates}.${wrong === null ? '' : ` The mirror had said ${wrong}.`}\n`;
 }
 
-const wrongWords: Readonly<Record<Rating, string | null>> = {
+const wrongText: Readonly<Record<Rating, string | null>> = {
   right: null,
   unknown: null,
   'said-available': 'available',
   'said-sold-out': 'sold out',
-  'said-price': 'price',
+  'said-price': 'another price',
 };
 
 function orderId(value: string): string {
-  if (!isOrderId(value)) throw new InvalidArgumentError('an id is one to two hundred characters.');
+  if (!isOrderId(value)) throw new InvalidArgumentError('expected one to two hundred characters.');
   return value;
 }
 
 function quantity(value: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('a quantity is a whole number of tickets.');
+  if (!/^[1-9]\d{0,4}$/.test(value)) throw new InvalidArgumentError('expected a whole number of tickets.');
   return Number(value);
 }

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { policyOf } from '../daemon/policy.ts';
-import { AnswerIsNo } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
@@ -11,10 +10,10 @@ import { table } from './terminal/table.ts';
 export function planCommand(io: Io): Command {
   return new Command('plan')
     .description(
-      'What the call budget buys for the catalogue that is mirrored: calls a day, sweep times, and what a change would cost. ' +
+      'Shows what the call budget buys for the mirrored catalogue: calls a day, how long each sweep takes, and what changes would cost. ' +
         'Exit 0: the budget keeps every promise; 1: a sweep cannot finish in time.',
     )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued plan\n  CATALOGUED_CADENCE__AVAILABILITY__HORIZON=180 catalogued plan --json | jq .calls_per_day',
@@ -24,7 +23,7 @@ export function planCommand(io: Io): Command {
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
-      if (plan.broken.length > 0) throw new AnswerIsNo();
+      if (plan.broken.length > 0) io.answerIsNo();
     });
 }
 
@@ -48,9 +47,9 @@ function render(plan: Plan): string {
     '',
     table(['lane', 'what', 'records', 'calls a day'], rows),
     '',
-    table(['once through, at the ceiling', 'calls', 'takes'], sweeps),
+    table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps),
     '',
-    table(['it would cost', 'calls a day', 'of the ceiling'], changes),
+    table(['this change', 'calls a day', 'of the ceiling'], changes),
     '',
     ...promises(plan),
   ].join('\n')}\n`;

@@ -18,17 +18,14 @@ const patienceMs = 10 * 60_000;
 export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: number } = {}): Command {
   return new Command('probe')
     .description(
-      `Asks the live service, in at most ${mostCalls} unhurried calls, whether it behaves as we believe; stores nothing. ` +
-        'Exit 0: everything is as believed or explained; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
+      `Compares the live service with our assumptions about it, in at most ${mostCalls} unhurried calls; stores nothing. ` +
+        'Exit 0: the comparison is complete, as far as its output says; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
     )
-    .option(
-      '--record <dir>',
-      'save the answers without texts, ids and prices: catalogued sandbox --recorded DIR serves them',
-    )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--record <dir>', 'save the answers, without texts, ids and prices, for catalogued sandbox --recorded DIR')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nOutput: what is believed, what was seen, what it means; then the service.profile that follows. A running daemon asks,\nelse the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
+      '\nOutput: for each assumption what was seen and what it means, then the service.profile that follows. A running daemon\nasks the service; without one the command does, holding the lock.\n\nExamples:\n  catalogued probe\n  catalogued probe --record ./recorded && catalogued sandbox --recorded ./recorded\n  catalogued probe --json | jq \'.findings[] | select(.verdict == "otherwise")\'',
     )
     .action(async ({ record, json }: { record?: string; json?: boolean }, command: Command) => {
       const loaded = configurationFor(io, command);
@@ -54,7 +51,7 @@ export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: n
 
 async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | null> {
   const report = await askDaemon(loaded, { operation: 'POST /v1/probe', patience_ms: patienceMs });
-  if (report !== null) io.stderr.write('Asked by the running daemon.\n');
+  if (report !== null) io.stderr.write('The running daemon asked the service.\n');
   return report;
 }
 
@@ -85,7 +82,7 @@ function keep(directory: string, { recorded }: ProbeReport): void {
     const { code } = cause as NodeJS.ErrnoException;
     throw new CataloguedError('probe-record', `the answers cannot be written to ${directory} (${code ?? 'unknown'})`, {
       exitCode: code === 'EACCES' ? exitCodes.permission : exitCodes.io,
-      hint: 'name a directory that can be written to',
+      hint: 'choose a directory that you can write to',
       cause,
     });
   }
@@ -103,7 +100,7 @@ function render({ findings, calls, profile, cut_short }: ProbeReport): string {
   const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${calls} calls`;
   const follows =
     Object.keys(profile).length === 0
-      ? 'The service.profile in use fits.'
+      ? 'The configured service.profile fits.'
       : `The service.profile that follows:\n\n${documentText({ service: { profile } })}`.trimEnd();
   return `${lines.join('\n')}\n\n${counts}${cut_short === null ? '' : `; ended early: ${cut_short}`}.\n${follows}\n`;
 }
@@ -114,11 +111,11 @@ function unusable({ code, message }: NonNullable<ProbeReport['unusable']>): Cata
     exitCode: exitCodes.unavailable,
     hint:
       code === 'key-refused'
-        ? 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you'
+        ? 'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you'
         : 'check service.base_url, the network, and service.profile.paths',
   });
 }
 
 function cutShort(message: string): CataloguedError {
-  return new CataloguedError('throttled', message, { exitCode: exitCodes.retryLater, hint: 'ask again later' });
+  return new CataloguedError('throttled', message, { exitCode: exitCodes.retryLater, hint: 'try again later' });
 }

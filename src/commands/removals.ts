@@ -14,12 +14,12 @@ import { table } from './terminal/table.ts';
 
 export function removalsCommand(io: Io): Command {
   const command = new Command('removals').description(
-    'Products that the list no longer shows. A few are withdrawn when their own read agrees; many at once are held until three lists agree, or a person decides.',
+    'Shows products that the service no longer lists. A few are withdrawn once their own read agrees; many at once are held until three complete lists agree or a person decides.',
   );
   command
     .command('list')
-    .description('Which products are missing, since when, and what their own read answers.')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .description('Lists the missing products, since when they are missing, and what their own read answers.')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued removals list\n  catalogued removals list --json | jq .products')
     .action((options: { json?: boolean }, own: Command) => {
       const { config } = configurationFor(io, own);
@@ -29,8 +29,8 @@ export function removalsCommand(io: Io): Command {
     });
   command
     .command('approve')
-    .description('Withdraws the products that are held: all of them, or those named.')
-    .option('--product <id>', 'only this one; may be repeated', productIds, [])
+    .description('Withdraws the held products: all of them, or those named.')
+    .option('--product <id>', 'withdraw only this product; may be repeated', productIds, [])
     .addHelpText('after', '\nExamples:\n  catalogued removals approve\n  catalogued removals approve --product 973698')
     .action(async ({ product }: { product: number[] }, own: Command) => {
       const count = await decide(io, configurationFor(io, own), 'approve', product);
@@ -69,7 +69,7 @@ function render({ hold, products }: { hold: Hold | null; products: readonly Abse
   const state =
     hold === null
       ? `${number(products.length)} products are missing from the list; nothing is held.`
-      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing. Lists that agree so far: ${hold.lists}; it takes three.`;
+      : `Held for ${duration(now - hold.opened_at)}: ${number(products.length)} products are missing from the list. ${hold.lists} of the 3 lists needed agree so far.`;
   const rows = products.map((product) => [
     String(product.product_id),
     product.title ?? '-',

@@ -7,13 +7,13 @@ import type { Io } from './terminal/io.ts';
 export function repairCommand(io: Io): Command {
   return new Command('repair')
     .description(
-      'Sets aside a mirror or an inbox that is damaged, lost or of another pair, and prepares the next start. Destroys nothing: what is set aside stands in quarantine/ beside it. Exit 0: done, or nothing to do; 65: a file of another program; 75: a daemon runs.',
+      'Sets aside a mirror or inbox that is damaged, lost or paired with another, and prepares the next start. Destroys nothing: the files set aside are kept in quarantine/ beside the old place. Exit 0: done, or nothing to do; 65: a file belongs to another program; 75: a daemon runs.',
     )
-    .option('--dry-run', 'only say what would be done')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--dry-run', 'print what would be done, and change nothing')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nBoth files are gone through, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory takes the place\nof a broken mirror; without one the next start fills it again. Readers of the change feed are told to start again.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
+      '\nChecks both files completely, which takes 15 seconds a gigabyte. The newest verified copy in backup.directory replaces a\nbroken mirror; without one the next start fills it again. Readers of the change feed are told to start over.\n\nExamples:\n  catalogued repair --dry-run\n  systemctl stop catalogued && catalogued repair && systemctl start catalogued',
     )
     .action((options: { dryRun?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
@@ -31,14 +31,14 @@ function render({ mirror, inbox, plan, moved, restored }: Repair, dry: boolean):
     ...(inbox === null ? [] : [`Inbox     ${inbox}`]),
     ...moved.map(({ from, to }) => `Moved     ${from} ${would}set aside as ${to}`),
     ...(restored === null ? [] : [`Restored  ${restored} ${dry ? 'would take' : 'has taken'} the mirror's place`]),
-    `Paired    the two files ${dry ? 'would be' : 'are'} paired again: readers of the change feed are told to start again`,
+    `Paired    the two files ${dry ? 'would be' : 'are'} paired again: readers of the change feed are told to start over`,
     dry ? 'Nothing was changed.' : `Next      catalogued run: ${next(plan)}`,
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function next({ mirror, inbox, restore }: NonNullable<Repair['plan']>): string {
-  const missed = 'what notifications cover is read again';
+  const missed = 'products that notifications cover are read again';
   if (restore) return 'reads what has changed since that copy';
   if (mirror !== 'keep') return 'fills the mirror again, near dates first; storefronts have none until then';
   return inbox === 'keep' ? 'goes on with this mirror' : `goes on with this mirror; ${missed}`;

@@ -43,7 +43,7 @@ export async function resyncAlone(
   const opened = requestResync(wiring.ports, request);
   wiring.storage.serve();
   if (opened.resumed)
-    io.stderr.write(`An interrupted resync of the same scope goes on: ${number(opened.left)} records left.\n`);
+    io.stderr.write(`Continuing an interrupted resync of the same scope: ${number(opened.left)} records left.\n`);
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
   const watching = watch(io, wiring, opened.job_id, stop);
@@ -147,7 +147,7 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
   if (unreachable_since === null || now - unreachable_since < giveUpAfterMs) return null;
   return new CataloguedError('unreachable', 'the service cannot be reached', {
     exitCode: exitCodes.unavailable,
-    hint: 'check service.base_url and the network; the same command goes on where this one ended',
+    hint: 'check service.base_url and the network, then run the same command to continue',
   });
 }
 

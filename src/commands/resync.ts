@@ -35,18 +35,18 @@ interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
 
 export function resyncCommand(io: Io): Command {
   const command = new Command('resync').description(
-    'Makes the named records due now and leaves all other schedules as they are. A running daemon does the work; without one the command does. ' +
-      'With --wait: exit 0 all refreshed, 69 some failed, 75 throttled.',
+    'Makes the named records due now and leaves all other schedules unchanged. A running daemon does the work; without one the command does. ' +
+      'With --wait: exit 0 when all are refreshed, 69 when some failed, 75 when throttled.',
   );
   for (const resource of resyncResources) command.option(`--${resource}`, resyncHelp[resource]);
   return command
-    .option('--all', 'all of these')
-    .option('--product <id...>', 'only these products', productIds, [])
+    .option('--all', 'all of the above')
+    .option('--product <id...>', 'only these products; may be repeated', productIds, [])
     .option('--from <date>', 'availability from this date on (YYYY-MM-DD)', calendarDate)
     .option('--to <date>', 'availability up to this date', calendarDate)
-    .option('--dry-run', 'say what it would cost, and do nothing')
-    .option('--wait', 'wait until it is done')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--dry-run', 'print what it would cost, and change nothing')
+    .option('--wait', 'wait until every record is read')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued resync --product 973698 --availability --wait\n  catalogued resync --all --dry-run',
@@ -72,9 +72,9 @@ type Started = Answer<'POST /v1/resync'>;
 function requestOf(options: Options, command: Command): ResyncRequest {
   const named = resyncResources.filter((resource) => options.all || options[resource]);
   const resources = named.length === 0 && options.product.length > 0 ? resyncResources : named;
-  if (resources.length === 0) command.error('error: name what to read again, or --all for everything');
+  if (resources.length === 0) command.error('error: name what to read, or --all for everything');
   if (options.from !== undefined && options.to !== undefined && options.from > options.to) {
-    command.error(`error: --from ${options.from} lies after --to ${options.to}`);
+    command.error(`error: --from ${options.from} is after --to ${options.to}`);
   }
   return { resources, product_ids: options.product, from: options.from ?? null, to: options.to ?? null };
 }
@@ -101,7 +101,7 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
     stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
     return;
   }
-  const begun = resumed ? `Job ${job_id}, which was interrupted, goes on` : `Job ${job_id} has begun`;
+  const begun = resumed ? `Job ${job_id}, interrupted earlier, continues` : `Job ${job_id} started`;
   const follow = wait ? '' : ' Follow it with: catalogued status';
   stdout.write(`${begun}: ${number(calls)} calls, about ${duration(minutes * 60_000)}.${follow}\n`);
 }
@@ -112,9 +112,9 @@ async function waitFor(io: Io, loaded: LoadedConfig, job_id: number, clock: Cloc
     const job = await askDaemon(loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
     const status = await askDaemon(loaded, { operation: 'GET /v1/status' });
     if (job === null || status === null) {
-      throw new CataloguedError('daemon-gone', 'the daemon has stopped before the job was done', {
+      throw new CataloguedError('daemon-gone', 'the daemon stopped before the job was done', {
         exitCode: exitCodes.retryLater,
-        hint: 'start it again: what was finished is not fetched twice',
+        hint: 'start the daemon again: it continues the job, and reads nothing twice',
       });
     }
     const refusal = keyRefused(status.daemon) ?? throttledTooLong(status.daemon, clock.now());

@@ -10,7 +10,7 @@ export function runCommand(io: Io): Command {
     .description(
       'Keeps the mirror true until it is stopped: fills it, then refreshes what is due. The log is JSON on standard output.',
     )
-    .option('--force', 'start although the allow-list of the receiver could only ever match the proxy before it')
+    .option('--force', 'start even if receiver.allow could only ever match the proxy in front of the receiver')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
@@ -20,7 +20,7 @@ export function runCommand(io: Io): Command {
       const log = createLog(loaded.config.log.level, io.stdout);
       for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
       using _ = io.onHangup?.(() => {
-        log.warn({ signal: 'SIGHUP' }, 'SIGHUP ignored: restart to read the configuration again');
+        log.warn({ signal: 'SIGHUP' }, 'SIGHUP ignored: restart the daemon to reload the configuration');
       });
       await using daemon = await startDaemon(loaded, log, { allowList: force ? 'force' : 'check' });
       const { admin, storefront, receiver } = daemon;

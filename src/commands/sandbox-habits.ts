@@ -10,7 +10,7 @@ export function readHabits(given: string): Partial<Habits> {
   try {
     text = readFileSync(given, 'utf8');
   } catch (cause) {
-    throw refused(`there are no habits at ${given}`, cause);
+    throw refused(`cannot read habits from ${given}`, cause);
   }
   const { values, problems } = readDocument(text);
   const [problem] = problems;
@@ -23,7 +23,7 @@ export function readHabits(given: string): Partial<Habits> {
 function refused(message: string, cause?: unknown): CataloguedError {
   return new CataloguedError('sandbox-habits', message, {
     exitCode: exitCodes.configuration,
-    hint: 'name all, or a file like: { cached_ms: 6000, dates: weeks, stray_503: 0.01 }',
+    hint: 'pass all, or a file like: { cached_ms: 6000, dates: weeks, stray_503: 0.01 }',
     ...(cause === undefined ? {} : { cause }),
   });
 }

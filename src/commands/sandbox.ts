@@ -39,20 +39,20 @@ const notes = `
 Examples:
   catalogued sandbox --products 500
   catalogued sandbox --throttle 15 --faults 0.05 --drift 0.1      # a bad day
-  catalogued sandbox --habits all                                 # as rough as the world
+  catalogued sandbox --habits all                                 # with every habit seen in the wild
   catalogued sandbox --habits rough.yaml                          # dates: weeks, cached_ms: 6000, stray_503: 0.01 …
-  catalogued sandbox --recorded ./recorded                        # what a probe kept of the real service
-  catalogued sandbox --hold 10s --signing-key partner.pub.pem     # notifications soon, subscriptions signed
+  catalogued sandbox --recorded ./recorded                        # the answers that a probe saved
+  catalogued sandbox --hold 10s --signing-key partner.pub.pem     # early notifications, signed subscriptions
 
-Its own endpoints, no part of the service:
-  GET  /sandbox/state?product_id=…         what it shows, to compare with
+Endpoints of the sandbox itself, which the service does not have:
+  GET  /sandbox/state?product_id=…         what the service shows now, to compare with
   GET  /sandbox/calls, /sandbox/products, /sandbox/subscriptions
   POST /sandbox/products/ID/disable        {"reason": "out_of_season", "expected_reopening": "within_month", "alternative": ID}
   POST /sandbox/products/ID/enable
   POST /sandbox/products/ID/edit           {"field": "description", "value": "…"}
-  POST /sandbox/subscriptions/ID/sending   {"sending": "none"}: says active and sends nothing; "all": sends again
+  POST /sandbox/subscriptions/ID/sending   {"sending": "none"}: stays active but sends nothing; "all": sends again
 
-Habits (shares are from 0 to 1, every one is off unless it is named; all: every one on):
+Habits (shares are from 0 to 1; a habit is off unless named; all turns every one on):
 ${habitsHelp}
 
 What can be edited: ${editableFields.join(', ')}.
@@ -63,30 +63,30 @@ is sent once more, and no oftener), and after thirty days cancelled.`;
 export function sandboxCommand(io: Io): Command {
   return new Command('sandbox')
     .description(
-      'The simulated service alone: every read endpoint and change notifications over HTTP, always the same catalogue for the same seed.',
+      'Runs only the simulated service: every read endpoint and change notifications over HTTP. The same seed gives the same catalogue.',
     )
-    .option('--products <count>', 'how many products', whole, 7500)
-    .option('--seed <number>', 'another seed, another catalogue', whole, 7)
+    .option('--products <count>', 'number of products', whole, 7500)
+    .option('--seed <number>', 'another number gives another catalogue', whole, 7)
     .option('--port <port>', 'where to listen', port, 9000)
     .option('--host <address>', 'where to listen', '127.0.0.1')
-    .option('--key <key>', 'the key that callers must send (default: any, or none)')
+    .option('--key <key>', 'the API key that callers must send (default: accept any, or none)')
     .option(
       '--catalogue <file>',
-      'serve these real entries: an array of {id, name, type, city, country, price, rating, status, description}, or recorded {product} answers',
+      'serve real entries from this file: an array of {id, name, type, city, country, price, rating, status, description}, or recorded {product} answers',
     )
     .option('--throttle <per-second>', 'answer 429 above this many calls a second (default: never)', whole)
     .option('--drift <share>', 'how often the list shifts while it is paged, from 0 to 1', share, 0)
     .option('--faults <share>', 'the share of answers that go wrong, from 0 to 1', share, 0)
-    .option('--habits <all|file>', 'how rough it is: every habit, or those that a YAML or JSON file names')
-    .option('--recorded <dir>', 'serve again what catalogued probe --record kept of a real service')
-    .option('--live', 'days sell out as they near (default: a date stays as it is)')
-    .option('--hold <duration>', 'how long changes of a product are held before they are announced (default: 5m)', held)
+    .option('--habits <all|file>', 'behave roughly: with every habit, or with those in a YAML or JSON file')
+    .option('--recorded <dir>', 'serve the answers of a real service that catalogued probe --record saved')
+    .option('--live', 'let dates sell out as they come near (default: dates do not change)')
+    .option('--hold <duration>', 'how long to hold changes of a product before announcing them (default: 5m)', held)
     .option(
       '--signing-key <file>',
-      'the public key that subscriptions are signed with: PEM, or the ssh-rsa line (default: plain JSON is taken)',
+      'require subscriptions signed for this public key: PEM, or the ssh-rsa line (default: accept plain JSON)',
     )
-    .option('--legacy <url>', 'where notifications of the older system go to (default: nowhere)', address)
-    .option('--images-port <port>', 'serve the images too, on a host of their own (default: they are nowhere)', port)
+    .option('--legacy <url>', 'send notifications of the older system to this URL (default: send none)', address)
+    .option('--images-port <port>', 'serve the images too, on a port of their own (default: serve none)', port)
     .addHelpText('after', notes)
     .action(async (given: Options) => {
       const {

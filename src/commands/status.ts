@@ -7,7 +7,6 @@ import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { AnswerIsNo } from '../errors.ts';
 import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
@@ -36,9 +35,9 @@ type Status = MirrorStatus & {
 export function statusCommand(io: Io): Command {
   return new Command('status')
     .description(
-      'What is mirrored, how old it is, and which promises are kept. Exit 0: all kept; 1: not filled, or one is broken.',
+      'Shows what is mirrored, how old it is, and which promises are kept. Exit 0: all are kept; 1: the mirror is not filled, or a promise is broken.',
     )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued status\n  catalogued status --json | jq .freshness')
     .action(async (options: { json?: boolean }, command: Command) => {
       const { config, secrets } = configurationFor(io, command);
@@ -59,7 +58,7 @@ export function statusCommand(io: Io): Command {
         snapshot,
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
-      if (verdictOf(status, now).state !== 'true' || asked === 'silent') throw new AnswerIsNo();
+      if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
     });
 }
 
@@ -103,7 +102,7 @@ function render(status: Status, now: number): string {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but it does not answer: what follows is from the file; check its log, then restart it' : 'not running: nothing is being refreshed') : describeDaemon(daemon, now)}`,
+    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but not answering: what follows is read from the file; check its log, then restart it' : 'not running: nothing is refreshed') : describeDaemon(daemon, now)}`,
     ...(status.jobs ?? []).flatMap((job) => {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
@@ -112,7 +111,7 @@ function render(status: Status, now: number): string {
     ...errors(status),
     ...status.not_offered.map(
       ({ path, since, set }) =>
-        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week, or set ${set}`,
+        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week unless you set ${set}`,
     ),
     '',
     table(
@@ -154,7 +153,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
   const lateness = late === 1 ? `, LATE: one is due every ${duration(every_ms)}` : '';
   return [
     `Snapshot  ${age}: ${path}${lateness}`,
-    ...when(failure !== null, `          the last try failed: ${printable(failure ?? '')}`),
+    ...when(failure !== null, `          the last attempt failed: ${printable(failure ?? '')}`),
   ];
 }
 
@@ -197,13 +196,13 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
   const open = closures.unconfirmed + closures.held;
   const lasting = gaps.map(
     ({ subscription_id, from_at, to_at, products }) =>
-      `Gap       nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', and it lasts' : `: ${number(products)} products made due so far`}`,
+      `Gap       nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', still lasting' : `: ${number(products)} products made due so far`}`,
   );
   return [
     ...received,
     ...when(
       open > 0,
-      `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms it, ${number(closures.held)} held back`,
+      `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms the closure, ${number(closures.held)} held back`,
     ),
     ...lasting,
   ];
@@ -211,7 +210,7 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
 
 /** What the deliveries take of what they may. */
 function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
-  const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies went before their time`;
+  const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies deleted early`;
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
@@ -225,7 +224,7 @@ function errors({ error_rate }: Status): string[] {
     .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
   return [
     `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
-    ...when(products.length > 0, `          most often about ${products.join(', ')}`),
+    ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
   ];
 }
 
@@ -276,12 +275,12 @@ function describeDaemon(
 ): string {
   if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
   if (unreachable_since !== null)
-    return `running; the service has not been reachable for ${duration(now - unreachable_since)}`;
+    return `running; the service has been unreachable for ${duration(now - unreachable_since)}`;
   const busy = Object.entries(lanes)
     .filter(([, count]) => count > 0)
     .map(([lane, count]) => `${lane} ${number(count)}`);
   const left = (until: number | null) => (until !== null && until > now ? duration(until - now) : null);
   const [told, own] = [left(told_until), left(not_before)];
-  const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, holding back for ${own}` : '';
+  const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, pausing for ${own}` : '';
   return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { settingsOf } from '../daemon/subscriptions.ts';
 import type { Overrides } from '../daemon/wiring.ts';
-import { AnswerIsNo, CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import type { Attempt } from '../sync/subscriptions/attempts.ts';
@@ -17,20 +17,20 @@ import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
 /** Every declaration waits for the first walk over the lists. */
-const nothingRead = 'Nothing to do: what is mirrored has not been read yet.\n';
+const nothingRead = 'Nothing to do: no product has been read yet.\n';
 /** Asking the service for each of many subscriptions takes its time. */
 const patienceMs = 10 * 60_000;
 
 export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command {
   const command = new Command('subscription').description(
-    'Subscriptions to change notifications: what is declared, what the service has, and what to do about the difference.',
+    'Compares the declared subscriptions to change notifications with those the service has, and applies the difference.',
   );
   command
     .command('list')
     .description(
-      'Shows what is declared, what is known of it, and the products on sale that no working subscription covers.',
+      'Lists the declared subscriptions, their last known state, and the products on sale that no working subscription covers.',
     )
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued subscription list\n  catalogued subscription list --json | jq .uncovered',
@@ -44,9 +44,11 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     });
   command
     .command('show')
-    .argument('[id]', 'of a declaration or of one part of it; all where none is given')
-    .description('What is declared beside what the service has. Exit 0: nothing differs; 1: something does.')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
+    .description(
+      'Asks the service, and shows each declaration beside what it has. Exit 0: nothing differs; 1: something does.',
+    )
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
     .action(async (id: string | undefined, options: { json?: boolean }, own: Command) => {
       const body = { subscription_id: id ?? null };
@@ -59,13 +61,13 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       requireAnswers(
         compared.map(({ subscription_id, failure }) => ({ subscription_id, done: failure === null, message: failure })),
       );
-      if (compared.some(({ differences }) => differences.length > 0)) throw new AnswerIsNo();
+      if (compared.some(({ differences }) => differences.length > 0)) io.answerIsNo();
     });
   command
     .command('apply')
-    .description('Sends the service what differs from the declaration, and nothing else.')
-    .option('--dry-run', 'say what would be sent, and send nothing')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .description('Sends the service every subscription that differs from its declaration, and no other.')
+    .option('--dry-run', 'print what would be sent, and send nothing')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued subscription apply --dry-run\n  catalogued subscription apply')
     .action(async (options: { dryRun?: boolean; json?: boolean }, own: Command) => {
       const run = options.dryRun ? 'dry' : 'now';
@@ -78,9 +80,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     });
   command
     .command('reactivate')
-    .argument('<id>', 'of a declaration or of one part of it')
+    .argument('<id>', 'the id of a declaration or of one of its parts')
     .description(
-      'Asks the service to resume a subscription that it has given up; where it offers no such call, sends the whole subscription again.',
+      'Asks the service to resume a subscription that it has stopped serving; if it offers no such call, sends the whole subscription again.',
     )
     .addHelpText(
       'after',
@@ -96,9 +98,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
     });
   command
     .command('rotate')
-    .argument('[id]', 'of a declaration or of one part of it; all where none is given')
+    .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
     .description(
-      'A new callback address: accepted at once, then given to the service. The old one is accepted for the grace (receiver.grace).',
+      'Replaces the callback address: the receiver accepts the new one at once, then the service is told. The old one stays valid for receiver.grace.',
     )
     .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
     .action(async (id: string | undefined, _: object, own: Command) => {
@@ -125,7 +127,7 @@ async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   return await daemonOrHere({ io, loaded, overrides }, call, ({ subscriptions }) => {
     if ('why' in subscriptions) throw subscriptions.why;
     if (route !== 'compare')
-      io.stderr.write('Warning: no daemon runs: what the service sends is lost until one does (catalogued run)\n');
+      io.stderr.write('Warning: no daemon runs; what the service sends is lost until one does (catalogued run)\n');
     return alone(subscriptions.work);
   });
 }
@@ -167,7 +169,7 @@ function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now
   const more = uncovered.count - uncovered.products.length;
   const lines = [
     ...(rows.length > 0 ? [table(headings, rows)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
-    ...waiting.map((id) => `${id} waits until what is mirrored has been read once.`),
+    ...waiting.map((id) => `${id} is sent once every mirrored product has been read.`),
     ...(failures.length === 0 ? [] : ['', ...failures]),
     '',
     `Products on sale that no working subscription covers: ${number(uncovered.count)}`,

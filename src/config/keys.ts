@@ -12,12 +12,12 @@ export interface SchemaNode {
 }
 
 /** What a key holds: how a variable is read, and how a value is shown. */
-export type Kind = 'text' | 'number' | 'flag' | 'duration' | 'size' | 'list' | 'structure';
+export type SettingKind = 'text' | 'number' | 'flag' | 'duration' | 'size' | 'list' | 'structure';
 
 export interface Key {
   /** `cadence.availability.near.every` */
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: SettingKind;
   readonly nullable: boolean;
 }
 
@@ -52,7 +52,7 @@ function under(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`;
 }
 
-function kindOf(node: SchemaNode): Kind {
+function kindOf(node: SchemaNode): SettingKind {
   const { type, pattern, items } = node.anyOf?.find((each) => each.type !== 'null') ?? node;
   if (pattern === durationPattern.source) return 'duration';
   if (pattern === sizePattern.source) return 'size';

@@ -29,7 +29,7 @@ import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** What the admin interface answers, wherever it listens. */
-export type Answers = Omit<AdminOptions, 'listen' | 'token'>;
+export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
 /** What watches the daemon all the time sees a status that is so old at most. */
 const recentMs = 5000;
@@ -38,7 +38,7 @@ const recentMs = 5000;
 export function answersOf(
   parts: Parts,
   schedule: Pick<Schedule, 'list' | 'run'>,
-): { readonly answers: Answers } & AsyncDisposable {
+): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
@@ -89,7 +89,7 @@ export function answersOf(
     log.warn({ decision, products }, 'an operator decided about removals');
     return { products };
   };
-  const answers: Answers = {
+  const answers: AdminAnswers = {
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,

@@ -1,6 +1,7 @@
 import type { Logger } from '../log.ts';
 import { DirectoryFailed, imageDirectory } from '../sync/images/directory.ts';
 import { fetchImageFiles, type ImageFilePorts, maintainImageFiles, sweepImageFiles } from '../sync/images/files.ts';
+import { imageRoom } from '../sync/images/room.ts';
 import { createImageHost } from '../upstream/image-host.ts';
 import { version } from '../version.ts';
 import type { Wiring } from './wiring.ts';
@@ -42,7 +43,7 @@ export function keepImageFiles(
   const filePorts: ImageFilePorts = {
     ...ports,
     directory: imageDirectory(directory),
-    fetching: files ? { sizes, disk, host } : null,
+    fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk) } : null,
   };
   let begun = false;
   const sweep = async () => {

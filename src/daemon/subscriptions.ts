@@ -4,7 +4,7 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Ports } from '../sync/records/context.ts';
-import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
+import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import { selfTest } from '../upstream/self-test.ts';
@@ -16,7 +16,7 @@ interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service
   readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'>;
   readonly mayRotate: () => boolean;
   /** Null: there is no master secret. */
-  readonly addresses: CallbackAddresses | null;
+  readonly addresses: OwnAddresses | null;
   /** The body of the receiver's 404; null: any passes. */
   readonly refusal: string | null;
   /** Else our own public address is asked for real. */
@@ -81,10 +81,7 @@ const missingAddress = refusal(
   'set receiver.secret_file, or CATALOGUED_RECEIVER_SECRET',
 );
 
-function missing(
-  { subscriptions, receiver, service }: Config,
-  addresses: CallbackAddresses | null,
-): CataloguedError | null {
+function missing({ subscriptions, receiver, service }: Config, addresses: OwnAddresses | null): CataloguedError | null {
   if (subscriptions.length === 0)
     return refusal(
       'no subscription is declared',

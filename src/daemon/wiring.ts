@@ -15,9 +15,10 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { PathVerdict, Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
-import type { CallbackAddresses } from '../sync/subscriptions/callback.ts';
+import { sharedAnswer } from '../sync/records/shared-answer.ts';
+import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createUpstream } from '../upstream/client.ts';
@@ -38,7 +39,7 @@ export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
   /** Callback addresses, where the inbox has none. */
-  readonly addresses?: CallbackAddresses;
+  readonly addresses?: OwnAddresses;
   /** Asks our own public address; else it is asked for real. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
   /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
@@ -135,7 +136,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'anew') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -193,6 +194,7 @@ export function wire(
       log,
       policy: policyOf(config, mirror.offers.offers),
       retries: retryBudget(),
+      productPath: sharedAnswer<PathVerdict>(),
     };
     const probe = async (signal: AbortSignal): Promise<Outcome> => {
       const { parameters, paths, timeouts, max_bytes } = profile;

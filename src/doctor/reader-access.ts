@@ -5,7 +5,7 @@ import { networkFileSystem } from '../sqlite/directory.ts';
 import { type Check, ok, skipped, wrong } from './check.ts';
 
 /** A file of WAL, which readers share with the daemon, or one that nobody writes. */
-export type Kind = 'live' | 'snapshot';
+export type MirrorForm = 'live' | 'snapshot';
 
 const { R_OK, W_OK, X_OK } = constants;
 const letters = [
@@ -59,7 +59,7 @@ export function fileSystem(path: string): Check {
  * What a reader makes beside the file has to be usable by the daemon, and the daemon's by it: -wal and -shm take the
  * file's mode and, in a setgid directory, its group (reliability.md §0.3).
  */
-export function sharing(path: string, user: string, kind: Kind): Check {
+export function sharing(path: string, user: string, kind: MirrorForm): Check {
   const name = 'sharing';
   if (kind === 'snapshot') return skipped(name, 'nobody writes it: a published snapshot, or a copy');
   const [file, directory] = [statSync(path), statSync(dirname(path))];
@@ -81,7 +81,7 @@ export function sharing(path: string, user: string, kind: Kind): Check {
 }
 
 /** A reader needs -wal and -shm: those that are there, or to make them itself (reliability.md §0.4). */
-export function sideFiles(path: string, user: string, kind: Kind): Check {
+export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
   if (kind === 'snapshot') return skipped(name, 'it needs none');
   const directory = dirname(path);

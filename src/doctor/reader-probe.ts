@@ -5,7 +5,7 @@ import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForReading } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import type { ProbeAnswer } from './reader.ts';
-import { fileSystem, type Kind, pathAccess, sharing, sideFiles } from './reader-access.ts';
+import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './reader-access.ts';
 import { olderThan } from './versions.ts';
 
 /*
@@ -50,7 +50,7 @@ function look(): Check[] {
 }
 
 /** By the first hundred bytes: SQLite's mark, whether it is written through a log, and whose it is. Null: not ours. */
-function kindOf(): Kind | null {
+function kindOf(): MirrorForm | null {
   const header = Buffer.alloc(100);
   const file = openSync(path, 'r');
   try {
@@ -63,7 +63,7 @@ function kindOf(): Kind | null {
   return header[19] === 2 ? 'live' : 'snapshot';
 }
 
-function reading(kind: Kind): Check {
+function reading(kind: MirrorForm): Check {
   const name = 'reading';
   try {
     using opened = new DisposableStack();

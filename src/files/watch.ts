@@ -4,7 +4,7 @@ import type { CataloguedError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { damaged } from '../sqlite/database-file.ts';
 import { isDamage } from '../sqlite/fault.ts';
-import type { Standing } from '../sqlite/identity.ts';
+import type { FileStanding } from '../sqlite/identity.ts';
 import { type Leaving, writeLastStop } from '../sqlite/last-stop.ts';
 import { lostFile, repairHint } from '../sqlite/refusals.ts';
 import { checkFile } from './integrity.ts';
@@ -30,7 +30,7 @@ export interface FileFinding {
   readonly damage: string | null;
 }
 
-type Watched = Readonly<Record<Name, { standing(): Standing }>>;
+type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
 
 /**
  * Watches the two files of a running daemon: whether they still stand where they were opened, and whether they are sound.
@@ -38,7 +38,7 @@ type Watched = Readonly<Record<Name, { standing(): Standing }>>;
  */
 export interface FileWatch extends Disposable {
   /** From here on both are open. */
-  opened(mirror: { standing(): Standing }, inbox: { standing(): Standing }): void;
+  opened(mirror: { standing(): FileStanding }, inbox: { standing(): FileStanding }): void;
   /** Every second, and before they are closed: by path alone, which takes microseconds. */
   look(): void;
   /** Whether what is written into the file can be read and trusted. */

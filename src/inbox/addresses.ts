@@ -1,19 +1,9 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
-
-/** One callback address of a subscription; instants in epoch milliseconds. */
-export interface CallbackEpoch {
-  readonly subscription_id: string;
-  /** Counts up with each rotation. */
-  readonly epoch: number;
-  /** Accepted from here on. */
-  readonly begun_at: number;
-  /** When the service was told of it; null: that is still to be done. */
-  readonly announced_at: number | null;
-  /** Accepted before this instant; null: as long as no newer one was announced. */
-  readonly until: number | null;
-}
+import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
+import { type CallbackEpoch, type EpochTable, epochTable } from './epochs.ts';
+import { query } from './tables.ts';
 
 export interface RecognisedToken {
   readonly subscription_id: string;
@@ -47,32 +37,11 @@ export interface CallbackAddresses {
 
 export type MasterSecret = { reveal(): string } | null;
 
-/** Dropped epochs that are still recognised, so that their use is noticed. */
-const droppedKept = 4;
-
 /** The addresses in a file that this process writes. A changed master begins a new epoch for every subscription. */
-export function addressesIn(db: Database, master: MasterSecret, now: number): CallbackAddresses {
-  const all = db.prepare<[], CallbackEpoch>('SELECT * FROM callback_epoch ORDER BY subscription_id, epoch');
-  const newest = db.prepare<[string], CallbackEpoch>(
-    'SELECT * FROM callback_epoch WHERE subscription_id = ? ORDER BY epoch DESC LIMIT 1',
-  );
-  const add = db.prepare<[string, number, number]>(
-    'INSERT INTO callback_epoch (subscription_id, epoch, begun_at) VALUES (?, ?, ?)',
-  );
-  const announce = db.prepare<[number, string, number]>(
-    'UPDATE callback_epoch SET announced_at = coalesce(announced_at, ?) WHERE subscription_id = ? AND epoch = ?',
-  );
-  // Said again, it does not prolong the grace; an end that a clock from 2038 has set is drawn in.
-  const endOlder = db.prepare<{ subscription_id: string; epoch: number; until: number }>(
-    `UPDATE callback_epoch SET until = min(coalesce(until, @until), @until)
-     WHERE subscription_id = @subscription_id AND epoch < @epoch`,
-  );
-  const forget = db.prepare<{ subscription_id: string; now: number }>(
-    `DELETE FROM callback_epoch WHERE (subscription_id, epoch) IN (
-       SELECT subscription_id, epoch FROM callback_epoch WHERE subscription_id = @subscription_id AND until <= @now
-       ORDER BY epoch DESC LIMIT -1 OFFSET ${droppedKept})`,
-  );
-  const changed = db.transaction(() => noteMaster(db, master, now)).immediate();
+export function addressesIn(file: Database, master: MasterSecret, now: number): CallbackAddresses {
+  const db = writesTo(file);
+  const epochs = epochTable(db);
+  const changed = db.transaction(() => noteMaster(db, epochs, master, now));
   let known = readKnown();
 
   function token(subscription_id: string, epoch: number): string {
@@ -86,36 +55,36 @@ export function addressesIn(db: Database, master: MasterSecret, now: number): Ca
 
   function readKnown(): { state: CallbackEpoch; digest: Buffer }[] {
     if (master === null) return [];
-    return all.all().map((state) => ({ state, digest: digestOf(token(state.subscription_id, state.epoch)) }));
+    return epochs.all().map((state) => ({ state, digest: digestOf(token(state.subscription_id, state.epoch)) }));
   }
 
   function change<Result>(work: () => Result): Result {
-    const result = db.transaction(work).immediate();
+    const result = db.transaction(work);
     known = readKnown();
     return result;
   }
 
   return {
     token,
-    states: () => all.all(),
+    states: () => epochs.all(),
     current: (subscription_id, at) => {
-      const found = newest.get(subscription_id);
+      const found = epochs.newest(subscription_id);
       if (found !== undefined) return found.epoch;
-      change(() => add.run(subscription_id, 1, at));
+      change(() => epochs.add(subscription_id, 1, at));
       return 1;
     },
     begin: (subscription_id, at) => {
-      const last = newest.get(subscription_id);
+      const last = epochs.newest(subscription_id);
       if (last !== undefined && last.announced_at === null) return last.epoch;
       const epoch = (last?.epoch ?? 0) + 1;
-      change(() => add.run(subscription_id, epoch, at));
+      change(() => epochs.add(subscription_id, epoch, at));
       return epoch;
     },
     announced: (subscription_id, epoch, at, grace_ms) =>
       change(() => {
-        announce.run(at, subscription_id, epoch);
-        endOlder.run({ subscription_id, epoch, until: at + grace_ms });
-        forget.run({ subscription_id, now: at });
+        epochs.announced(subscription_id, epoch, at);
+        epochs.endOlder(subscription_id, epoch, at + grace_ms);
+        epochs.forgetDropped(subscription_id, at);
       }),
     recognise: (given, at) => {
       const digest = digestOf(given);
@@ -136,21 +105,16 @@ export function addressesIn(db: Database, master: MasterSecret, now: number): Ca
  * Compares the master with the one of the last start. With another one the old tokens cannot even be recognised:
  * each subscription gets an epoch that is still to be announced, which a kill does not forget.
  */
-function noteMaster(db: Database, master: MasterSecret, now: number): boolean {
+function noteMaster(db: Writes, epochs: EpochTable, master: MasterSecret, now: number): boolean {
   if (master === null) return false;
   const fingerprint = keyed(master, 'fingerprint').toString('hex').slice(0, 16);
-  const stored = db.prepare<[], string | null>('SELECT master_fingerprint FROM inbox').pluck().get() ?? null;
-  if (stored === fingerprint) return false;
-  db.prepare('UPDATE inbox SET master_fingerprint = ?').run(fingerprint);
-  if (stored === null) return false;
-  db.prepare(
-    `INSERT INTO callback_epoch (subscription_id, epoch, begun_at)
-     SELECT subscription_id, max(epoch) + 1, ? FROM callback_epoch GROUP BY subscription_id`,
-  ).run(now);
-  db.exec(
-    `DELETE FROM callback_epoch AS old WHERE EXISTS (
-       SELECT 1 FROM callback_epoch newer WHERE newer.subscription_id = old.subscription_id AND newer.epoch > old.epoch)`,
-  );
+  const known = db.values(() => query.selectFrom('inbox').select('master_fingerprint')).get() ?? null;
+  if (known === fingerprint) return false;
+  db.change(({ to }: Bound<{ to: string }>) => query.updateTable('inbox').set({ master_fingerprint: to })).run({
+    to: fingerprint,
+  });
+  if (known === null) return false;
+  epochs.beginAll(now);
   return true;
 }
 

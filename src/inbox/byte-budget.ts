@@ -1,4 +1,5 @@
-import type { Database } from '../sqlite/database-file.ts';
+import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
+import { query } from './tables.ts';
 
 /** Thrown where the budget is used up by deliveries that were not applied yet: none of them leaves, so nothing comes in. */
 export class InboxFull extends Error {
@@ -7,8 +8,8 @@ export class InboxFull extends Error {
 
 export interface ByteBudget {
   /**
-   * Called inside the transaction that has added deliveries. Over the budget, the bodies of applied deliveries go,
-   * the oldest first, then those in quarantine; then whole rows of both. Throws `InboxFull` where that is not enough.
+   * Called where deliveries were added. Over the budget, the bodies of applied deliveries go, the oldest first, then those
+   * in quarantine; then whole rows of both. Throws `InboxFull` where that is not enough.
    */
   keepWithin(budget: number): void;
 }
@@ -16,22 +17,30 @@ export interface ByteBudget {
 /** So many are looked at together: the oldest are likely to be enough. */
 const atOnce = 64;
 
-export function byteBudget(db: Database): ByteBudget {
-  const bytes = db.prepare<[], number>('SELECT stored_bytes FROM inbox').pluck();
-  const bodies = db
-    .prepare<[], number>(
-      `SELECT delivery_id FROM delivery INDEXED BY delivery_spent WHERE state <> 'waiting' AND coding IS NOT 0
-       ORDER BY state = 'quarantined', delivery_id LIMIT ${atOnce}`,
-    )
-    .pluck();
-  const rows = db
-    .prepare<[], number>(
-      `SELECT delivery_id FROM delivery NOT INDEXED WHERE state <> 'waiting' ORDER BY delivery_id LIMIT ${atOnce}`,
-    )
-    .pluck();
-  const empty = db.prepare<[number]>(`UPDATE delivery SET body = x'', coding = 0 WHERE delivery_id = ?`);
-  const remove = db.prepare<[number]>('DELETE FROM delivery WHERE delivery_id = ?');
-  const countGone = db.prepare<[number]>('UPDATE inbox SET bodies_gone = bodies_gone + ?');
+type Oldest = { delivery_id: number };
+
+export function byteBudget(db: Writes): ByteBudget {
+  const bytes = db.values(() => query.selectFrom('inbox').select('stored_bytes'));
+  // Which index serves decides how long it takes, and is not Kysely's to say.
+  const bodies = db.values(
+    () =>
+      sql<Oldest>`select delivery_id from delivery indexed by delivery_spent where state <> 'waiting' and coding is not 0
+        order by state = 'quarantined', delivery_id limit ${sql.lit(atOnce)}`,
+  );
+  const rows = db.values(
+    () =>
+      sql<Oldest>`select delivery_id from delivery not indexed where state <> 'waiting'
+        order by delivery_id limit ${sql.lit(atOnce)}`,
+  );
+  const empty = db.change(({ delivery_id }: Bound<Oldest>) =>
+    query.updateTable('delivery').set({ body: sql<Buffer>`x''`, coding: 0 }).where('delivery_id', '=', delivery_id),
+  );
+  const remove = db.change(({ delivery_id }: Bound<Oldest>) =>
+    query.deleteFrom('delivery').where('delivery_id', '=', delivery_id),
+  );
+  const countGone = db.change(({ gone }: Bound<{ gone: number }>) =>
+    query.updateTable('inbox').set(({ eb }) => ({ bodies_gone: eb('bodies_gone', '+', gone) })),
+  );
   const now = () => bytes.get() ?? 0;
 
   /** Takes away the oldest until it is enough or none is left; returns how many. */
@@ -41,7 +50,7 @@ export function byteBudget(db: Database): ByteBudget {
       const found = oldest.all();
       for (const delivery_id of found) {
         if (now() <= budget) return count;
-        away.run(delivery_id);
+        away.run({ delivery_id });
         count += 1;
       }
       if (found.length === 0) return count;
@@ -52,7 +61,7 @@ export function byteBudget(db: Database): ByteBudget {
     keepWithin: (budget) => {
       if (now() <= budget) return;
       const gone = takeAway(bodies, empty, budget);
-      if (gone > 0) countGone.run(gone);
+      if (gone > 0) countGone.run({ gone });
       takeAway(rows, remove, budget);
       if (now() > budget) throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');
     },

@@ -1,12 +1,9 @@
-import type { Database } from '../sqlite/database-file.ts';
+import type { Writes } from '../sqlite/statements.ts';
+import { type Bound, pick } from '../sqlite/statements.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /** What an earlier process believed of the machine's clock. */
-export interface StoredAnchor {
-  readonly boot_id: string | null;
-  readonly booted_at: number;
-  readonly confirmed: 0 | 1;
-  readonly doubted_at: number | null;
-}
+export type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
 
 export interface MachineClockTable {
   /** Null: nothing is stored yet. */
@@ -14,16 +11,17 @@ export interface MachineClockTable {
   save(anchor: StoredAnchor): void;
 }
 
-export function machineClockTable(db: Database): MachineClockTable {
-  const read = db.prepare<[], StoredAnchor>('SELECT boot_id, booted_at, confirmed, doubted_at FROM machine_clock');
-  const write = db.prepare<StoredAnchor>(
-    `INSERT OR REPLACE INTO machine_clock (clock_id, boot_id, booted_at, confirmed, doubted_at)
-     VALUES (1, @boot_id, @booted_at, @confirmed, @doubted_at)`,
+const columns = ['boot_id', 'booted_at', 'confirmed', 'doubted_at'] as const;
+
+export function machineClockTable(db: Writes): MachineClockTable {
+  const read = db.rows(() => query.selectFrom('machine_clock').select(columns));
+  const write = db.change((anchor: Bound<StoredAnchor>) =>
+    query.replaceInto('machine_clock').values({ clock_id: 1, ...pick(anchor, columns) }),
   );
   return {
     anchor: () => read.get() ?? null,
     save: (anchor) => {
-      write.run(anchor);
+      db.transaction(() => write.run(anchor));
     },
   };
 }

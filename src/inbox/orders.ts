@@ -1,11 +1,10 @@
-import type { Database } from '../sqlite/database-file.ts';
+import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
+import { type InboxTables, query } from './tables.ts';
 
 /** An order as the inbox keeps it: what tells it from others, and nothing of it. */
-export interface ToldOrder {
-  readonly id_sha256: string;
-  readonly contents_sha256: string;
-  readonly told_at: number;
-}
+export type ToldOrder = Readonly<Omit<InboxTables['told_order'], 'order_number'>>;
+
+const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as const;
 
 /**
  * Which orders were told of under an id. Two files cannot commit as one: an order is noted here first, under a number above
@@ -21,29 +20,33 @@ export interface ToldOrders {
   prune(before: number): number;
 }
 
-export function toldOrders(db: Database): ToldOrders {
-  const find = db.prepare<[string, number], Pick<ToldOrder, 'contents_sha256'>>(
-    'SELECT contents_sha256 FROM told_order WHERE id_sha256 = ? AND order_number <= ?',
+export function toldOrders(db: Writes): ToldOrders {
+  const find = db.rows(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
+    query
+      .selectFrom('told_order')
+      .select('contents_sha256')
+      .where('id_sha256', '=', id_sha256)
+      .where('order_number', '<=', counted),
   );
-  const forget = db.prepare<[number]>('DELETE FROM told_order WHERE order_number > ?');
-  const add = db
-    .prepare<ToldOrder & { counted: number }, number>(
-      `INSERT INTO told_order (order_number, id_sha256, contents_sha256, told_at)
-       VALUES (1 + @counted, @id_sha256, @contents_sha256, @told_at) RETURNING order_number`,
-    )
-    .pluck();
-  const prune = db.prepare<[number]>('DELETE FROM told_order WHERE told_at < ?');
+  const forget = db.change(({ counted }: Bound<{ counted: number }>) =>
+    query.deleteFrom('told_order').where('order_number', '>', counted),
+  );
+  const add = db.change((order: Bound<InboxTables['told_order']>) =>
+    query.insertInto('told_order').values(pick(order, columns)),
+  );
+  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+    query.deleteFrom('told_order').where('told_at', '<', before),
+  );
   return {
-    find: (id_sha256, counted) => find.get(id_sha256, counted) ?? null,
-    note: (order, counted) =>
-      db
-        .transaction(() => {
-          forget.run(counted);
-          const number = add.get({ ...order, counted });
-          if (number === undefined) throw new Error('an inserted row has no number');
-          return number;
-        })
-        .immediate(),
-    prune: (before) => prune.run(before).changes,
+    find: (id_sha256, counted) => find.get({ id_sha256, counted }) ?? null,
+    note: (order, counted) => {
+      const order_number = counted + 1;
+      db.transaction(() => {
+        forget.run({ counted });
+        add.run({ ...order, order_number });
+      });
+      return order_number;
+    },
+    prune: (before) => db.transaction(() => prune.run({ before }).changes),
   };
 }

@@ -9,7 +9,8 @@ import { type AdmissionRules, type Admitted, admit, type Refused } from './admis
 import { networksOf, unixPeer } from './allowlist.ts';
 import { InboxFull } from './byte-budget.ts';
 import { type Crowd, type CrowdLimits, crowd } from './crowd.ts';
-import type { Deliveries, Received } from './deliveries.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Received } from './delivery.ts';
 import { answer, type ListenerLimits, startListener, valuesOf } from './listener.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { refusalLog } from './refusal-log.ts';

@@ -6,7 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { type Database, damaged, openForWriting, waitForLocks, walSizeOf } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage, writeTroubleOf } from '../sqlite/fault.ts';
-import { type Standing, watchNames } from '../sqlite/identity.ts';
+import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { planningOnce } from '../sqlite/planned-once.ts';
 import { repairHint } from '../sqlite/refusals.ts';
@@ -59,7 +59,7 @@ export interface MirrorOptions {
 
 /** What outlives a mirror, so that a new one gives out no number twice. */
 export interface FeedMemory extends FeedCeiling {
-  /** Whether any mirror is taken and paired anew (`any`), or none was there (`none`); else the pair ids have to agree. */
+  /** Whether any mirror is taken and paired again (`any`), or none was there (`none`); else the pair ids have to agree. */
   readonly mirror: 'none' | 'any' | 'known';
   readonly witnessed: number;
   isSame(mirror_path: string): boolean;
@@ -73,7 +73,7 @@ export interface Mirror extends Disposable {
   /** Whether the change feed goes on with this start, or begins anew. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
-  standing(): Standing;
+  standing(): FileStanding;
   readonly products: ProductTables;
   readonly images: ImageLedger;
   readonly trust: TrustTable;
@@ -185,7 +185,7 @@ function claim(db: Database, options: MirrorOptions): FeedDecision {
        ON CONFLICT DO UPDATE SET pair_id = @pair_id, contract_version = @contractVersion, schema_version = @schema_version,
          written_by = @written_by, language = @language, currency = @currency, image_size = @image_size`,
     ).run(row);
-    if (decision.feed === 'anew') beginFeed(db, newFeedId(), decision.above);
+    if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null)
       db.prepare('UPDATE mirror SET last_delivery_id = min(last_delivery_id, +?)').run(feed.waits_above);

@@ -1,10 +1,10 @@
 import type { SubscriptionSnapshot } from './push/subscription-snapshot.ts';
-import type { Answer } from './reads/answer.ts';
+import type { SandboxAnswer } from './reads/answer.ts';
 import { productState } from './reads/state.ts';
 import type { Roughness } from './rough/roughness.ts';
 import type { Edit } from './world/edits.ts';
 import { refuseEdit } from './world/edits.ts';
-import type { Closure, Mutations } from './world/mutations.ts';
+import type { CheckoutClosure, Mutations } from './world/mutations.ts';
 import type { World } from './world/world.ts';
 
 /** What the endpoints under /sandbox/ show and do: for people and tests, no part of the service. */
@@ -19,11 +19,11 @@ export interface Owned {
 type Body = Readonly<Record<string, unknown>>;
 
 /** `body`: what was posted; null: it is a GET. */
-export function ownAnswer(owned: Owned, url: URL, body: string | null): Answer {
+export function ownAnswer(owned: Owned, url: URL, body: string | null): SandboxAnswer {
   return body === null ? look(owned, url) : change(owned, url.pathname, body);
 }
 
-function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchParams: query }: URL): Answer {
+function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchParams: query }: URL): SandboxAnswer {
   switch (pathname) {
     case '/sandbox/calls':
       return json(calls());
@@ -51,7 +51,7 @@ function look({ world, calls, subscriptions, rough }: Owned, { pathname, searchP
   }
 }
 
-function change(owned: Owned, path: string, text: string): Answer {
+function change(owned: Owned, path: string, text: string): SandboxAnswer {
   const body = membersOf(text);
   if (body === null) return refuse(400, 'the body must be a JSON object, or empty');
   const [, resource, name = '', deed] = /^\/sandbox\/(products|subscriptions)\/([^/]+)\/(\w+)$/.exec(path) ?? [];
@@ -60,7 +60,7 @@ function change(owned: Owned, path: string, text: string): Answer {
   return refuse(404, 'there is nothing here');
 }
 
-function changeProduct(world: World, product_id: number, deed: string | undefined, body: Body): Answer {
+function changeProduct(world: World, product_id: number, deed: string | undefined, body: Body): SandboxAnswer {
   const product = world.find(product_id);
   if (product === null) return refuse(404, `there is no product ${product_id}`);
   const refused = mutate(world, product_id, deed, body);
@@ -70,14 +70,14 @@ function changeProduct(world: World, product_id: number, deed: string | undefine
   return json({ product_id, sale_status: status, reason, expected_reopening: reopen, alternative });
 }
 
-function mutate(world: Mutations, product_id: number, deed: string | undefined, body: Body): Answer | null {
+function mutate(world: Mutations, product_id: number, deed: string | undefined, body: Body): SandboxAnswer | null {
   switch (deed) {
     case 'disable': {
       const { reason = null, expected_reopening = null, alternative = null } = body;
       const texts = [reason, expected_reopening].every((each) => each === null || typeof each === 'string');
       if (!texts || (alternative !== null && !Number.isSafeInteger(alternative)))
         return refuse(400, 'reason and expected_reopening are texts, alternative is a product id');
-      world.disable(product_id, body as Closure);
+      world.disable(product_id, body as CheckoutClosure);
       return null;
     }
     case 'enable':
@@ -95,7 +95,11 @@ function mutate(world: Mutations, product_id: number, deed: string | undefined, 
   }
 }
 
-function changeSending({ subscriptions, setSending }: Owned, subscription_id: string, { sending }: Body): Answer {
+function changeSending(
+  { subscriptions, setSending }: Owned,
+  subscription_id: string,
+  { sending }: Body,
+): SandboxAnswer {
   const known = () => subscriptions().find((each) => each.subscription_id === subscription_id);
   if (known() === undefined) return refuse(404, `there is no subscription ${subscription_id}`);
   if (sending !== 'all' && sending !== 'none') return refuse(400, 'sending: all or none');
@@ -112,10 +116,10 @@ function membersOf(text: string): Body | null {
   }
 }
 
-function json(value: object | null): Answer {
+function json(value: object | null): SandboxAnswer {
   return { status: 200, body: JSON.stringify(value) };
 }
 
-function refuse(status: number, message: string): Answer {
+function refuse(status: number, message: string): SandboxAnswer {
   return { status, body: JSON.stringify({ message }) };
 }

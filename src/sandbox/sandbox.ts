@@ -6,7 +6,7 @@ import { type CallLog, callLog } from './call-log.ts';
 import { type FaultRule, type FaultScript, faultScript, spoil, takesEffect } from './faults.ts';
 import { listen } from './listen.ts';
 import { ownAnswer } from './own-endpoints.ts';
-import type { Outcome } from './push/delivery.ts';
+import type { SendOutcome } from './push/delivery.ts';
 import { readPublicKey } from './push/jwt.ts';
 import type { LegacyChangeType } from './push/notification-body.ts';
 import { type NotifierOptions, notifier, type Troubles } from './push/notifier.ts';
@@ -112,7 +112,11 @@ export interface Sandbox extends AsyncDisposable {
   setSending(subscription_id: string, sending: 'all' | 'none'): void;
   setTroubles(troubles: Partial<Troubles>): void;
   /** Sends in the words of the older system, at once, to `legacy_callback_url` or another address. */
-  sendLegacy(product_id: number, change_types: readonly LegacyChangeType[], callback_url?: string): Promise<Outcome>;
+  sendLegacy(
+    product_id: number,
+    change_types: readonly LegacyChangeType[],
+    callback_url?: string,
+  ): Promise<SendOutcome>;
   products(): readonly SandboxProduct[];
   state(product_id: number, question: StateQuestion): ProductState | null;
 }

@@ -22,14 +22,14 @@ export function sameNote(left: FileNote | null, right: FileNote | null): boolean
   return left.inode === right.inode && left.size === right.size && left.modified_at === right.modified_at;
 }
 
-export type Standing = 'stands' | 'gone' | 'replaced';
+export type FileStanding = 'stands' | 'gone' | 'replaced';
 
 /**
  * Tells whether what is open still has its names. A file that was removed or replaced takes every write as before, and
  * keeps none of it. By path alone: opening the live file would drop SQLite's locks. Called once a connection has written,
  * when the side files are there.
  */
-export function watchNames(path: string): () => Standing {
+export function watchNames(path: string): () => FileStanding {
   const names = [path, `${path}-wal`, `${path}-shm`];
   const opened = names.map(identity);
   return () => {

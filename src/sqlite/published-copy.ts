@@ -35,7 +35,7 @@ export function removeTemporaries(path: string): number {
 /**
  * Makes a copy of one state of the database, whatever is written meanwhile, under a temporary name; verifies it and
  * gives it its name in one step, so that a reader finds the last copy or this one, whole. It needs no other file beside
- * it and no write permission. Integer keys stay; implicit rowids are numbered anew. A path that leads to the database
+ * it and no write permission. Integer keys stay; implicit rowids are renumbered. A path that leads to the database
  * itself, whatever its spelling, is refused.
  */
 export function publishCopy(source: string, path: string, temporary: string): PublishedCopy {

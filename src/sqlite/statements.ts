@@ -2,6 +2,7 @@ import type { RunResult, Statement } from 'better-sqlite3';
 import {
   type Compilable,
   DummyDriver,
+  type Generated,
   Kysely,
   type RawBuilder,
   SqliteAdapter,
@@ -80,6 +81,8 @@ type Args<Values extends object> = keyof Values extends never ? [] : [Values];
 export interface Rows<Values extends object, Row> {
   get(...values: Args<Values>): Row | undefined;
   all(...values: Args<Values>): Row[];
+  /** One row after the other: for who may have enough of them early. */
+  iterate(...values: Args<Values>): IterableIterator<Row>;
 }
 
 /** A prepared statement that writes. Outside a transaction it throws. */
@@ -165,6 +168,10 @@ function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values
       const { statement, values } = prepared();
       return statement.all(values(bound)) as Row[];
     },
+    iterate: (...bound) => {
+      const { statement, values } = prepared();
+      return statement.iterate(values(bound)) as IterableIterator<Row>;
+    },
   };
 }
 
@@ -206,3 +213,14 @@ function prepare(db: Database, build: Build): Prepared {
     });
   return { statement: db.prepare<[unknown[]]>(text), values };
 }
+
+/** The tables as an insert sees them: it may leave out what has a value of its own, by table. */
+export type WithDefaults<Tables, Defaulted> = {
+  [Table in keyof Tables]: {
+    [Column in keyof Tables[Table]]: Table extends keyof Defaulted
+      ? Column extends Defaulted[Table]
+        ? Generated<Tables[Table][Column]>
+        : Tables[Table][Column]
+      : Tables[Table][Column];
+  };
+};

@@ -7,7 +7,7 @@ import { alarmMessage } from './alarm-messages.ts';
 import type { LiveStatus } from './daemon-status.ts';
 
 /** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
-export interface Verdict {
+export interface StatusVerdict {
   /** `filling`: some records were never read, so nothing can be said of them. */
   readonly state: 'true' | 'filling' | 'broken';
   /** Why it is not true, each a sentence; none where it is. */
@@ -22,7 +22,7 @@ export function verdictOf(
     readonly snapshot: SnapshotStatus | null;
   },
   now: number,
-): Verdict {
+): StatusVerdict {
   const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot } = status;
   const refused = daemon?.key_refused ?? null;
   const troubles = [

@@ -9,7 +9,7 @@ type Ends = ViewRow<'mirror_info'> & { readonly newest: number };
 
 export interface FeedOptions {
   readonly limit?: number | undefined;
-  /** The feed that came with the cursor: one of a mirror that was filled anew, restored or repaired since is refused. */
+  /** The feed that came with the cursor: one of a mirror that was filled again, restored or repaired since is refused. */
   readonly feed?: string | undefined;
 }
 

@@ -4,16 +4,16 @@ import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
-export type MirrorInfo = ViewRow<'mirror_info'>;
-export type Product = ViewRow<'products'>;
-export type ProductPrice = ViewRow<'product_prices'>;
-export type Image = ViewRow<'images'>;
-export type CheckoutInformation = ViewRow<'checkout_information'>;
-export type Variant = ViewRow<'variants'>;
-export type Slot = ViewRow<'availability_slots'>;
-export type Change = ViewRow<'changes'>;
-export type Freshness = ViewRow<'freshness'>;
-export type Policy = ViewRow<'policies'>;
+export type MirrorInfoRow = ViewRow<'mirror_info'>;
+export type ProductRow = ViewRow<'products'>;
+export type ProductPriceRow = ViewRow<'product_prices'>;
+export type ImageRow = ViewRow<'images'>;
+export type CheckoutInformationRow = ViewRow<'checkout_information'>;
+export type VariantRow = ViewRow<'variants'>;
+export type SlotRow = ViewRow<'availability_slots'>;
+export type ChangeRow = ViewRow<'changes'>;
+export type FreshnessRow = ViewRow<'freshness'>;
+export type PolicyRow = ViewRow<'policies'>;
 
 /** What a read is in; each takes of it what concerns it. */
 export interface Edition {
@@ -41,35 +41,35 @@ export interface ProductsQuestion extends Edition {
  * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
  */
 export interface Reader extends Disposable {
-  info(): MirrorInfo;
+  info(): MirrorInfoRow;
   /** Null: no such product is visible. */
-  product(product_id: number, options?: Edition): Product | null;
+  product(product_id: number, options?: Edition): ProductRow | null;
   /** In the order of product_id, page by page. */
-  products(question?: ProductsQuestion): Product[];
-  /** What the list says it costs from, one row a mirrored currency; `Product.from_price` is that of the primary one. */
-  prices(product_id: number): ProductPrice[];
+  products(question?: ProductsQuestion): ProductRow[];
+  /** What the list says it costs from, one row a mirrored currency; `ProductRow.from_price` is that of the primary one. */
+  prices(product_id: number): ProductPriceRow[];
   /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
-  images(product_id: number): Image[];
+  images(product_id: number): ImageRow[];
   /** Null: not read yet. */
-  checkoutInformation(product_id: number, options?: Edition): CheckoutInformation | null;
-  variants(product_id: number, options?: Edition): Variant[];
+  checkoutInformation(product_id: number, options?: Edition): CheckoutInformationRow | null;
+  variants(product_id: number, options?: Edition): VariantRow[];
   /** Every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out. */
   calendar(product_id: number, options?: Span & Edition): Day[];
   /** The variants of each timeslot of a date, by time. */
-  slots(product_id: number, date: string, options?: Edition): Slot[];
+  slots(product_id: number, date: string, options?: Edition): SlotRow[];
   /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
   search(question: SearchQuestion): SearchHit[];
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
-  alternatives(product_id: number, options?: Edition): Product[];
+  alternatives(product_id: number, options?: Edition): ProductRow[];
   /**
    * What changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
    * `CursorTooOld`, `CursorFromTheFuture`.
    */
   changes(after: number, options?: FeedOptions): ChangesPage;
-  freshness(): Freshness[];
+  freshness(): FreshnessRow[];
   /** What a storefront does with what is fresh, stale, expired or unknown. */
-  policies(): Policy[];
+  policies(): PolicyRow[];
   /** Whether a product is visible and on sale; says nothing about dates. */
   sellable(product_id: number): boolean;
   /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */

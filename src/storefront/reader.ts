@@ -5,7 +5,7 @@ import { type Connection, connect } from './connection.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
 import { badArgument, noMirror } from './problems.ts';
-import type { Freshness, MirrorInfo, Policy, Reader, ReaderOptions } from './reader-types.ts';
+import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
 
@@ -14,21 +14,22 @@ export type { Day, Span, UnknownDay } from './calendar.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
+// The package's own names of rows, which inside of it would be taken for what the program has by these names.
 export type {
-  Change,
-  CheckoutInformation,
+  ChangeRow as Change,
+  CheckoutInformationRow as CheckoutInformation,
   Edition,
-  Freshness,
-  Image,
-  MirrorInfo,
-  Policy,
-  Product,
-  ProductPrice,
+  FreshnessRow as Freshness,
+  ImageRow as Image,
+  MirrorInfoRow as MirrorInfo,
+  PolicyRow as Policy,
+  ProductPriceRow as ProductPrice,
+  ProductRow as Product,
   ProductsQuestion,
   Reader,
   ReaderOptions,
-  Slot,
-  Variant,
+  SlotRow as Slot,
+  VariantRow as Variant,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 
@@ -55,9 +56,9 @@ export function openReader(path: string, options: ReaderOptions = {}): Reader {
 
 function readerOver(connection: Connection, editions: Editions): Reader {
   const { query } = connection;
-  const info = query<[], MirrorInfo>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
-  const freshness = query<[], Freshness>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
-  const policies = query<[], Policy>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
+  const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
+  const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const changes = feedOf(connection);
   return {
     ...catalogueReads(connection, editions),

@@ -2,7 +2,7 @@ import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
-import type { Edition, Image, Product, Reader, Slot } from './reader-types.ts';
+import type { Edition, ImageRow, ProductRow, Reader, SlotRow } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
 const edition = ['language', 'currency'] as const;
@@ -18,14 +18,14 @@ export function catalogueReads(
   'product' | 'products' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'
 > {
   const { query } = connection;
-  const product = query<[number, string], Product>(
+  const product = query<[number, string], ProductRow>(
     (columns) => `SELECT ${columns('products', 'p')} FROM products p WHERE p.product_id = ? AND p.language = ?`,
   );
   const prices = query<[number], ViewRow<'product_prices'>>(
     (columns) =>
       `SELECT ${columns('product_prices', 'c')} FROM product_prices c WHERE c.product_id = ? ORDER BY c.currency`,
   );
-  const images = query<[number], Image>(
+  const images = query<[number], ImageRow>(
     (columns) => `SELECT ${columns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
   );
   const checkout = query<[number, string], ViewRow<'checkout_information'>>(
@@ -36,18 +36,18 @@ export function catalogueReads(
     (columns) =>
       `SELECT ${columns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
   );
-  const alternatives = query<[number, string], Product>(
+  const alternatives = query<[number, string], ProductRow>(
     (columns) => `SELECT ${columns('products', 'p')} FROM alternatives a
       CROSS JOIN products p ON p.product_id = a.alternative_product_id WHERE a.product_id = ? AND p.language = ? ORDER BY p.product_id`,
   );
   const sellable = query<[number], { sellable: 0 | 1 }>(
     () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
   );
-  const lists = new Map<string, Query<object, Product>>();
+  const lists = new Map<string, Query<object, ProductRow>>();
 
-  function list(form: ListForm): Query<object, Product> {
+  function list(form: ListForm): Query<object, ProductRow> {
     const key = Object.values(form).join();
-    const known = lists.get(key) ?? query<object, Product>((columns) => listSql(form, columns));
+    const known = lists.get(key) ?? query<object, ProductRow>((columns) => listSql(form, columns));
     lists.set(key, known);
     return known;
   }
@@ -125,7 +125,7 @@ export function availabilityReads(
     (columns) =>
       `${ofSpan(columns)} AND d.state = 'available' AND d.lowest_price IS NOT NULL ORDER BY d.lowest_price, d.date LIMIT 1`,
   );
-  const slots = query<[number, string, string], Slot>(
+  const slots = query<[number, string, string], SlotRow>(
     (columns) => `SELECT ${columns('availability_slots', 's')} FROM availability_slots s
       WHERE s.product_id = ? AND s.currency = ? AND s.date = ? ORDER BY s.time, s.variant_id`,
   );

@@ -4,7 +4,7 @@
  */
 
 /** A column, and what type its values have in TypeScript. */
-export interface Column<Value> {
+export interface ViewColumn<Value> {
   readonly type: 'integer' | 'real' | 'text';
   readonly nullable: boolean;
   /** The contract that brought it: in the mirror of an older one it is null. Absent: it was always there. */
@@ -14,18 +14,18 @@ export interface Column<Value> {
 }
 
 export type Row<Columns> = {
-  readonly [Name in keyof Columns]: Columns[Name] extends Column<infer Value>
+  readonly [Name in keyof Columns]: Columns[Name] extends ViewColumn<infer Value>
     ? Columns[Name] extends { readonly since: number }
       ? Value | null
       : Value
     : never;
 };
 
-const integer: Column<number> = { type: 'integer', nullable: false };
-const real: Column<number> = { type: 'real', nullable: false };
-const text = <Value extends string = string>(): Column<Value> => ({ type: 'text', nullable: false });
-const bit: Column<0 | 1> = { type: 'integer', nullable: false };
-const orNull = <Value>(column: Column<Value>): Column<Value | null> => ({ type: column.type, nullable: true });
+const integer: ViewColumn<number> = { type: 'integer', nullable: false };
+const real: ViewColumn<number> = { type: 'real', nullable: false };
+const text = <Value extends string = string>(): ViewColumn<Value> => ({ type: 'text', nullable: false });
+const bit: ViewColumn<0 | 1> = { type: 'integer', nullable: false };
+const orNull = <Value>(column: ViewColumn<Value>): ViewColumn<Value | null> => ({ type: column.type, nullable: true });
 
 /** What `policies` are asked with: null in a mirror that an older version has written. */
 const expiry = {
@@ -199,7 +199,7 @@ export const views = {
 
 export type ViewName = keyof typeof views;
 
-export function columnsOf(view: ViewName): [name: string, column: Column<unknown>][] {
+export function columnsOf(view: ViewName): [name: string, column: ViewColumn<unknown>][] {
   return Object.entries(views[view]);
 }
 

@@ -1,5 +1,5 @@
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
-import { type Queue, queues } from '../domain/schedule/lanes.ts';
+import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type { RecordFacts } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
 import { faultOf } from '../sqlite/fault.ts';
@@ -36,7 +36,7 @@ export interface PassResult {
 const batch = 50;
 
 /** Lanes whose reads can wait while disk space is low: they bring most of what is written. */
-const bulk: ReadonlySet<Queue> = new Set(['far', 'weekly', 'fill']);
+const bulk: ReadonlySet<LaneEntry> = new Set(['far', 'weekly', 'fill']);
 
 /** A lane in which nothing was due is asked again after this long, or when something was made due. */
 const askAgainMs = 250;
@@ -46,7 +46,7 @@ const checkpointEvery = 100;
 
 /** Where due records come from: a lane, what notifications made due, or a job. */
 interface Source {
-  readonly name: Queue;
+  readonly name: LaneEntry;
   due(limit: number): RecordFacts[];
   queue: RecordFacts[];
   in_flight: number;
@@ -184,7 +184,7 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
   const idle = { in_flight: 0, dry: null };
   if (job_id !== null)
     return [{ ...idle, queue: [], name: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
-  return queues.map((name) => ({
+  return laneEntries.map((name) => ({
     ...idle,
     queue: [],
     name,

@@ -4,7 +4,7 @@ import type { Experience } from '../domain/catalogue/experience.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
 import type { Variant } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { type Queue, queues } from '../domain/schedule/lanes.ts';
+import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type { ResourcePath } from '../domain/schedule/resources.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
 import { type AvailabilityQuestion, decodeAvailability } from './decode-availability.ts';
@@ -31,13 +31,13 @@ export type Reading<Value> =
 
 /** The service: whoever calls says in which lane, or that a notification asked for it. */
 export interface Upstream {
-  in(queue: Queue): Reads;
+  in(entry: LaneEntry): ServiceReads;
   /** Bytes of JSON received since the start, inflated: of availability, and of everything. */
   received(): { readonly availability: number; readonly all: number };
 }
 
 /** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
-export interface Reads {
+export interface ServiceReads {
   productPage(
     page: number,
     language: string,
@@ -50,15 +50,15 @@ export interface Reads {
     currency: string,
     signal: AbortSignal,
   ): Promise<Reading<Page<Experience>>>;
-  product(read: ProductRead & { currency: string }): Promise<Reading<ProductEntry>>;
-  checkoutInformation(read: ProductRead): Promise<Reading<CheckoutInformation>>;
-  variants(read: ProductRead): Promise<Reading<Variant[]>>;
+  product(read: ReadRequest & { currency: string }): Promise<Reading<ProductEntry>>;
+  checkoutInformation(read: ReadRequest): Promise<Reading<CheckoutInformation>>;
+  variants(read: ReadRequest): Promise<Reading<Variant[]>>;
   availability(
-    read: ProductRead & { from: string; to: string; currency: string },
+    read: ReadRequest & { from: string; to: string; currency: string },
   ): Promise<Reading<AvailabilityAnswer>>;
 }
 
-export interface ProductRead {
+export interface ReadRequest {
   readonly product_id: number;
   readonly language: string;
   /** The hash of the body that is stored: where it comes again, nothing is parsed. */
@@ -97,7 +97,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   const received = { availability: 0, all: 0 };
 
   async function read<Value>(
-    queue: Queue,
+    entry: LaneEntry,
     path: string | null,
     query: Record<string, string | readonly string[]>,
     decode: (text: string) => Value,
@@ -123,7 +123,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
       sent?.();
       return http.get(path, query, { ...limits, signal: turn });
     };
-    const outcome = await limiter.run(ask, signal, queue);
+    const outcome = await limiter.run(ask, signal, entry);
     if (outcome.kind !== 'answer') return outcome;
     const { sent_at, bytes } = outcome;
     received.all += bytes;
@@ -144,10 +144,10 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   });
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
-  const readsIn = (queue: Queue): Reads => ({
+  const readsIn = (entry: LaneEntry): ServiceReads => ({
     productPage: (page, language, currency, signal) =>
       read(
-        queue,
+        entry,
         paths.products,
         { ...select, ...inBoth(language, currency), ...paged(page) },
         (text) => decodeProductPage(parseExact(text), currency, mayPublish),
@@ -155,7 +155,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
       ),
     experiencePage: (page, language, currency, signal) =>
       read(
-        queue,
+        entry,
         paths.experiences,
         { ...inBoth(language, currency), ...paged(page) },
         (text) => decodeExperiencePage(parseExact(text)),
@@ -163,7 +163,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
       ),
     product: ({ product_id, language, currency, known_hash, signal }) =>
       read(
-        queue,
+        entry,
         of(paths.product, product_id),
         inBoth(language, currency),
         (text) => decodeProductDetail(parseExact(text), product_id, currency, mayPublish),
@@ -171,7 +171,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
       ),
     checkoutInformation: ({ product_id, language, known_hash, signal }) =>
       read(
-        queue,
+        entry,
         of(paths.checkout_information, product_id),
         inText(language),
         (text) => decodeCheckoutInformation(parseExact(text)),
@@ -181,14 +181,14 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         },
       ),
     variants: ({ product_id, language, known_hash, signal }) =>
-      read(queue, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
+      read(entry, of(paths.variants, product_id), inText(language), (text) => decodeVariants(parseExact(text)), {
         known_hash,
         signal,
       }),
     availability: async ({ product_id, language, from, to, currency, known_hash, signal, sent }) => {
       const question: AvailabilityQuestion = { from, to, currency, commission };
       const reading = await read(
-        queue,
+        entry,
         of(paths.availability, product_id),
         { ...inBoth(language, currency), [parameters.from]: from, [parameters.to]: to },
         (text) => decodeAvailability(parseFast(text), question),
@@ -199,8 +199,8 @@ export function createUpstream({ http, limiter, profile, select, commission, may
       return reading;
     },
   });
-  const reads = new Map(queues.map((queue) => [queue, readsIn(queue)]));
-  return { in: (queue) => reads.get(queue) ?? readsIn(queue), received: () => ({ ...received }) };
+  const reads = new Map(laneEntries.map((entry) => [entry, readsIn(entry)]));
+  return { in: (entry) => reads.get(entry) ?? readsIn(entry), received: () => ({ ...received }) };
 }
 
 /** Sixteen digits or more in a number: beyond what a JavaScript number holds exactly. */

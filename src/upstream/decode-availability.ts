@@ -1,19 +1,9 @@
 import type { AvailabilityAnswer, DayForm, Extra, Offer, Timeslot } from '../domain/catalogue/availability.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { identifier } from '../domain/values/identifier.ts';
+import { isMembers, type Members } from '../domain/values/members.ts';
 import { decodeVariantList } from './decode-variants.ts';
-import {
-  answered,
-  elements,
-  flag,
-  integer,
-  isMembers,
-  type Members,
-  members,
-  money,
-  text,
-  WrongShape,
-} from './shape.ts';
+import { answered, elements, flag, integer, members, money, text, WrongShape } from './shape.ts';
 
 export interface AvailabilityQuestion {
   readonly from: string;

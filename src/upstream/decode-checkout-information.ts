@@ -1,5 +1,6 @@
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
-import { answered, flag, isMembers, text, WrongShape } from './shape.ts';
+import { isMembers } from '../domain/values/members.ts';
+import { answered, flag, text, WrongShape } from './shape.ts';
 
 /** The checkout information of a product (specification §2): an answer without either flag is a wrong shape. */
 export function decodeCheckoutInformation(json: unknown): CheckoutInformation {

@@ -3,18 +3,8 @@ import { type ProductEntry, saleStatus } from '../domain/catalogue/product.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { knownZone } from '../domain/time/venue.ts';
 import { identifier } from '../domain/values/identifier.ts';
-import {
-  answered,
-  elements,
-  integer,
-  isMembers,
-  type Members,
-  measure,
-  members,
-  money,
-  text,
-  WrongShape,
-} from './shape.ts';
+import { isMembers, type Members } from '../domain/values/members.ts';
+import { answered, elements, integer, measure, members, money, text, WrongShape } from './shape.ts';
 
 /** One page of a list. */
 export interface Page<Entry> {

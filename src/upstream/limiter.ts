@@ -16,12 +16,12 @@ import {
 import {
   afterTurn,
   type Lane,
+  type LaneEntry,
   type LaneShares,
+  laneEntries,
   lanes,
   nextLane,
   noCredit,
-  type Queue,
-  queues,
   withFloors,
 } from '../domain/schedule/lanes.ts';
 import { type FailureCode, failedStatus, type Outcome } from './outcome.ts';
@@ -67,7 +67,7 @@ export interface Limiter extends Disposable {
    * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
    * outcome. Rejects with the reason of an aborted signal, and with what `call` rejects with.
    */
-  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, queue: Queue): Promise<Outcome>;
+  run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, entry: LaneEntry): Promise<Outcome>;
   state(): LimiterState;
   pause(): Pause;
   /** What has been learned, to be given to the next process. Instants of the wall clock. */
@@ -119,11 +119,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const recent: boolean[] = [];
   const failing: boolean[] = [];
   const overloaded: boolean[] = [];
-  const waiters = Object.fromEntries(queues.map((queue) => [queue, []])) as unknown as Record<Queue, Waiter[]>;
+  const waiters = Object.fromEntries(laneEntries.map((entry) => [entry, []])) as unknown as Record<LaneEntry, Waiter[]>;
   const started_in = byLane(() => 0);
 
   function waiting(): number {
-    return queues.reduce((sum, queue) => sum + waiters[queue].length, 0);
+    return laneEntries.reduce((sum, entry) => sum + waiters[entry].length, 0);
   }
 
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
@@ -150,13 +150,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
         timer = wakeIn(wait, () => (timer = null));
         return;
       }
-      const queue = waiters[lane].length > 0 ? lane : 'triggered';
+      const entry = waiters[lane].length > 0 ? lane : 'triggered';
       due = dueAfter(budget, due, now);
-      if (queue === 'triggered') triggeredDue = triggeredDueAfter(budget, triggeredDue, now);
+      if (entry === 'triggered') triggeredDue = triggeredDueAfter(budget, triggeredDue, now);
       in_flight += 1;
       credit = afterTurn(credit, shares, lane, budget.rate);
       started_in[lane] += 1;
-      waiters[queue].shift()?.start();
+      waiters[entry].shift()?.start();
     }
   }
 
@@ -190,13 +190,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   /** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
-  function turn(signal: AbortSignal, name: Queue): Promise<Demand> {
+  function turn(signal: AbortSignal, name: LaneEntry): Promise<Demand> {
     const { promise, resolve, reject } = Promise.withResolvers<Demand>();
-    const queue = waiters[name];
+    const others = waiters[name];
     let stays = true;
     let demand: Demand = 'none';
     const abort = () => {
-      queue.splice(queue.indexOf(waiter), 1);
+      others.splice(others.indexOf(waiter), 1);
       if (waiting() === 0) stopTimers();
       reject(signal.reason);
     };
@@ -214,7 +214,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         reject(reason);
       },
     };
-    queue.push(waiter);
+    others.push(waiter);
     pump();
     // Most calls start at once when the rate is high: no listener for them.
     if (stays) {
@@ -242,7 +242,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const before = budget;
       budget = afterThrottle(budget, until, chance(), now, sent_at);
       // What was missed during the pause is not made up for at its end.
-      due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + credit_ms());
+      due = Math.max(due, clock.monotonic() + pauseLeft(budget, now) + creditMs());
       if (until !== null || budget.cut_at !== before.cut_at) options.throttled(learned());
     } else {
       budget = afterAnswer(budget, demand, now, sent_at);
@@ -250,7 +250,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return judged;
   }
 
-  function credit_ms(): number {
+  function creditMs(): number {
     return ((burstOf(budget, concurrency) - 1) * 1000) / budget.rate;
   }
 
@@ -302,10 +302,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   return {
-    run: async (call, signal, queue) => {
+    run: async (call, signal, entry) => {
       signal.throwIfAborted();
       if (closed !== null) throw closed;
-      const demand = await turn(signal, queue);
+      const demand = await turn(signal, entry);
       calls += 1;
       const sent_at = steady();
       try {
@@ -334,7 +334,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     [Symbol.dispose]: () => {
       closed ??= new Error('the limiter is closed');
       stopTimers();
-      for (const queue of queues) for (const waiter of waiters[queue].splice(0)) waiter.reject(closed);
+      for (const entry of laneEntries) for (const waiter of waiters[entry].splice(0)) waiter.reject(closed);
     },
   };
 }

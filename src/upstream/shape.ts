@@ -1,4 +1,5 @@
 import { decimalText } from '../domain/values/exact-json.ts';
+import { isMembers, type Members } from '../domain/values/members.ts';
 import { minorUnits } from '../domain/values/money.ts';
 
 /** An answer that is JSON, but not what the endpoint promises: a failed read, and the old copy stays. */
@@ -6,16 +7,10 @@ export class WrongShape extends Error {
   override readonly name = 'WrongShape';
 }
 
-export type Members = Readonly<Record<string, unknown>>;
-
 /** The members of a JSON object; anything else is a wrong shape. */
 export function members(value: unknown, what: string): Members {
   if (isMembers(value)) return value;
   throw new WrongShape(`${what} is ${kindOf(value)}, expected an object`);
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
 /** The elements of a JSON array; anything else, also a missing one, is a wrong shape. */

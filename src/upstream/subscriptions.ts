@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
+import { isMembers, type Members } from '../domain/values/members.ts';
 import type { Http } from './http.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
-import { integer, isMembers, type Members, text } from './shape.ts';
+import { integer, text } from './shape.ts';
 import { type Signing, signedBody } from './signing.ts';
 
 /** What the service is asked to have. */

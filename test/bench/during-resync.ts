@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type Line, quantile } from './line.ts';
 
 /*
- * Acknowledgements while the same process reads everything anew: the commits of the mirror and the decoding of answers
+ * Acknowledgements while the same process reads everything again: the commits of the mirror and the decoding of answers
  * share its event loop.
  */
 

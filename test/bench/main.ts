@@ -95,7 +95,7 @@ async function schedulingLines(): Promise<Line[]> {
       met: many.choose / few.choose < 3,
     },
     {
-      what: 'choosing and planning them anew, in one durable transaction',
+      what: 'choosing and planning them again, in one durable transaction',
       value: `${(many.choose + many.reschedule).toFixed(0)} µs / ${(few.choose + few.reschedule).toFixed(0)} µs = ${((many.choose + many.reschedule) / (few.choose + few.reschedule)).toFixed(2)} ×`,
       target: '-',
       met: true,

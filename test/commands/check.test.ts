@@ -52,13 +52,13 @@ it('check and order answer through a daemon and without one, and nothing that is
   expect(JSON.parse(holds.stdout)).toMatchObject({ verdict: 'holds', reasons: [], alternatives: [] });
   expect(await run('check', id, '--date', date, '--expect-price', '1')).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^changed .*: price changed\nNow {7}can be had/),
+    stdout: expect.stringMatching(/^changed .*: price changed\nNow {7}available/),
     stderr: '',
   });
   product.sold_out.add(date);
   expect(await run('check', id, '--date', date)).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^gone .*: date sold out\n.*\nMirror {4}can be had.*\n\ninstead /),
+    stdout: expect.stringMatching(/^gone .*: date sold out\n.*\nMirror {4}available.*\n\ninstead /),
   });
   expect(calls() - before).toBe(3);
   expect(await run('check', '1', '--date', date)).toMatchObject({
@@ -75,7 +75,7 @@ it('check and order answer through a daemon and without one, and nothing that is
   await expect
     .poll(status, { timeout: 10_000 })
     .toMatch(/Errors {4}\d+\.\d %: the mirror was wrong in 1 of 3 checks and 0 of 1 orders; near/);
-  expect(await status()).toContain(`most often about ${id} (1 of 4)`);
+  expect(await status()).toContain(`most often wrong: ${id} (1 of 4)`);
 
   const socket = join(directory.path, 'state', 'admin.sock');
   const check = { product_id: product.id, date: inDays(6) };
@@ -122,12 +122,12 @@ it('check and order answer through a daemon and without one, and nothing that is
     stdout: expect.stringContaining('"state": "sold_out"'),
   });
   expect((await run('order', 'failed', id, '--date', date, '--code', 'timeslot_not_available')).stdout).toBe(
-    'Noted; its dates were read again. The mirror had it as available.\n',
+    'Noted; its dates were read again. The mirror had said available.\n',
   );
   await sandbox.setReachable('no');
   expect(await run('check', id, '--date', date)).toMatchObject({
     code: 69,
-    stdout: expect.stringMatching(/^unknown .*service unreachable\nNow {7}not known\nMirror {4}can be had/),
+    stdout: expect.stringMatching(/^unknown .*service unreachable\nNow {7}unknown\nMirror {4}available/),
     stderr: expect.stringMatching(/^Error: no live answer: service unreachable\nTry: /),
   });
 });

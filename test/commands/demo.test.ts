@@ -16,7 +16,7 @@ it('the demo shows how the file follows what the service announces', async () =>
     /service {2}closes (\d+) .*: out_of_season, expected back within_month, instead \d+/,
     /mirror {3}\d+ is off sale as announced: out_of_season, expected back within_month/,
     /mirror {3}\d+ is off sale, confirmed by a read; its alternative is \d+/,
-    /service {2}opens \d+ .*, and describes \d+ anew/,
+    /service {2}opens \d+ .*, and changes the description of \d+/,
     /mirror {3}\d+ is on sale again, by a read/,
     /mirror {3}\d+ reads "Now with a roof terrace."/,
   ];
@@ -46,10 +46,12 @@ it('the demo writes over no configuration and no mirror but its own', async () =
   writeFileSync(file, 'service: {}\n');
   expect(await runCli(['demo', '--directory', '.'], { cwd: directory.path })).toMatchObject({
     code: 64,
-    stderr: expect.stringContaining('name another --directory'),
+    stderr: expect.stringContaining('choose another --directory'),
   });
   expect(readFileSync(file, 'utf8')).toBe('service: {}\n');
   rmSync(file);
   writeFileSync(join(directory.path, 'mirror.db'), '');
-  expect((await runCli(['demo', '--directory', '.'], { cwd: directory.path })).stderr).toContain("is not the demo's");
+  expect((await runCli(['demo', '--directory', '.'], { cwd: directory.path })).stderr).toContain(
+    'was not made by the demo',
+  );
 });

@@ -16,7 +16,9 @@ it('SIGHUP is ignored by the daemon, which says so, from its first line on', asy
   const daemon = startCli(['--config', join(cwd, 'catalogued.yaml'), 'run'], { cwd });
   await daemon.said('daemon started');
   daemon.child.kill('SIGHUP');
-  await daemon.said(/"level":"warn".*"signal":"SIGHUP".*SIGHUP ignored: restart to read the configuration again/);
+  await daemon.said(
+    /"level":"warn".*"signal":"SIGHUP".*SIGHUP ignored: restart the daemon to reload the configuration/,
+  );
   daemon.child.kill('SIGHUP');
   const client = adminClient(`unix:${join(cwd, 'state', 'admin.sock')}`, null);
   expect(await client.call({ operation: 'GET /v1/status' })).toMatchObject({ daemon: { key_refused: null } });

@@ -175,7 +175,7 @@ describe('catalogued images audit', () => {
     );
     const shown = await test.audit();
     expect(shown.code).toBe(1);
-    expect(shown.out).toContain('is shown although it was not confirmed for 14 days');
+    expect(shown.out).toContain('is shown although it has not been confirmed for 14 days');
     expect(shown.out).toMatch(
       new RegExp(`^ *${first?.id} +${gone?.name} +is shown although the service has withdrawn it$`, 'm'),
     );

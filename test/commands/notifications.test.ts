@@ -109,7 +109,7 @@ describe('catalogued notifications', () => {
     });
     expect(await test.run('notifications', 'show', '1')).toMatchObject({
       code: exitCodes.usage,
-      stderr: 'Error: there is no delivery 1\nTry: see which there are: catalogued notifications list\n',
+      stderr: 'Error: there is no delivery 1\nTry: see the existing ones with: catalogued notifications list\n',
     });
     for (const args of [
       ['show', 'x'],

@@ -60,7 +60,7 @@ const table: [habits: Partial<Habits>, lines: Line[]][] = [
     { counters: 'differing' },
     [
       ['counters', 'otherwise', /availability, request_id, served_at, views_today/],
-      ['cache', 'cannot tell', /made anew/],
+      ['cache', 'cannot tell', /builds each answer as it is read/],
     ],
   ],
   [{ clock_skew_ms: 3_600_000 }, [['clock', 'otherwise', /^3[56]\d\d s ahead of ours/]]],
@@ -195,7 +195,7 @@ it('a running daemon asks, through its own limiter', async () => {
   const before = daemon.wiring.limiter.state().calls;
   const { error, out, err } = await command(directory.path, sandbox);
   expect(error).toBe(null);
-  expect(err).toBe('Asked by the running daemon.\n');
+  expect(err).toBe('The running daemon asked the service.\n');
   expect(out).toContain('average 0 over 0');
   expect(daemon.wiring.limiter.state().calls - before).toBeGreaterThanOrEqual(20);
 });

@@ -66,7 +66,7 @@ describe('catalogued removals', () => {
     hold(harness.mirror, harness.ids.slice(0, 8));
     const listed = await harness.run('removals', 'list');
     expect(listed.stdout).toMatch(
-      /^Held for 3 h: 8 products are missing\. Lists that agree so far: 1; it takes three\.$/m,
+      /^Held for 3 h: 8 products are missing from the list\. 1 of the 3 lists needed agree so far\.$/m,
     );
     expect(listed.stdout.match(/not asked yet +held$/gm)).toHaveLength(8);
     const json = JSON.parse((await harness.run('removals', 'list', '--json')).stdout) as { products: object[] };

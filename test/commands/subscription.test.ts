@@ -59,10 +59,14 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
     const io = capturedIo(env);
     try {
       await command(io, { addresses }).exitOverride().parseAsync(args, { from: 'user' });
-      return { code: 0, out: io.out(), err: io.err(), error: null };
+      return { code: io.code(), out: io.out(), err: io.err(), error: null };
     } catch (error) {
-      const code = (error as Error).name === 'AnswerIsNo' ? 1 : (error as CataloguedError).exitCode;
-      return { code, out: io.out(), err: io.err(), error: error as CataloguedError };
+      return {
+        code: (error as CataloguedError).exitCode,
+        out: io.out(),
+        err: io.err(),
+        error: error as CataloguedError,
+      };
     }
   }
   return {
@@ -116,7 +120,10 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
   it('says that what is mirrored has to be read first', async () => {
     await using at = await begin({ subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] });
     for (const args of [['show'], ['apply'], ['rotate']])
-      expect(await at.run(...args)).toMatchObject({ code: 0, out: expect.stringContaining('has not been read yet') });
+      expect(await at.run(...args)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('no product has been read yet'),
+      });
     const refused = await at.run('reactivate', 'all');
     expect(refused).toMatchObject({ code: 64 });
     expect(refused.error?.hint).toContain('has to wait until the lists were read once');
@@ -247,7 +254,7 @@ describe('where subscriptions cannot be managed', () => {
 
 it('the doctor makes no files, and says that a service that is away is away', async () => {
   await using at = await harness();
-  expect((await at.doctor()).out).toMatch(/^- +service +not asked before the first start$/m);
+  expect((await at.doctor()).out).toMatch(/^- +service +asked only after the first start$/m);
   expect(await at.run('list')).toMatchObject({ code: 65 });
   await at.run('apply', '--dry-run');
   await at.service[Symbol.asyncDispose]();

@@ -19,7 +19,7 @@ describe('a rotation', () => {
       { step: 'put', epoch: 2 },
     ],
     ['rests until the address is old enough', [epoch(1, now - day)], { step: 'rest', until: now + 29 * day }],
-    ['begins anew when it is', [epoch(2, now - 30 * day), epoch(1, now - 60 * day)], { step: 'begin' }],
+    ['begins again when it is', [epoch(2, now - 30 * day), epoch(1, now - 60 * day)], { step: 'begin' }],
     ['does not freeze where the clock was set back', [epoch(1, now + 12 * 365 * day)], { step: 'begin' }],
   ];
   test.each(cases)('%s', (_, epochs, expected) => {

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { SaleStatus } from '../../src/domain/catalogue/product.ts';
 import {
   type ClosureFacts,
+  type ClosureVerdict,
   confirmAt,
   isMisuse,
   judge,
   mayApply,
-  type Verdict,
 } from '../../src/domain/sale/closure.ts';
 
 const at = Date.parse('2026-11-21T12:00:00Z');
@@ -20,7 +20,7 @@ const closure = (facts: Partial<ClosureFacts> = {}): ClosureFacts => ({
 });
 
 describe('a read about a closed product', () => {
-  it.each<[string, Partial<ClosureFacts>, SaleStatus, number, Verdict]>([
+  it.each<[string, Partial<ClosureFacts>, SaleStatus, number, ClosureVerdict]>([
     ['sent before the notification came', {}, 'disabled', at - 1, 'undecided'],
     ['sent in the same instant', {}, 'enabled', at, 'undecided'],
     ['of an unknown status', {}, 'unknown', at + 1, 'undecided'],

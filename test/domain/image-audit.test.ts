@@ -4,9 +4,9 @@ import {
   type Breach,
   breachesOf,
   hiddenAt,
+  type ImageStanding,
   type KeptFile,
   type PublishedImage,
-  type Standing,
   shownAfterChange,
   type Takedown,
 } from '../../src/domain/catalogue/image-audit.ts';
@@ -15,7 +15,7 @@ const now = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-const image: PublishedImage & Standing = {
+const image: PublishedImage & ImageStanding = {
   product_id: 7,
   title: null,
   image_key: 'a',
@@ -32,7 +32,7 @@ const image: PublishedImage & Standing = {
 const file: KeptFile = { product_id: 7, image_key: 'a', file: 'aa/1.jpg', shown: 0, hidden_at: now - day };
 
 describe('an image is in breach', () => {
-  const check = (of: Partial<Standing>, wanted: Breach['reason'][]) =>
+  const check = (of: Partial<ImageStanding>, wanted: Breach['reason'][]) =>
     expect(breachesOf([{ ...image, ...of }], [], now).map(({ reason }) => reason)).toEqual(wanted);
 
   it('where it is shown fourteen days after its confirmation, to the millisecond', () => {

@@ -34,8 +34,8 @@ describe('a repair', () => {
       { ...facts, can: { reactivate: false } },
       { action: 'put', self_test: true },
     ],
-    ['creates a cancelled one anew', 'cancelled', facts, { action: 'recreate', self_test: false }],
-    ['creates one that is gone anew', 'missing', facts, { action: 'recreate', self_test: false }],
+    ['creates a cancelled one again', 'cancelled', facts, { action: 'recreate', self_test: false }],
+    ['creates one that is gone again', 'missing', facts, { action: 'recreate', self_test: false }],
     ['waits for its time', 'degraded', { ...facts, not_before: now + hour }, { action: 'wait', until: now + hour }],
     [
       'does not wait for an instant that no backoff makes',

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { CallbackAddresses } from '../../src/sync/subscriptions/callback.ts';
+import type { OwnAddresses } from '../../src/sync/subscriptions/callback.ts';
 
-type State = ReturnType<CallbackAddresses['states']>[number];
+type State = ReturnType<OwnAddresses['states']>[number];
 
 /** The callback addresses without a file; `master` may be changed, as an operator does. */
-export interface MemoryAddresses extends CallbackAddresses {
+export interface MemoryAddresses extends OwnAddresses {
   master: string;
   changed: boolean;
   /** Whether a delivery with this token is taken. */

@@ -1,8 +1,9 @@
 import type { Io } from '../../src/commands/terminal/io.ts';
 
 /** Streams that keep what a command prints. */
-export function capturedIo(env: Record<string, string> = {}): Io & { out(): string; err(): string } {
+export function capturedIo(env: Record<string, string> = {}): Io & { out(): string; err(): string; code(): 0 | 1 } {
   const written = { out: '', err: '' };
+  let code: 0 | 1 = 0;
   const stream = (name: keyof typeof written) =>
     ({
       write: (text: string) => {
@@ -15,6 +16,11 @@ export function capturedIo(env: Record<string, string> = {}): Io & { out(): stri
     stderr: stream('err'),
     env,
     signal: new AbortController().signal,
+    answerIsNo: () => {
+      code = 1;
+    },
+    /** Of a command that ends without an error. */
+    code: () => code,
     out: () => written.out,
     err: () => written.err,
   };

@@ -16,7 +16,7 @@ export interface Injected extends Verdict {
 
 /**
  * Lets the kernel fail, or kill, at a chosen system call on the inbox: strace's `inject` expression. Four senders post
- * until each has sent fifty (enough commits to come to any of the calls) or the receiver is gone; then the inbox is opened anew and looked at.
+ * until each has sent fifty (enough commits to come to any of the calls) or the receiver is gone; then the inbox is opened again and looked at.
  */
 export async function inject(expression: string, mode: ChildMode = 'honest'): Promise<Injected> {
   using directory = temporaryDirectory();

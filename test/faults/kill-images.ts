@@ -9,6 +9,7 @@ import { roll } from '../../src/sandbox/random.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { imageDirectory } from '../../src/sync/images/directory.ts';
 import { maintainImageFiles } from '../../src/sync/images/files.ts';
+import { imageRoom } from '../../src/sync/images/room.ts';
 import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -109,7 +110,8 @@ async function fill(place: string, service: string): Promise<string> {
   const directory = imageDirectory(join(place, 'images'));
   // The host is not asked here.
   const host = { get: () => Promise.reject(new Error('not asked')), [Symbol.asyncDispose]: async () => {} };
-  await maintainImageFiles({ ...ports, directory, fetching: { sizes: ['large'], disk: 1e12, host } }, never);
+  const fetching = { sizes: ['large' as const], disk: 1e12, host, room: imageRoom(mirror, 1e12) };
+  await maintainImageFiles({ ...ports, directory, fetching }, never);
   return mirror.path;
 }
 

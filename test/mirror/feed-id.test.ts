@@ -51,28 +51,28 @@ describe('whether a feed goes on', () => {
     [
       'not in a file that was just made',
       { identified: false, paired: false, newest: 0 },
-      { feed: 'anew', reason: 'first-fill', above: 10_400 },
+      { feed: 'new', reason: 'first-fill', above: 10_400 },
     ],
-    ['not in one that is paired anew', { paired: false }, { feed: 'anew', reason: 'paired-anew', above: 10_400 }],
+    ['not in one that is paired again', { paired: false }, { feed: 'new', reason: 'paired-again', above: 10_400 }],
     [
-      'not in one that is paired anew beside a new inbox, where numbers go on',
+      'not in one that is paired again beside a new inbox, where numbers go on',
       { paired: false, ceiling: 500 },
-      { feed: 'anew', reason: 'paired-anew', above: null },
+      { feed: 'new', reason: 'paired-again', above: null },
     ],
     [
       'not in a copy that lacks what was given out',
       { newest: 399 },
-      { feed: 'anew', reason: 'older-copy', above: 10_400 },
+      { feed: 'new', reason: 'older-copy', above: 10_400 },
     ],
     [
       'not in another file, which may be such a copy',
       { same_file: false },
-      { feed: 'anew', reason: 'older-copy', above: 10_400 },
+      { feed: 'new', reason: 'older-copy', above: 10_400 },
     ],
     [
       'with a name at last, in the file of an older version',
       { identified: false },
-      { feed: 'anew', reason: 'first-fill', above: null },
+      { feed: 'new', reason: 'first-fill', above: null },
     ],
   ])('%s', (_, facts, decision) => {
     expect(judgeFeed({ ...known, ...facts })).toEqual(decision);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
-it('no statement that the mirror keeps is planned anew for each value: its parameters are expressions', () => {
+it('no statement that the mirror keeps is planned again for each value: its parameters are expressions', () => {
   const texts = recordedStatements(() => {
     using _ = testMirror();
   }).filter((text) => /[?@]/.test(text));

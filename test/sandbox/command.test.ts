@@ -57,7 +57,7 @@ it.each([
   [['--signing-key', 'none.pem'], 65, 'there is no signing key at none.pem'],
   [['--signing-key', '/dev/null'], 65, 'the signing key is not an RSA key'],
   [['--hold', 'soon'], 64, 'expected a duration like 10s or 5m'],
-  [['--habits', 'none.yaml'], 78, 'there are no habits at none.yaml'],
+  [['--habits', 'none.yaml'], 78, 'cannot read habits from none.yaml'],
 ])('%j is refused', async (args, code, says) => {
   using directory = temporaryDirectory();
   const ran = await runCli(['sandbox', '--products', '2', '--port', '0', ...args], { cwd: directory.path });

@@ -231,7 +231,7 @@ describe('a degraded subscription', () => {
     expect(await status(strict)).toBe('degraded');
   });
 
-  it('is cancelled after a month, and failed before that where the option says when; only a PUT makes it anew', async () => {
+  it('is cancelled after a month, and failed before that where the option says when; only a PUT makes it again', async () => {
     const { clock, sandbox } = await degraded({ fail_after_ms: day, upsert: 'keeps the status' });
     await using _ = sandbox;
     await clock.advance(day - 1);

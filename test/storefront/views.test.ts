@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { type Column, contractVersion, views } from '../../src/storefront/views.ts';
+import { contractVersion, type ViewColumn, views } from '../../src/storefront/views.ts';
 
 interface Contract {
   readonly contract_version: number;
@@ -14,7 +14,7 @@ function ofContract(meaning: string) {
   return { type: /^\w+/.exec(meaning)?.[0], nullable: /; null:| null: /.test(meaning) };
 }
 
-function ofReader({ type, nullable }: Column<unknown>) {
+function ofReader({ type, nullable }: ViewColumn<unknown>) {
   return { type, nullable };
 }
 
@@ -25,7 +25,7 @@ function mapped<From, To>(columns: Readonly<Record<string, From>>, to: (from: Fr
 it.each(Object.keys(views).filter((view) => view in contract.views))(
   'the reader’s row of %s has the columns and types of the contract',
   (view) => {
-    const columns: Readonly<Record<string, Column<unknown>>> = views[view as keyof typeof views];
+    const columns: Readonly<Record<string, ViewColumn<unknown>>> = views[view as keyof typeof views];
     expect(mapped(columns, ofReader)).toEqual(mapped(contract.views[view] ?? {}, ofContract));
   },
 );

@@ -230,7 +230,7 @@ describe('sixty percent that are really gone', () => {
     expect(held(harness)).toBe(false);
   });
 
-  it('go alone when three lists agree: what only the last of them lacks is held anew', async () => {
+  it('go alone when three lists agree: what only the last of them lacks is held again', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => (harness.wiring.mirror.removals.openHold()?.lists ?? 0) === 2, 5 * minute);

@@ -77,7 +77,7 @@ describe('the receiver is away', () => {
   it.each([
     ['for five minutes: the service tries again, and nothing is missed', 5 * minute, 0],
     ['for two days: what is covered is read again, and the gap is closed', 2 * day, 1],
-    ['for 32 days: the cancelled subscription is made anew as well', 32 * day, 1],
+    ['for 32 days: the cancelled subscription is made again as well', 32 * day, 1],
   ])('%s', async (_, ms, expected) => {
     await using test = await notifiedHarness();
     const [id = 0, other = 0] = test.ids();
@@ -117,7 +117,7 @@ it('another master secret makes every address void: new ones are put, and the ti
 
 it.each([
   ['found broken and mended in the same minute', 'look'],
-  ['broken, and put anew by a rotation before anybody looked', 'rotate'],
+  ['broken, and put again by a rotation before anybody looked', 'rotate'],
 ])('a subscription that is %s leaves a gap that is healed', async (_, how) => {
   await using test = await notifiedHarness();
   const [id = 0] = test.ids();

@@ -290,7 +290,7 @@ describe('a subscription that does not send', () => {
     expect(at.service.held.get('all')?.status).toBe('active');
   });
 
-  it.each(['cancelled', null])('because it is %s is created anew', async (status) => {
+  it.each(['cancelled', null])('because it is %s is created again', async (status) => {
     await using at = await subscriptionHarness();
     await at.live(minute);
     if (status === null) at.service.held.delete('all');

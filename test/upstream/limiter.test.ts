@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Lane, type LaneShares, lanes, type Queue } from '../../src/domain/schedule/lanes.ts';
+import { type Lane, type LaneEntry, type LaneShares, lanes } from '../../src/domain/schedule/lanes.ts';
 import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
@@ -37,7 +37,7 @@ type SetUp = ReturnType<typeof setUp>;
 function calls({ clock, limiter }: SetUp) {
   const origin = clock.monotonic();
   const started: { name: string; at: number; end: (outcome: Outcome) => void }[] = [];
-  const call = (name: string, signal = never, queue: Queue = 'near') => {
+  const call = (name: string, signal = never, entry: LaneEntry = 'near') => {
     const run = limiter.run(
       () => {
         const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -45,7 +45,7 @@ function calls({ clock, limiter }: SetUp) {
         return promise;
       },
       signal,
-      queue,
+      entry,
     );
     // Whoever still waits when a test ends is rejected, and nobody listens.
     run.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Where a command writes, and what it is told from outside. */
+/** Where a command writes, what it is told from outside, and how it says that its answer is no. */
 export interface Io {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
@@ -7,4 +7,6 @@ export interface Io {
   readonly signal: AbortSignal;
   /** Calls the listener at each SIGHUP that the daemon gets. */
   onHangup?(listener: () => void): Disposable;
+  /** Called where the answer that was printed is no: the exit code is 1. */
+  answerIsNo(): void;
 }

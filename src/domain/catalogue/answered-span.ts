@@ -10,7 +10,7 @@ import type { AvailabilityAnswer } from './availability.ts';
  * What is believed of an answer: that it is about what was asked for; that it is where whole weeks were asked for, of a
  * service that seems to round to them; or only its own first to its own last date, of one that has answered for others.
  */
-export type Trust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
+export type SpanTrust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
 
 type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
 
@@ -18,7 +18,7 @@ type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
  * The dates that an answer speaks of: all that were asked for, up to where the service capped it. Where it names any date
  * besides, it is not known what the service made of the question: then only from its own first to its own last date. Null: none.
  */
-export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: Trust): Dates | null {
+export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: SpanTrust): Dates | null {
   const all = { from: asked.from, to: covered_to };
   if (named === null) return trust === 'as-asked' ? all : null;
   if (!namesOtherDates(asked, named) && trust !== 'own-dates-only') return all;
@@ -26,7 +26,7 @@ export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, 
 }
 
 /** What is believed of a service that has named other dates than were asked for. */
-export function trustAfter(asked: Dates, named: Dates): Trust {
+export function trustAfter(asked: Dates, named: Dates): SpanTrust {
   const weeks = { from: mondayOf(asked.from), to: addDays(mondayOf(asked.to), 6) };
   return namesOtherDates(weeks, named) ? 'own-dates-only' : 'whole-weeks';
 }

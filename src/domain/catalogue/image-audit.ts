@@ -23,7 +23,7 @@ export interface PublishedImage {
 }
 
 /** What the tables, and not the view, say of an image that is shown. */
-export interface Standing {
+export interface ImageStanding {
   readonly verified_at: number | null;
   /** The image or its product is withdrawn. */
   readonly withdrawn: 0 | 1;
@@ -71,7 +71,7 @@ export interface Breach {
 
 /** Images that are shown although they may not be, and files of images that may not be shown. */
 export function breachesOf(
-  published: readonly (PublishedImage & Standing)[],
+  published: readonly (PublishedImage & ImageStanding)[],
   files: readonly KeptFile[],
   now: number,
 ): Breach[] {

@@ -16,8 +16,8 @@ export interface FeedFacts {
 export type FeedDecision =
   | { readonly feed: 'goes-on' }
   | {
-      readonly feed: 'anew';
-      readonly reason: 'first-fill' | 'paired-anew' | 'older-copy';
+      readonly feed: 'new';
+      readonly reason: 'first-fill' | 'paired-again' | 'older-copy';
       /** Numbers go on above it, so that none is given out twice; null: they go on as they are. */
       readonly above: number | null;
     };
@@ -29,8 +29,8 @@ export type FeedDecision =
 export function judgeFeed(facts: FeedFacts): FeedDecision {
   const { identified, paired, same_file, newest, witnessed, ceiling } = facts;
   const above = ceiling > newest ? ceiling : null;
-  if (!paired) return { feed: 'anew', reason: newest === 0 ? 'first-fill' : 'paired-anew', above };
-  if (newest < witnessed || !same_file) return { feed: 'anew', reason: 'older-copy', above };
-  if (!identified) return { feed: 'anew', reason: 'first-fill', above: null };
+  if (!paired) return { feed: 'new', reason: newest === 0 ? 'first-fill' : 'paired-again', above };
+  if (newest < witnessed || !same_file) return { feed: 'new', reason: 'older-copy', above };
+  if (!identified) return { feed: 'new', reason: 'first-fill', above: null };
   return { feed: 'goes-on' };
 }

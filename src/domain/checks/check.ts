@@ -6,7 +6,7 @@ import { type DayForm, type Offer, slotTime, type Timeslot } from '../catalogue/
  */
 
 /** Holds: as asked, at the price expected or shown. Changed: for sale, but price or quantity differ. Unknown: nobody said. */
-export type Verdict = 'holds' | 'changed' | 'gone' | 'unknown';
+export type CheckVerdict = 'holds' | 'changed' | 'gone' | 'unknown';
 
 /** Why; a closed list, each with the verdict that it leads to. */
 const verdictOf = {
@@ -42,7 +42,7 @@ const verdictOf = {
   deadline: 'unknown',
   /** The daemon is being stopped. */
   stopping: 'unknown',
-} as const satisfies Record<string, Verdict>;
+} as const satisfies Record<string, CheckVerdict>;
 
 export type CheckReason = keyof typeof verdictOf;
 export const checkReasons = Object.keys(verdictOf) as readonly CheckReason[];
@@ -75,7 +75,7 @@ export interface DateOffer {
 }
 
 /** Whether what is wanted can be had. */
-export interface Standing {
+export interface OfferStanding {
   readonly sellable: boolean;
   /** Why not; empty where it can. */
   readonly reasons: readonly CheckReason[];
@@ -86,7 +86,7 @@ export interface Standing {
 }
 
 /** What is wanted beside one date. Null where the date was never read. Of several times the cheapest that fits. */
-export function standingOf(wanted: Wanted, sale: SaleState, offer: DateOffer | null): Standing | null {
+export function standingOf(wanted: Wanted, sale: SaleState, offer: DateOffer | null): OfferStanding | null {
   if (sale !== 'on-sale') return refused(sale);
   if (offer === null) return null;
   const { form, max_tickets_per_order: most } = offer;
@@ -99,7 +99,7 @@ export function standingOf(wanted: Wanted, sale: SaleState, offer: DateOffer | n
   return soldOut ? refused('date-sold-out') : best;
 }
 
-function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number | null): Standing {
+function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number | null): OfferStanding {
   const reasons = new Set<CheckReason>();
   if (places === 0 || offers.every((offer) => offer[1] === 0)) return refused('slot-gone');
   for (const { variant_id, count } of wanted.variants) {
@@ -134,26 +134,26 @@ function priceOf({ variants }: Wanted, offers: readonly Offer[]): number | null 
   return Number.isSafeInteger(total) ? total : null;
 }
 
-const rank: Readonly<Record<Verdict, number>> = { holds: 0, changed: 1, unknown: 2, gone: 3 };
+const rank: Readonly<Record<CheckVerdict, number>> = { holds: 0, changed: 1, unknown: 2, gone: 3 };
 
 /** What can be had before what cannot, then the cheaper one. */
-function better(a: Standing, b: Standing): number {
+function better(a: OfferStanding, b: OfferStanding): number {
   const [first, second] = [a, b].map(({ reasons }) => rank[worst(reasons)]);
   if (first !== second) return (first ?? 0) - (second ?? 0);
   const [mine, other] = [a, b].map(({ price }) => price ?? Number.POSITIVE_INFINITY) as [number, number];
   return mine === other ? 0 : mine < other ? -1 : 1;
 }
 
-function refused(reason: CheckReason): Standing {
+function refused(reason: CheckReason): OfferStanding {
   return { sellable: false, reasons: [reason], price: null, time: null };
 }
 
 /** The verdict on what the service says now, beside the price expected (or, where none is, the one that was shown). */
 export function judgeCheck(
-  now: Standing,
-  shown: Standing | null,
+  now: OfferStanding,
+  shown: OfferStanding | null,
   expected: number | null,
-): { verdict: Verdict; reasons: readonly CheckReason[] } {
+): { verdict: CheckVerdict; reasons: readonly CheckReason[] } {
   const price = expected ?? shown?.price ?? null;
   const reasons = [...now.reasons];
   if (now.sellable && price !== null && now.price !== price)
@@ -161,7 +161,7 @@ export function judgeCheck(
   return { verdict: worst(reasons), reasons };
 }
 
-function worst(reasons: readonly CheckReason[]): Verdict {
-  const verdicts = new Set<Verdict>(reasons.map((reason) => verdictOf[reason]));
+function worst(reasons: readonly CheckReason[]): CheckVerdict {
+  const verdicts = new Set<CheckVerdict>(reasons.map((reason) => verdictOf[reason]));
   return (['gone', 'unknown', 'changed'] as const).find((verdict) => verdicts.has(verdict)) ?? 'holds';
 }

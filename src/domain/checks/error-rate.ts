@@ -1,4 +1,4 @@
-import type { Standing } from './check.ts';
+import type { OfferStanding } from './check.ts';
 
 /*
  * How often the mirror was wrong when it mattered: the share of checks and orders in which it said something else than
@@ -9,14 +9,14 @@ import type { Standing } from './check.ts';
 export type Rating = 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown';
 
 /** What was shown beside what the service says now, of the same question. */
-export function rateCheck(shown: Standing | null, now: Standing): Rating {
+export function rateCheck(shown: OfferStanding | null, now: OfferStanding): Rating {
   if (shown === null || isContradicted(shown) || isContradicted(now)) return 'unknown';
   if (shown.sellable !== now.sellable) return shown.sellable ? 'said-available' : 'said-sold-out';
   return shown.price === now.price ? 'right' : 'said-price';
 }
 
 /** Two reads contradict each other about the sale: nobody can be held to either. */
-function isContradicted({ reasons }: Standing): boolean {
+function isContradicted({ reasons }: OfferStanding): boolean {
   return reasons.includes('sale-contradicted');
 }
 
@@ -38,7 +38,7 @@ export function saysGone(code: string | null): boolean {
 
 /** What was shown beside how an order of it ended; null where that says nothing about availability. */
 export function rateOrder(
-  shown: Standing | null,
+  shown: OfferStanding | null,
   { outcome, code }: { readonly outcome: 'confirmed' | 'failed'; readonly code: string | null },
 ): Rating | null {
   if (outcome === 'failed' && !saysGone(code)) return null;

@@ -52,7 +52,7 @@ export interface RepairPlan {
   /** `quarantine`: what stands there is set aside first. */
   readonly mirror: 'keep' | 'quarantine' | 'none';
   readonly inbox: 'keep' | 'quarantine' | 'none';
-  /** Whether the newest verified copy takes the mirror's place; else it is kept or filled anew. */
+  /** Whether the newest verified copy takes the mirror's place; else it is kept or filled again. */
   readonly restore: boolean;
 }
 

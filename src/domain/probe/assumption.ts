@@ -1,3 +1,5 @@
+import { isMembers, type Members } from '../values/members.ts';
+
 /*
  * What is believed of the service (service-facts.md), beside what a few calls to it showed. Each judgement is a pure
  * function of the exchanges: nothing here asks anybody.
@@ -38,7 +40,7 @@ export interface Evidence {
   readonly calls_a_second: number;
 }
 
-export type Verdict = 'as believed' | 'otherwise' | 'cannot tell';
+export type AssumptionVerdict = 'as believed' | 'otherwise' | 'cannot tell';
 
 /** The profile's keys that follow from what was seen, as they stand below `service.profile`. */
 export type ProfilePart = Readonly<Record<string, unknown>>;
@@ -47,7 +49,7 @@ export interface Finding {
   readonly name: string;
   readonly believed: string;
   readonly seen: string;
-  readonly verdict: Verdict;
+  readonly verdict: AssumptionVerdict;
   /** What follows from it, in words; empty where nothing does. */
   readonly means: string;
   readonly profile: ProfilePart | null;
@@ -83,12 +85,8 @@ export function answerTo(evidence: Evidence, name: string): Members | null {
   return membersOf(exchange(evidence, name)?.json);
 }
 
-export type Members = Readonly<Record<string, unknown>>;
-
 export function membersOf(value: unknown): Members | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
-    ? (value as Members)
-    : null;
+  return isMembers(value) ? value : null;
 }
 
 /** The elements of an array that are objects; none where it is no array. */

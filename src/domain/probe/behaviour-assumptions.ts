@@ -1,3 +1,4 @@
+import type { Members } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -8,7 +9,6 @@ import {
   type Exchange,
   exchange,
   type Judgement,
-  type Members,
   membersOf,
   otherwise,
   rowsOf,
@@ -101,7 +101,7 @@ function cache(evidence: Evidence): Judgement {
     return asBelieved(words.slice(0, 4).join(', '));
   }
   const counting = differing(evidence);
-  if (counting.length > 0) return cannotTell('no header says; answers are made anew at each read', closing);
+  if (counting.length > 0) return cannotTell('no header says; the service builds each answer as it is read', closing);
   return cannotTell('no header says, and nothing changed meanwhile', closing);
 }
 

@@ -1,4 +1,5 @@
 import { isPublicAddress } from '../push/public-address.ts';
+import type { Members } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -9,7 +10,6 @@ import {
   ending,
   exchange,
   type Judgement,
-  type Members,
   membersOf,
   numberOf,
   otherwise,

@@ -1,4 +1,5 @@
 import { daysBetween } from '../time/dates.ts';
+import type { Members } from '../values/members.ts';
 import {
   type Assumption,
   answerTo,
@@ -10,7 +11,6 @@ import {
   ending,
   exchange,
   type Judgement,
-  type Members,
   numberOf,
   otherwise,
   type ProfilePart,

@@ -1,3 +1,5 @@
+import { isMembers, type Members } from '../values/members.ts';
+
 /*
  * What a delivery says (specification §2 and §6, service-facts.md section 8 for the older form). A payload carries no
  * id, time or signature: everything in it is a hint, picked member by member, and nothing of it becomes catalogue data
@@ -42,8 +44,6 @@ export interface Notification {
 const mostProducts = 10_000;
 const mostChanges = 100;
 const longestText = 500;
-
-type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Decodes the bytes of a delivery to `subscription_id`. Never throws: what cannot be used is quarantined, and what can be
@@ -178,10 +178,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Ids come as integers, and elsewhere in the service as digits. */

@@ -13,7 +13,7 @@ export interface RepairFacts {
 }
 
 /** What is to be done about a subscription that does not send. */
-export type Repair =
+export type SubscriptionRepair =
   | { readonly action: 'nothing' }
   | { readonly action: 'wait'; readonly until: number }
   /** After a self-test of the public address: see `afterSelfTest`. */
@@ -32,7 +32,7 @@ function isPause(not_before: number | null, now: number): not_before is number {
 }
 
 /** How to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an assumption. */
-export function repairOf(status: string | null, facts: RepairFacts, now: number): Repair {
+export function repairOf(status: string | null, facts: RepairFacts, now: number): SubscriptionRepair {
   if (status === null || isWorking(status)) return { action: 'nothing' };
   const { not_before, can } = facts;
   if (isPause(not_before, now)) return { action: 'wait', until: not_before };

@@ -15,7 +15,7 @@ export interface ClosureFacts {
   readonly confirmed_at: number | null;
 }
 
-export type Verdict =
+export type ClosureVerdict =
   /** The read was sent before the notification came, or says neither. */
   | 'undecided'
   | 'confirmed'
@@ -32,7 +32,7 @@ export const confirmApartMs = 60_000;
 export const guardSpanMs = 10 * 60_000;
 
 /** What an authenticated read, sent at `sent_at`, decides about a closure. */
-export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): Verdict {
+export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): ClosureVerdict {
   const notified_at = closure.notified_at > sent_at + futureToleranceMs ? 0 : closure.notified_at;
   if (sent_at <= notified_at || is === 'unknown') return 'undecided';
   if (is === 'disabled') return 'confirmed';

@@ -130,7 +130,7 @@ export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget 
 
 /**
  * What an earlier process had learned, under the ceiling of today: the rate, the limit and a pause. Whether the service
- * is reachable shows anew, and a pause for that is over.
+ * is reachable shows again, and a pause for that is over.
  */
 export function resumeBudget(learned: Budget, ceiling: number): Budget {
   const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));

@@ -11,11 +11,11 @@ export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'w
 export type Lane = (typeof lanes)[number];
 
 /**
- * Where a call queues: in a lane, or in the part of the notification lane that whoever knows a callback address can fill.
+ * Where a call waits: in a lane, or in the part of the notification lane that whoever knows a callback address can fill.
  * Reads that notifications ask for are never more than `triggeredShare` of the rate (reliability.md 2.3).
  */
-export type Queue = Lane | 'triggered';
-export const queues: readonly Queue[] = [...lanes, 'triggered'];
+export type LaneEntry = Lane | 'triggered';
+export const laneEntries: readonly LaneEntry[] = [...lanes, 'triggered'];
 export const triggeredShare = 0.3;
 
 /** The share of the rate that is reserved for each lane, from 0 to 1. */

@@ -36,7 +36,7 @@ export function priorVolatility(tier: 'near' | 'far' | 'weekly'): Volatility {
   return { shape: 0.5, exposure };
 }
 
-/** The belief forgets towards the prior over this time, so that a rate which has changed is learned anew. */
+/** The belief forgets towards the prior over this time, so that a rate which has changed is learned again. */
 const memoryMs = 10 * 24 * hourMs;
 
 /**

@@ -1,12 +1,18 @@
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
-import type { CreditChange, KeptFile, PublishedImage, Standing, Takedown } from '../../domain/catalogue/image-audit.ts';
+import type {
+  CreditChange,
+  ImageStanding,
+  KeptFile,
+  PublishedImage,
+  Takedown,
+} from '../../domain/catalogue/image-audit.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 
 /** What an audit of the images is made of, all of one moment. */
 export interface ImageFacts {
   readonly written_by: string;
   readonly filled_at: number | null;
-  readonly published: readonly (PublishedImage & Standing)[];
+  readonly published: readonly (PublishedImage & ImageStanding)[];
   /** Images that stand and are not shown: not confirmed for 14 days, or said by their host to be gone. */
   readonly hidden: number;
   readonly takedowns: readonly Takedown[];
@@ -52,7 +58,7 @@ export function readImageFacts(db: Database, since: number): ImageFacts {
 /** Dates and withdrawals come from the tables: the view that is audited is not asked whether it is right. */
 function published(db: Database): ImageFacts['published'] {
   return db
-    .prepare<[], PublishedImage & Standing>(
+    .prepare<[], PublishedImage & ImageStanding>(
       `SELECT v.product_id, ${titleOf('v')}, v.image_key,
          COALESCE(v.extra_large_url, v.large_url, v.medium_url, v.small_url) AS url, v.credit,
          i.first_seen_at AS first_confirmed_at, v.verified_at AS last_confirmed_at, v.expires_at AS hidden_from, v.file,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import { changedFields } from '../../domain/changes/change.ts';
-import { judge, type Verdict } from '../../domain/sale/closure.ts';
+import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
 import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Database } from '../../sqlite/database-file.ts';
@@ -240,7 +240,7 @@ export function productTables(db: Database, changes: ChangeTable, closures: Clos
     const closure = closures.inForce(product_id);
     if (closure === null) return null;
     const { closure_id } = closure;
-    const note: Readonly<Record<Verdict, () => void>> = {
+    const note: Readonly<Record<ClosureVerdict, () => void>> = {
       undecided: () => {},
       confirmed: () => closures.confirmed(closure_id, sent_at),
       'available-once': () => closures.available(closure_id, sent_at),

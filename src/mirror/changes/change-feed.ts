@@ -56,8 +56,8 @@ export function changeJson({ detail, ...change }: FeedChange): string {
 }
 
 /** A cursor of another feed: its numbers mean other changes here, or none. */
-export class FeedChanged extends CataloguedError {
-  override readonly name = 'FeedChanged';
+export class FeedReplaced extends CataloguedError {
+  override readonly name = 'FeedReplaced';
   /** The feed that there is now. */
   readonly feed: string;
   /** Its newest change. */
@@ -80,7 +80,7 @@ function refused(verdict: Exclude<CursorVerdict, 'good'>, { after, feed }: Curso
   const { floor, newest } = bounds;
   switch (verdict) {
     case 'other-feed':
-      return new FeedChanged(feed ?? '', bounds);
+      return new FeedReplaced(feed ?? '', bounds);
     case 'too-old':
       return new CataloguedError(
         'cursor-too-old',

@@ -8,7 +8,7 @@ export interface FoundBy {
   readonly reason: DueReason;
 }
 
-export interface Change {
+export interface FoundChange {
   readonly product_id: number;
   readonly kind: ChangeKind;
   readonly language?: string;
@@ -26,7 +26,7 @@ export interface DateChange {
 
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable {
-  add(change: Change, by: FoundBy): void;
+  add(change: FoundChange, by: FoundBy): void;
   /** How many were added through this connection, committed or not. */
   added(): number;
   /** The newest number that was given out. */

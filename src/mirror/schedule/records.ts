@@ -1,5 +1,5 @@
 import { quarantineAfter } from '../../domain/schedule/backoff.ts';
-import { type Lane, laneIndex, laneOf, lanes, type Queue } from '../../domain/schedule/lanes.ts';
+import { type Lane, type LaneEntry, laneIndex, laneOf, lanes } from '../../domain/schedule/lanes.ts';
 import {
   type Due,
   type DueReason,
@@ -40,7 +40,7 @@ export interface RecordTable {
   /** How often something was made due since the start: as long as it stays, only time makes more due. */
   generation(): number;
   /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
-  due(now: number, queue: Queue, limit: number): RecordFacts[];
+  due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
   dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
   /** When the next record is due, of a job or of all; null where there is none. */

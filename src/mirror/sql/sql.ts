@@ -3,27 +3,19 @@ import type { Database } from '../../sqlite/database-file.ts';
 import {
   type Bound,
   type Compilable,
-  type Generated,
   pick,
   queryBuilder,
   type RawBuilder,
   sql,
+  type WithDefaults,
 } from '../../sqlite/statements.ts';
 import type { Defaulted, Tables } from './tables.ts';
 import type { Numbering, Views } from './views.ts';
 
-type Schema = {
-  [Table in keyof Tables]: {
-    [Column in keyof Tables[Table]]: Table extends keyof Defaulted
-      ? Column extends Defaulted[Table]
-        ? Generated<Tables[Table][Column]>
-        : Tables[Table][Column]
-      : Tables[Table][Column];
-  };
-};
+export type Schema = WithDefaults<Tables, Defaulted> & Views & Numbering;
 
 /** What the mirror's statements are built with. */
-export const query = queryBuilder<Schema & Views & Numbering>();
+export const query = queryBuilder<Schema>();
 
 /** A value that is bound when the statement runs, by name. */
 export function param<Value>(name: string): RawBuilder<Value> {

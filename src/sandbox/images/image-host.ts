@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { listen } from '../listen.ts';
 import { jpeg } from './jpeg.ts';
 
-export interface ImageHostOptions {
+export interface SandboxImageHostOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly host?: string;
@@ -59,7 +59,7 @@ const wrong = {
 } as const;
 
 /** Starts the host. A port that is taken: 74. */
-export async function startImageHost(options: ImageHostOptions): Promise<SandboxImageHost> {
+export async function startImageHost(options: SandboxImageHostOptions): Promise<SandboxImageHost> {
   const { clock, seed, host = '127.0.0.1' } = options;
   const editions = new Map<string, { edition: number; modified: string }>();
   const troubles = new Map<string, ImageTrouble>();

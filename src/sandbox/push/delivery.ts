@@ -11,22 +11,22 @@ export interface OutgoingDelivery {
 }
 
 /** What became of a delivery: answered with 200, given up, or the sandbox ended before. */
-export type Outcome = 'delivered' | 'failed' | 'ended';
+export type SendOutcome = 'delivered' | 'failed' | 'ended';
 
 /** Posts, and posts again. */
-export interface Delivery extends AsyncDisposable {
+export interface NotificationSender extends AsyncDisposable {
   /**
    * Sends a delivery behind those that are in the same line, as far as first attempts go: who waits for another one is
    * overtaken.
    */
-  send(line: string, outgoing: OutgoingDelivery): Promise<Outcome>;
+  send(line: string, outgoing: OutgoingDelivery): Promise<SendOutcome>;
   /** Does something after a time, unless the end comes first, and sees to it that the end waits for it. */
   after(ms: number, task: () => void | Promise<void>): void;
   /** Deliveries that are being posted, or in line; not those that wait for another attempt. */
   inFlight(): number;
 }
 
-export function delivery(clock: Clock, timeout_ms: number): Delivery {
+export function delivery(clock: Clock, timeout_ms: number): NotificationSender {
   const stop = new AbortController();
   const work = new Set<Promise<unknown>>();
   const lines = new Map<string, Promise<boolean>>();
@@ -63,7 +63,7 @@ export function delivery(clock: Clock, timeout_ms: number): Delivery {
     });
   }
 
-  async function persist(line: string, outgoing: OutgoingDelivery): Promise<Outcome> {
+  async function persist(line: string, outgoing: OutgoingDelivery): Promise<SendOutcome> {
     let done = await firstAttempt(line, outgoing);
     for (const wait of outgoing.waits) {
       if (done) break;

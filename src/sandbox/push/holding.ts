@@ -1,5 +1,5 @@
 import type { SandboxProduct } from '../world/catalogue.ts';
-import type { ChangeType, ProductChange } from '../world/mutations.ts';
+import type { ProductChange, SandboxChangeType } from '../world/mutations.ts';
 
 /** The changes of a product that wait to be announced: of each type only the last (specification §6 rule 3). */
 export interface Held {
@@ -7,7 +7,7 @@ export interface Held {
   /** Of the clock that never jumps: the hold time after the first of them. */
   readonly ripe_at: number;
   /** By type, in the order in which they were made; each with its number. */
-  readonly changes: ReadonlyMap<ChangeType, { readonly number: number; readonly change: ProductChange }>;
+  readonly changes: ReadonlyMap<SandboxChangeType, { readonly number: number; readonly change: ProductChange }>;
 }
 
 export interface Holding {
@@ -23,7 +23,7 @@ export interface Holding {
 
 export function holding(hold_ms: number): Holding {
   // Every product is held equally long, so the first in is the first out.
-  const held = new Map<number, Held & { changes: Map<ChangeType, { number: number; change: ProductChange }> }>();
+  const held = new Map<number, Held & { changes: Map<SandboxChangeType, { number: number; change: ProductChange }> }>();
   let number = 0;
   return {
     last: () => number,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange } from '../world/mutations.ts';
-import { delivery, type Outcome } from './delivery.ts';
+import { delivery, type SendOutcome } from './delivery.ts';
 import { type Held, holding } from './holding.ts';
 import {
   type Announced,
@@ -11,7 +11,7 @@ import {
   notificationBody,
   type ReasonName,
 } from './notification-body.ts';
-import type { Subscription, Subscriptions } from './subscriptions.ts';
+import type { SandboxSubscriptions, Subscription } from './subscriptions.ts';
 
 export interface NotifierOptions {
   /** How long the changes of a product are held, from the first on; 0: until the caller has ended its turn. */
@@ -49,14 +49,14 @@ export interface Notifier extends AsyncDisposable {
   inFlight(): number;
   setTroubles(troubles: Partial<Troubles>): void;
   /** Posts in the words of the older system, at once, and tries again as often. */
-  sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<Outcome>;
+  sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<SendOutcome>;
 }
 
 const minute = 60_000;
 const peaceful: Troubles = { lost: 0, duplicated: 0, reordered: 0 };
 
 export function notifier(
-  { clock, chance, subscriptions }: { clock: Clock; chance: () => number; subscriptions: Subscriptions },
+  { clock, chance, subscriptions }: { clock: Clock; chance: () => number; subscriptions: SandboxSubscriptions },
   {
     hold_ms = 5 * minute,
     batch = 'what is ripe',
@@ -142,7 +142,7 @@ export function notifier(
     product: SandboxProduct,
     change_types: readonly LegacyChangeType[],
     url: string,
-  ): Promise<Outcome> {
+  ): Promise<SendOutcome> {
     return deliveries.send('legacy', { body: legacyBody(product, change_types), waits: retry_ms, target: () => url });
   }
 

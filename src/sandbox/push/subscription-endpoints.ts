@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import type { Answer } from '../reads/answer.ts';
+import type { SandboxAnswer } from '../reads/answer.ts';
 import { error } from '../reads/routes.ts';
 import { type Opened, openCompact } from './jwt.ts';
 import { isCallback, readRequest } from './subscription-request.ts';
-import type { Subscription, SubscriptionStatus, Subscriptions } from './subscriptions.ts';
+import type { SandboxSubscriptionStatus, SandboxSubscriptions, Subscription } from './subscriptions.ts';
 
 export interface EndpointOptions {
   /** Whether GET and POST …/reactivate exist: switched off they answer 405 and 404. */
@@ -20,7 +20,7 @@ export interface EndpointOptions {
 
 /** What is answered, and what has to happen for it to be true: the answer may get lost, or the deed. */
 export interface Decision {
-  readonly answer: Answer;
+  readonly answer: SandboxAnswer;
   readonly take: (() => void) | null;
 }
 
@@ -42,7 +42,7 @@ export function subscriptionEndpoints(
     key,
     clock,
     changes,
-  }: { subscriptions: Subscriptions; key: KeyObject | null; clock: Clock; changes: () => number },
+  }: { subscriptions: SandboxSubscriptions; key: KeyObject | null; clock: Clock; changes: () => number },
   {
     get_subscription = 'on',
     reactivate = 'on',
@@ -106,22 +106,22 @@ export function subscriptionEndpoints(
       if (known === null) return only(error(404, 'not_found', `No subscription ${id} here.`));
       const status = subscriptions.status(known);
       if (reviving === undefined) return only({ status: 200, body: print(id, known.request, status) });
-      // A cancelled one is over: only a PUT creates it anew.
+      // A cancelled one is over: only a PUT creates it again.
       if (status === 'cancelled') return only(error(404, 'not_found', `Subscription ${id} was cancelled.`));
       return revive(known, body);
     },
   };
 }
 
-function only(answer: Answer): Decision {
+function only(answer: SandboxAnswer): Decision {
   return { answer, take: null };
 }
 
-function invalid(field_errors: Readonly<Record<string, string>>): Answer {
+function invalid(field_errors: Readonly<Record<string, string>>): SandboxAnswer {
   return error(400, 'validation_error', 'Some fields were refused.', { field_errors });
 }
 
-function print(subscription_id: string, request: Subscription['request'], status: SubscriptionStatus): string {
+function print(subscription_id: string, request: Subscription['request'], status: SandboxSubscriptionStatus): string {
   return JSON.stringify({ subscription_id, ...request, status });
 }
 

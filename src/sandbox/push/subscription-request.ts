@@ -1,30 +1,34 @@
-import type { ChangeType } from '../world/mutations.ts';
+import type { SandboxChangeType } from '../world/mutations.ts';
 
-export type SubscriptionType = 'product_ids' | 'experience_ids' | 'products_i_sell';
+export type SandboxSubscriptionType = 'product_ids' | 'experience_ids' | 'products_i_sell';
 
 /** What a partner asks for (specification §2). */
-export interface SubscriptionRequest {
-  readonly subscription_type: SubscriptionType;
+export interface RequestedSubscription {
+  readonly subscription_type: SandboxSubscriptionType;
   /** Left out for products_i_sell. */
   readonly entity_ids?: readonly number[];
-  readonly change_types: readonly ChangeType[];
+  readonly change_types: readonly SandboxChangeType[];
   readonly callback_url: string;
 }
 
 /** Members that are wrong, each with a sentence. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
-const types: readonly unknown[] = ['product_ids', 'experience_ids', 'products_i_sell'] satisfies SubscriptionType[];
+const types: readonly unknown[] = [
+  'product_ids',
+  'experience_ids',
+  'products_i_sell',
+] satisfies SandboxSubscriptionType[];
 const changeTypes: readonly unknown[] = [
   'checkout_disabled',
   'checkout_enabled',
   'product_details_update',
-] satisfies ChangeType[];
+] satisfies SandboxChangeType[];
 
 /** Reads a subscription object; all that is wrong with it, where anything is. Unknown members are overlooked. */
 export function readRequest(
   body: Readonly<Record<string, unknown>>,
-): { request: SubscriptionRequest } | { field_errors: FieldErrors } {
+): { request: RequestedSubscription } | { field_errors: FieldErrors } {
   const { subscription_type, entity_ids, change_types, callback_url } = body;
   const field_errors: Record<string, string> = {};
   if (!types.includes(subscription_type)) field_errors.subscription_type = 'Not a known type.';
@@ -38,9 +42,9 @@ export function readRequest(
   if (Object.keys(field_errors).length > 0) return { field_errors };
   return {
     request: {
-      subscription_type: subscription_type as SubscriptionType,
+      subscription_type: subscription_type as SandboxSubscriptionType,
       ...(entity_ids === undefined ? {} : { entity_ids: entity_ids as number[] }),
-      change_types: [...new Set(change_types as ChangeType[])],
+      change_types: [...new Set(change_types as SandboxChangeType[])],
       callback_url: callback_url as string,
     },
   };

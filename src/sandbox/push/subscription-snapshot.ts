@@ -1,21 +1,24 @@
 import type { Notifier } from './notifier.ts';
-import type { SubscriptionRequest } from './subscription-request.ts';
-import type { SubscriptionCounts, SubscriptionStatus, Subscriptions } from './subscriptions.ts';
+import type { RequestedSubscription } from './subscription-request.ts';
+import type { SandboxSubscriptionStatus, SandboxSubscriptions, SubscriptionCounts } from './subscriptions.ts';
 
 /** A subscription as the service sees it now. Counts are of notifications; `held` is of products. */
 export interface SubscriptionSnapshot extends SubscriptionCounts {
   readonly subscription_id: string;
-  readonly type: SubscriptionRequest['subscription_type'];
-  readonly status: SubscriptionStatus;
+  readonly type: RequestedSubscription['subscription_type'];
+  readonly status: SandboxSubscriptionStatus;
   /** Null for products_i_sell. */
   readonly entity_ids: readonly number[] | null;
-  readonly change_types: SubscriptionRequest['change_types'];
+  readonly change_types: RequestedSubscription['change_types'];
   readonly callback_url: string;
   readonly sending: 'all' | 'none';
   readonly held: number;
 }
 
-export function snapshots(subscriptions: Subscriptions, { held }: Pick<Notifier, 'held'>): SubscriptionSnapshot[] {
+export function snapshots(
+  subscriptions: SandboxSubscriptions,
+  { held }: Pick<Notifier, 'held'>,
+): SubscriptionSnapshot[] {
   return subscriptions.all().map((subscription) => {
     const { subscription_id, request, sending, counts } = subscription;
     return {

@@ -1,15 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
-import type { SubscriptionRequest } from './subscription-request.ts';
+import type { RequestedSubscription } from './subscription-request.ts';
 
-export type SubscriptionStatus = 'active' | 'degraded' | 'failed' | 'cancelled';
+export type SandboxSubscriptionStatus = 'active' | 'degraded' | 'failed' | 'cancelled';
 
 export interface LifeOptions {
   /** How long a subscription stays degraded before it is failed, and nothing is sent any more; null: it never is. */
   readonly fail_after_ms?: number | null;
   /** How long after it was degraded a subscription is cancelled; a month of thirty days unless it is given. */
   readonly cancel_after_ms?: number;
-  /** Whether a PUT makes a degraded or failed subscription active again. A cancelled one is always created anew. */
+  /** Whether a PUT makes a degraded or failed subscription active again. A cancelled one is always created again. */
   readonly upsert?: 'revives' | 'keeps the status';
   /** What a products_i_sell subscription covers; a fifth of the catalogue unless it is given. */
   readonly sold?: readonly number[];
@@ -18,7 +18,7 @@ export interface LifeOptions {
 /** What the service keeps of a subscription. */
 export interface Subscription {
   readonly subscription_id: string;
-  readonly request: SubscriptionRequest;
+  readonly request: RequestedSubscription;
   /** Of the clock that never jumps; null: it works. */
   degraded_at: number | null;
   /** Changes up to this number were made before it was created. */
@@ -44,17 +44,17 @@ export interface SubscriptionCounts {
 }
 
 /** The subscriptions of the one account there is. */
-export interface Subscriptions {
+export interface SandboxSubscriptions {
   find(subscription_id: string): Subscription | null;
   all(): Subscription[];
   /** Creates one, or overwrites it. */
-  put(subscription_id: string, request: SubscriptionRequest, created_after: number): void;
+  put(subscription_id: string, request: RequestedSubscription, created_after: number): void;
   /** Makes it active, with another address where one is given. */
   reactivate(subscription_id: string, callback_url: string | null): void;
   degrade(subscription: Subscription): void;
-  status(subscription: Subscription): SubscriptionStatus;
+  status(subscription: Subscription): SandboxSubscriptionStatus;
   /** What a PUT would make of the status. */
-  statusAfterPut(subscription_id: string): SubscriptionStatus;
+  statusAfterPut(subscription_id: string): SandboxSubscriptionStatus;
 }
 
 const month = 30 * 86_400_000;
@@ -63,18 +63,18 @@ export function subscriptions(
   clock: Clock,
   sells: (product: SandboxProduct) => boolean,
   { fail_after_ms = null, cancel_after_ms = month, upsert = 'revives' }: LifeOptions,
-): Subscriptions {
+): SandboxSubscriptions {
   const held = new Map<string, Subscription>();
 
   /** Time alone moves a degraded subscription on: nobody has to wait for it. */
-  function status({ degraded_at }: Subscription): SubscriptionStatus {
+  function status({ degraded_at }: Subscription): SandboxSubscriptionStatus {
     if (degraded_at === null) return 'active';
     const since = clock.monotonic() - degraded_at;
     if (since >= cancel_after_ms) return 'cancelled';
     return fail_after_ms !== null && since >= fail_after_ms ? 'failed' : 'degraded';
   }
 
-  function covering({ subscription_type, entity_ids }: SubscriptionRequest): Subscription['covers'] {
+  function covering({ subscription_type, entity_ids }: RequestedSubscription): Subscription['covers'] {
     const ids = new Set(entity_ids);
     switch (subscription_type) {
       case 'product_ids':
@@ -86,7 +86,7 @@ export function subscriptions(
     }
   }
 
-  function change(subscription: Subscription, request: SubscriptionRequest, degraded_at: number | null): void {
+  function change(subscription: Subscription, request: RequestedSubscription, degraded_at: number | null): void {
     held.set(
       subscription.subscription_id,
       Object.assign(subscription, { request, covers: covering(request), degraded_at }),

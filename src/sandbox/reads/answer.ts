@@ -1,5 +1,5 @@
 /** An answer of the service before anything goes wrong with it. */
-export interface Answer {
+export interface SandboxAnswer {
   readonly status: number;
   readonly body: string;
 }

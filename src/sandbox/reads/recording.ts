@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { dayMs } from '../world/calendar.ts';
 import type { CatalogueEntry } from '../world/catalogue.ts';
 import { recorded } from '../world/catalogue-file.ts';
-import type { Answer } from './answer.ts';
+import type { SandboxAnswer } from './answer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ export interface Recording {
     readonly id: number | null;
     readonly part: string | undefined;
     readonly query: URLSearchParams;
-  }): Answer | null;
+  }): SandboxAnswer | null;
 }
 
 const parts: Readonly<Record<string, string>> = {
@@ -42,13 +42,13 @@ export function createRecording(answers: readonly RecordedAnswer[], clock: Clock
   const entries = rows.map(recorded).filter((entry) => entry !== null);
   const today = () => Math.floor(clock.now() / dayMs);
 
-  function print({ status, body, recorded_on }: RecordedAnswer): Answer {
+  function print({ status, body, recorded_on }: RecordedAnswer): SandboxAnswer {
     const later = today() - Date.parse(recorded_on) / dayMs;
     return { status, body: JSON.stringify(moved(body, later)) };
   }
 
   /** Of several windows that were recorded, the dates of all. */
-  function availability(of: readonly RecordedAnswer[], query: URLSearchParams): Answer | null {
+  function availability(of: readonly RecordedAnswer[], query: URLSearchParams): SandboxAnswer | null {
     const [first] = of.filter(({ status }) => status === 200);
     if (first === undefined) return of[0] === undefined ? null : print(of[0]);
     const days = new Map<string, Members>();

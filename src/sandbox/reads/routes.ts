@@ -13,7 +13,7 @@ import type { SandboxProduct } from '../world/catalogue.ts';
 import { isCurrency } from '../world/money.ts';
 import { translate } from '../world/translate.ts';
 import type { World } from '../world/world.ts';
-import type { Answer } from './answer.ts';
+import type { SandboxAnswer } from './answer.ts';
 import type { Recording } from './recording.ts';
 
 export interface RouteOptions {
@@ -39,7 +39,7 @@ interface Edition {
 const pattern = /^\/v2\/(products|experiences|cities|countries|tags)(?:\/(\d+)(?:\/([a-z_-]+))?)?$/;
 
 /** The read endpoints of the specification and of service-facts.md, with the service's habits. */
-export function route(world: World, url: URL, options: RouteOptions): Answer {
+export function route(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
   rough.count(url.pathname === '/v2/products' ? Number(url.searchParams.get('page') ?? 1) : null);
@@ -51,7 +51,7 @@ export function route(world: World, url: URL, options: RouteOptions): Answer {
     : { ...answer, body: withCounters(answer.body, rough.reads(), world.clock.now()) };
 }
 
-function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
+function plainRoute(world: World, url: URL, options: RouteOptions): SandboxAnswer {
   const [, resource, id, part] = pattern.exec(url.pathname) ?? [];
   const query = url.searchParams;
   const language = query.get('lang') ?? 'en';
@@ -92,7 +92,13 @@ function plainRoute(world: World, url: URL, options: RouteOptions): Answer {
   }
 }
 
-function list(world: World, query: URLSearchParams, language: string, currency: string, options: RouteOptions): Answer {
+function list(
+  world: World,
+  query: URLSearchParams,
+  language: string,
+  currency: string,
+  options: RouteOptions,
+): SandboxAnswer {
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
   const { rough } = options;
@@ -129,7 +135,7 @@ function experiences(
   id: string | undefined,
   { language, currency }: Edition,
   { rough }: RouteOptions,
-): Answer {
+): SandboxAnswer {
   const all = world.experiences();
   if (id !== undefined) {
     const members = all.get(Number(id));
@@ -153,7 +159,7 @@ function reference(
   query: URLSearchParams,
   language: string,
   { rough }: RouteOptions,
-): Answer {
+): SandboxAnswer {
   const rows = new Map<number, object>();
   for (const { city_id, country_id, place, tag_ids } of world.visible()) {
     const country = { country_id: String(country_id), country_name: translate(place.country, language) };
@@ -176,7 +182,7 @@ function dates(
   query: URLSearchParams,
   { language, currency }: Edition,
   { disabled, rough }: RouteOptions,
-): Answer {
+): SandboxAnswer {
   const habits = rough.habits();
   const { today } = world.dates(product);
   const asked = datesAsked(query, habits);
@@ -200,7 +206,7 @@ function pageOf(query: URLSearchParams): { page: number; size: number } | null {
     : null;
 }
 
-function paged(name: string, { rows, page, size, total }: Cut<string>): Answer {
+function paged(name: string, { rows, page, size, total }: Cut<string>): SandboxAnswer {
   const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
   return {
     status: 200,
@@ -208,12 +214,12 @@ function paged(name: string, { rows, page, size, total }: Cut<string>): Answer {
   };
 }
 
-function refuse(field: string, message: string): Answer {
+function refuse(field: string, message: string): SandboxAnswer {
   return error(400, 'validation_error', 'One field was refused.', { field_errors: { [field]: message } });
 }
 
 /** The documented error body. */
-export function error(status: number, error_code: string, message: string, more: object = {}): Answer {
+export function error(status: number, error_code: string, message: string, more: object = {}): SandboxAnswer {
   return { status, body: JSON.stringify({ success: false, error_code, message, ...more }) };
 }
 

@@ -3,7 +3,7 @@ import type { SandboxImage, SandboxProduct } from '../world/catalogue.ts';
 import type { Habits } from './habits.ts';
 
 /** The read that shows a product. */
-export type ProductRead = 'list' | 'detail' | 'other';
+export type AnswerShape = 'list' | 'detail' | 'other';
 
 /** What a hostile product shows beside what is true: a mirror must refuse it. */
 export interface HostileValues {
@@ -25,7 +25,7 @@ const hostileOrigins = ['file://', 'javascript:alert(1)/', 'http://10.0.0.1', 'h
 /** Returns what a read shows of a product: the product itself, or how the habits distort it. */
 export function roughProduct(
   product: SandboxProduct,
-  read: ProductRead,
+  read: AnswerShape,
   { seed, habits, longest }: { seed: number; habits: Habits; longest: number | null },
 ): SandboxProduct {
   const { id } = product;

@@ -4,7 +4,7 @@ import { type Throttle, throttle } from '../throttle.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { createPast, type Past } from '../world/past.ts';
 import { type Habits, kind } from './habits.ts';
-import { type HostileValues, hostileValuesOf, longestTitle, type ProductRead, roughProduct } from './product.ts';
+import { type AnswerShape, type HostileValues, hostileValuesOf, longestTitle, roughProduct } from './product.ts';
 
 /** The habits that a sandbox has now, and what they have to remember. */
 export interface Roughness {
@@ -19,7 +19,7 @@ export interface Roughness {
   /** Counts a read, and a walk where it is the first page of a list. */
   count(page: number | null): void;
   /** Returns a product as a read shows it now: as it was before its last change, and distorted. */
-  shown(product: SandboxProduct, read: ProductRead, cache: 'product' | 'dates' | 'none'): SandboxProduct;
+  shown(product: SandboxProduct, read: AnswerShape, cache: 'product' | 'dates' | 'none'): SandboxProduct;
   hostile(product: SandboxProduct): HostileValues | null;
   /** Returns what happens to a call for no reason; null: nothing. */
   stray(): 503 | 429 | 'reset' | null;

@@ -20,12 +20,12 @@ export type ProductChange =
       readonly new_value: unknown;
     };
 
-export type ChangeType = ProductChange['change_type'];
+export type SandboxChangeType = ProductChange['change_type'];
 
 export type Announce = (product: SandboxProduct, change: ProductChange) => void;
 
 /** Why a product is closed, until when, and what to sell instead. */
-export interface Closure {
+export interface CheckoutClosure {
   readonly reason?: string | null;
   readonly expected_reopening?: string | null;
   /** A product id; it goes into the notification only. */
@@ -38,7 +38,7 @@ export interface Closure {
  */
 export interface Mutations {
   /** Takes a product off sale. One that is off sale already takes the new reason, and nothing is announced. */
-  disable(product_id: number, closure?: Closure): void;
+  disable(product_id: number, closure?: CheckoutClosure): void;
   /** Puts it back on sale; one that is on sale stays, and nothing is announced. */
   enable(product_id: number): void;
   /** Changes a text, the tags, the variants … (edits.ts). What it was already is not announced. */
@@ -57,7 +57,11 @@ export function mutations(
     return product;
   }
 
-  function setStatus(product: SandboxProduct, status: SandboxProduct['status'], closure: Required<Closure>): boolean {
+  function setStatus(
+    product: SandboxProduct,
+    status: SandboxProduct['status'],
+    closure: Required<CheckoutClosure>,
+  ): boolean {
     const moved = product.status !== status;
     product.status = status;
     product.reason = closure.reason;

@@ -1,12 +1,12 @@
 import { slotTime, summarise, type Tier, tierOfDay } from '../../domain/catalogue/availability.ts';
 import {
   type CheckReason,
+  type CheckVerdict,
   judgeCheck,
+  type OfferStanding,
   type SaleState,
-  type Standing,
   standingOf,
   type Unanswered,
-  type Verdict,
   type Wanted,
 } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
@@ -57,7 +57,7 @@ export interface CheckedDate {
 
 /** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
 export interface CheckAnswer {
-  readonly verdict: Verdict;
+  readonly verdict: CheckVerdict;
   /** Why not; empty where it holds. */
   readonly reasons: readonly CheckReason[];
   /** What the service says, asked at `read_at`; null: it was not asked, or did not answer. */
@@ -201,7 +201,7 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall, result: L
   return found.answer;
 }
 
-const goneNow: Standing = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
+const goneNow: OfferStanding = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
 
 function compare(
   ports: CheckPorts,
@@ -290,7 +290,7 @@ function shownBy(
   { clock }: CheckPorts,
   asked: Asked,
   { day, sale }: Seen,
-  shown: Standing | null,
+  shown: OfferStanding | null,
 ): CheckAnswer['mirror'] {
   if (day === null || shown === null) return null;
   const { checked_at, stale_at } = day;
@@ -299,7 +299,7 @@ function shownBy(
 
 function describe(
   { wanted, currency }: Asked,
-  { sellable, price, time }: Standing,
+  { sellable, price, time }: OfferStanding,
   sale: SaleState,
   day: ReadDate | null,
 ): CheckedDate {

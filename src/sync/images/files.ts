@@ -13,6 +13,7 @@ import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Ports } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';
+import type { Room } from './room.ts';
 import { askForImages } from './vanished.ts';
 
 /** What copies of image files are kept, as configured; null: none are fetched. */
@@ -25,7 +26,7 @@ export interface ImageFilePolicy {
 export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
   readonly directory: ImageDirectory;
   /** Null: files are kept in step with the images, and none is fetched. */
-  readonly fetching: (ImageFilePolicy & { readonly host: ImageHost }) | null;
+  readonly fetching: (ImageFilePolicy & { readonly host: ImageHost; readonly room: { measure(): Room } }) | null;
 }
 
 /** What a pass came to. */
@@ -92,7 +93,7 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
   const done = { stored: 0, unchanged: 0, failed: 0 };
   const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
-  const room = roomOf(ports, fetching.disk);
+  const room = fetching.room.measure();
   const queue = due(room.isFull() ? 'kept' : 'all', passFiles);
   const resting = new Set<string>();
   const giveUp = (error: unknown) => {
@@ -226,39 +227,10 @@ function verify(received: ReceivedImage): Verified {
   };
 }
 
-/** The disk budget during one pass. */
-interface Room {
-  isFull(): boolean;
-  /** False: so many bytes more are too many, and nothing new is fetched before there is room. */
-  take(bytes: number): boolean;
-}
-
-/** Directories in which a file found no room: as full as they were then, and not as full any more from here on. */
-const enoughBelow = new WeakMap<ImageDirectory, number>();
-/** Room is some of the budget, so that one file removed does not begin it all again. */
-const roomShare = 0.02;
-
-function roomOf({ mirror, directory }: Pick<ImageFilePorts, 'mirror' | 'directory'>, disk: number): Room {
-  let used = mirror.imageFiles.bytes();
-  if (used < (enoughBelow.get(directory) ?? 0)) enoughBelow.delete(directory);
-  return {
-    isFull: () => used >= disk || enoughBelow.has(directory),
-    take: (bytes) => {
-      if (used + bytes > disk) {
-        enoughBelow.set(directory, used * (1 - roomShare));
-        return false;
-      }
-      used += bytes;
-      return true;
-    },
-  };
-}
-
 function updateDiskAlarm(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
-  const products =
-    fetching === null || !roomOf(ports, fetching.disk).isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
+  const products = fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
   if (fetching === null || products === 0) {
     if (mirror.alarms.all().some(({ kind }) => kind === 'images-disk'))
       mirror.transaction(() => mirror.alarms.clear('images-disk'));

@@ -6,7 +6,7 @@ import { reschedule } from '../records/reschedule.ts';
 
 type CoveragePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** So many products are planned anew between two turns of the event loop. */
+/** So many products are planned again between two turns of the event loop. */
 const slice = 200;
 /** What a gap asks for takes no more than this share of the ceiling. */
 const healingShare = 0.3;

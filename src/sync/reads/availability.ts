@@ -5,8 +5,8 @@ import {
   mostCallsForTheRest,
   namesOtherDates,
   otherDatesAlarm,
+  type SpanTrust,
   sameDates,
-  type Trust,
   trustAfter,
   wholeWeeksAround,
 } from '../../domain/catalogue/answered-span.ts';
@@ -112,7 +112,7 @@ export async function readAvailability(
   const asks: Ask[] = [{ from: window.from, to: window.to, why: 'due' }];
   const unanswered: Dates[] = [];
   let callsLeft = mostCallsForTheRest;
-  let trust: Trust = 'as-asked';
+  let trust: SpanTrust = 'as-asked';
   let astray: Dates | null = null;
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;

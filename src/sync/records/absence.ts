@@ -64,7 +64,7 @@ function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): voi
     removals.release('agreed', idsOf(agreed));
     removals.endHold('agreed', started_at);
     log.warn({ released: agreed.length }, 'three lists agree: the hold ends');
-    // What only some of the lists lacked has no witness yet: if that is too much at once, it is held anew.
+    // What only some of the lists lacked has no witness yet: if that is too much at once, it is held again.
     const rest = { ...facts, missing: missing.length - agreed.length, lists: 0 };
     if (judgeList(rest, policy.removals) === 'hold') beginHold(ports, { ...rest, started_at });
   }

@@ -36,7 +36,7 @@ export function assignCategories(
   return moved;
 }
 
-/** Finds the category of one product, and plans its records anew where it has changed. Inside the caller's transaction. */
+/** Finds the category of one product, and plans its records again where it has changed. Inside the caller's transaction. */
 export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
   if (ports.policy.categories.length === 0) return;
   replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));

@@ -6,7 +6,8 @@ import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/promises.ts';
-import type { Reads, Upstream } from '../../upstream/client.ts';
+import type { ServiceReads, Upstream } from '../../upstream/client.ts';
+import type { SharedAnswer } from './shared-answer.ts';
 
 /** What is read of the products of one category, and how often. */
 export interface ProductPolicy {
@@ -51,11 +52,16 @@ export interface Ports {
   readonly log: Logger;
   readonly policy: Policy;
   readonly retries: RetryBudget;
+  /** Whether the service has the path of single products: all whose reads are refused meanwhile wait for one answer. */
+  readonly productPath: SharedAnswer<PathVerdict>;
 }
+
+/** Whether a product's 404 or 405 speaks of the product; `unknown`: the service said neither. */
+export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
 /** What refreshing a record reaches through: the service in the record's lane. */
 export interface SyncPorts extends Omit<Ports, 'upstream'> {
-  readonly upstream: Reads;
+  readonly upstream: ServiceReads;
   /** Told after each page of a walk: it may have made new records due. */
   progressed(): void;
 }

@@ -10,42 +10,30 @@ import {
   witnessesAmong,
 } from '../../domain/schedule/offer.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
-import type { Reads } from '../../upstream/client.ts';
+import type { ServiceReads } from '../../upstream/client.ts';
 import { askMissing } from './absence.ts';
-import type { Ports } from './context.ts';
+import type { PathVerdict, Ports } from './context.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { prepareRecords } from './prepare.ts';
 
 type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
-type AskingPorts = OfferPorts & { readonly upstream: Pick<Reads, 'product' | 'experiencePage'> };
-
-/** Whether a product's 404 or 405 speaks of the product; `unknown`: the service said neither. */
-type Verdict = 'offered' | 'not-offered' | 'unknown';
-
-/** Who asks just now: all whose reads were refused meanwhile wait for the same answer. */
-const asking = new WeakMap<Mirror, Promise<Verdict>>();
+type AskingPorts = OfferPorts & { readonly upstream: Pick<ServiceReads, 'product' | 'experiencePage'> };
 
 /**
  * A single-product read was answered with 404 or 405: asks other listed products whether the path exists at all, unless it
  * has just answered. Where it does not, nothing that was noted by it counts, and its records are gone.
  */
-export async function judgeProductPath(ports: AskingPorts, signal: AbortSignal): Promise<Verdict> {
+export async function judgeProductPath(
+  ports: AskingPorts & Pick<Ports, 'productPath'>,
+  signal: AbortSignal,
+): Promise<PathVerdict> {
   const { mirror, clock } = ports;
   if (!mirror.offers.isOffered('product')) return 'not-offered';
   if (isBelieved(mirror.offers.find('product'), clock.now())) return 'offered';
-  const known = asking.get(mirror);
-  if (known !== undefined) return known;
-  const verdict = askWitnesses(ports, signal);
-  asking.set(mirror, verdict);
-  try {
-    return await verdict;
-  } finally {
-    asking.delete(mirror);
-  }
+  return ports.productPath(() => askWitnesses(ports, signal));
 }
 
-async function askWitnesses(ports: AskingPorts, signal: AbortSignal): Promise<Verdict> {
+async function askWitnesses(ports: AskingPorts, signal: AbortSignal): Promise<PathVerdict> {
   const { mirror, clock } = ports;
   const chosen = witnesses(ports);
   let refused = 0;

@@ -24,7 +24,7 @@ const slice = 100;
 const mostOfCeiling = 0.7;
 
 /**
- * Sets the price of a call anew when it is six hours old: asks every availability record what it would ask for, a slice
+ * Sets the price of a call again when it is six hours old: asks every availability record what it would ask for, a slice
  * at a time, and finds the price at which together they ask for what may be spent (price.ts).
  */
 export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void> {

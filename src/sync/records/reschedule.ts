@@ -4,7 +4,7 @@ import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedu
 import type { KnownProduct } from '../../mirror/catalogue/products.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
-/** Plans anew what waits for its cadence, after a change of it: of one product, or (null) of all. */
+/** Plans again what waits for its cadence, after a change of it: of one product, or (null) of all. */
 export function reschedule(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
   product_id: number | null,
@@ -20,7 +20,7 @@ export function reschedule(
 }
 
 /** What a product's cadences depend on, beside its category. */
-export type Standing = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
+export type CadenceFacts = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
 /** The list brings images too: it is walked as often as they are to be confirmed. */
 export function listCadence({ products, images }: ProductPolicy['cadence']): number {
@@ -31,7 +31,7 @@ export function listCadence({ products, images }: ProductPolicy['cadence']): num
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
-  standing: Standing | null,
+  standing: CadenceFacts | null,
 ): number {
   if (resource === 'products') return listCadence(cadence);
   const dynamic = standing?.has_dynamic_pricing === true;

@@ -6,7 +6,6 @@ import {
   type Exchange,
   ending,
   type Finding,
-  type Members,
   membersOf,
   numberOf,
   type ProfilePart,
@@ -18,6 +17,7 @@ import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
+import type { Members } from '../../domain/values/members.ts';
 import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 
 /** Everything that a probe asks, at most: also what it has to ask again. */

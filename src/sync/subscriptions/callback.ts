@@ -1,7 +1,7 @@
 import type { AddressOwner, EpochState } from '../../domain/push/callback-epoch.ts';
 
 /** The callback addresses, as subscriptions need them (inbox/addresses.ts has all of them). */
-export interface CallbackAddresses {
+export interface OwnAddresses {
   token(subscription_id: string, epoch: number): string;
   states(): readonly (EpochState & { readonly subscription_id: string })[];
   /** The newest epoch, announced or not; makes the first one. */
@@ -29,7 +29,7 @@ export function ownerOf(
     subscription_id,
     now,
   }: {
-    addresses: Pick<CallbackAddresses, 'recognise'>;
+    addresses: Pick<OwnAddresses, 'recognise'>;
     public_url: string;
     subscription_id: string;
     now: number;

@@ -6,12 +6,12 @@ import type { Mirror } from '../../mirror/mirror.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Ports } from '../records/context.ts';
-import type { CallbackAddresses } from './callback.ts';
+import type { OwnAddresses } from './callback.ts';
 
 /** What the work about subscriptions reaches through. */
 export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'> {
   readonly service: Subscriptions;
-  readonly addresses: CallbackAddresses;
+  readonly addresses: OwnAddresses;
   readonly settings: SubscriptionSettings;
   /** False while the machine's clock is in doubt: no callback address is replaced because of its age. */
   mayRotate(): boolean;

@@ -148,7 +148,7 @@ export function factsOf(
   };
 }
 
-/** Compares anew and stores in words what differs. Inside a transaction. */
+/** Compares again and stores in words what differs. Inside a transaction. */
 export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
   const { mirror } = ports;
   const row = mirror.subscriptions.find(wanted.subscription_id);

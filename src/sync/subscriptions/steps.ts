@@ -119,7 +119,7 @@ function isThere(row: StoredSubscription | null): boolean {
   return row !== null && row.status !== null && row.status !== 'missing' && row.status !== 'cancelled';
 }
 
-/** Asks the service to send again; where it cannot be asked so, puts the subscription anew. It counts as working once a later read shows it. */
+/** Asks the service to send again; where it cannot be asked so, puts the subscription again. It counts as working once a later read shows it. */
 export async function reactivateSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,

@@ -1,0 +1,103 @@
+import type { Bound, ExpressionBuilder, RawBuilder, Reads } from '../sqlite/statements.ts';
+import { type Delivery, deliveryOf, type ListedDelivery, listed, listedDeliveryOf } from './delivery.ts';
+import { type DeliveryState, type InboxSchema, query } from './tables.ts';
+
+export interface DeliveryFilter {
+  readonly since: number | null;
+  readonly state: DeliveryState | null;
+  readonly limit: number;
+}
+
+/** Received = waiting + applied + superseded + quarantined, for ever; a replay counts as received again. */
+export interface DeliveryCounts {
+  readonly received: number;
+  readonly waiting: number;
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+}
+
+/** The room that they take. */
+export interface StoredBytes {
+  /** Bodies as they are stored, and an allowance for each row. */
+  readonly stored_bytes: number;
+  /** Bodies that had to go, ever. */
+  readonly bodies_gone: number;
+}
+
+/** What may be asked of a file that a daemon is writing. */
+export interface DeliveryReader {
+  counts(): DeliveryCounts;
+  bytes(): StoredBytes;
+  /** Newest first. */
+  list(filter: DeliveryFilter): ListedDelivery[];
+  find(delivery_id: number): Delivery | null;
+  /** How many `replay` would repeat, and how many it cannot: their bodies are gone. */
+  replayable(since: number): { readonly deliveries: number; readonly gone: number };
+  /** The arrival of each subscription's newest delivery: outlives the delivery. */
+  lastBySubscription(): Map<string, number>;
+}
+
+/** What a replay is about: a copy stands for its original, and what waits is applied anyway. */
+export function settledSince(since: RawBuilder<number>) {
+  return ({ and, eb }: ExpressionBuilder<InboxSchema, 'delivery'>) =>
+    and([eb('received_at', '>=', since), eb('replay_of', 'is', null), eb('state', '<>', 'waiting')]);
+}
+
+export function deliveryReader(db: Reads): DeliveryReader {
+  const counts = db.rows(() =>
+    query
+      .selectFrom('inbox')
+      .select(({ eb, fn, lit, ref, selectFrom }) => [
+        eb(
+          fn.coalesce(selectFrom('sqlite_sequence').select('seq').where('name', '=', 'delivery'), lit(0)),
+          '-',
+          ref('skipped_numbers'),
+        ).as('received'),
+        selectFrom('delivery')
+          .where('state', '=', 'waiting')
+          .select(fn.countAll<number>().as('count'))
+          .$asScalar()
+          .$notNull()
+          .as('waiting'),
+        'applied',
+        'superseded',
+        'quarantined',
+      ]),
+  );
+  const bytes = db.rows(() => query.selectFrom('inbox').select(['stored_bytes', 'bodies_gone']));
+  const list = db.rows(({ since, state, limit }: Bound<DeliveryFilter>) =>
+    query
+      .selectFrom('delivery')
+      .select(listed)
+      .where(({ or, eb }) => or([eb(since, 'is', null), eb('received_at', '>=', since.$notNull())]))
+      .where(({ or, eb }) => or([eb(state, 'is', null), eb('state', '=', state.$notNull())]))
+      .orderBy('delivery_id', 'desc')
+      .limit(limit),
+  );
+  const find = db.rows(({ delivery_id }: Bound<{ delivery_id: number }>) =>
+    query.selectFrom('delivery').selectAll().where('delivery_id', '=', delivery_id),
+  );
+  const replayable = db.rows(({ since }: Bound<{ since: number }>) =>
+    query
+      .selectFrom('delivery')
+      .where(settledSince(since))
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('coding', 'is not', 0).as('deliveries'),
+        fn.countAll<number>().filterWhere('coding', '=', 0).as('gone'),
+      ]),
+  );
+  const last = db.rows(() => query.selectFrom('last_delivery').select(['subscription_id', 'received_at']));
+  return {
+    counts: () => counts.get() ?? { received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 },
+    bytes: () => bytes.get() ?? { stored_bytes: 0, bodies_gone: 0 },
+    list: (filter) => list.all(filter).map(listedDeliveryOf),
+    find: (delivery_id) => {
+      const row = find.get({ delivery_id });
+      return row === undefined ? null : deliveryOf(row);
+    },
+    replayable: (since) => replayable.get({ since }) ?? { deliveries: 0, gone: 0 },
+    lastBySubscription: () =>
+      new Map(last.all().map(({ subscription_id, received_at }) => [subscription_id, received_at])),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Bound, Writes } from '../sqlite/statements.ts';
+import type { Settled } from './settling.ts';
+import { query } from './tables.ts';
+
+/** The numbers of deliveries, beside a mirror that has applied more or less than this file knows of. */
+export interface Numbers {
+  /** Goes on above this number; what is skipped does not count as received. */
+  goOnAbove(delivery_id: number): void;
+  /**
+   * What is settled above this number waits again; returns how many. `gone_since`: the arrival of the first whose body is
+   * gone, which cannot wait; 0: its row is gone too; null: none is.
+   */
+  waitAgain(delivery_id: number): { readonly deliveries: number; readonly gone_since: number | null };
+}
+
+type Above = { delivery_id: number };
+
+export function numbersIn(db: Writes): Numbers {
+  const last = db.values(() => query.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'delivery'));
+  const begin = db.change(() => query.insertInto('sqlite_sequence').values({ name: 'delivery', seq: 0 }));
+  const skipTo = db.change(({ delivery_id }: Bound<Above>) =>
+    query.updateTable('sqlite_sequence').set({ seq: delivery_id }).where('name', '=', 'delivery'),
+  );
+  const noteSkipped = db.change(({ numbers }: Bound<{ numbers: number }>) =>
+    query.updateTable('inbox').set(({ eb }) => ({ skipped_numbers: eb('skipped_numbers', '+', numbers) })),
+  );
+  const uncount = db.change(({ delivery_id }: Bound<Above>) =>
+    query.updateTable('inbox').set(({ eb, selectFrom }) => {
+      const less = (state: Settled) =>
+        eb(
+          state,
+          '-',
+          selectFrom('delivery')
+            .where('delivery_id', '>', delivery_id)
+            .where('state', '=', state)
+            .where('coding', 'is not', 0)
+            .select(({ fn }) => fn.countAll<number>().as('count'))
+            .$asScalar()
+            .$notNull(),
+        );
+      return { applied: less('applied'), superseded: less('superseded'), quarantined: less('quarantined') };
+    }),
+  );
+  const unsettle = db.change(({ delivery_id }: Bound<Above>) =>
+    query
+      .updateTable('delivery')
+      .set({ state: 'waiting', reason: null, settled_at: null })
+      .where('delivery_id', '>', delivery_id)
+      .where('state', '<>', 'waiting')
+      .where('coding', 'is not', 0),
+  );
+  const one = db.values(({ delivery_id }: Bound<Above>) =>
+    query.selectFrom('delivery').select('delivery_id').where('delivery_id', '=', delivery_id),
+  );
+  const firstGone = db.values(({ delivery_id }: Bound<Above>) =>
+    query
+      .selectFrom('delivery')
+      .select(({ fn }) => fn.min('received_at').as('received_at'))
+      .where('delivery_id', '>', delivery_id)
+      .where('coding', '=', 0),
+  );
+
+  function goneSince(delivery_id: number): number | null {
+    const wasGivenOut = (last.get() ?? 0) > delivery_id;
+    const isGone = wasGivenOut && one.get({ delivery_id: delivery_id + 1 }) === undefined;
+    return isGone ? 0 : (firstGone.get({ delivery_id }) ?? null);
+  }
+
+  return {
+    goOnAbove: (delivery_id) => {
+      const known = last.get();
+      if (known === undefined) begin.run();
+      if (delivery_id <= (known ?? 0)) return;
+      skipTo.run({ delivery_id });
+      noteSkipped.run({ numbers: delivery_id - (known ?? 0) });
+    },
+    waitAgain: (delivery_id) => {
+      uncount.run({ delivery_id });
+      const gone_since = goneSince(delivery_id);
+      return { deliveries: unsettle.run({ delivery_id }).changes, gone_since };
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { Received } from './delivery.ts';
+import { settledSince } from './delivery-reader.ts';
+import { stored } from './stored-body.ts';
+import { type InboxTables, query } from './tables.ts';
+
+/** What adds deliveries; within the budget, or `InboxFull`. */
+export interface Storing {
+  add(received: readonly Received[]): void;
+  /** Adds copies of what was settled since then, in order; returns how many. */
+  copy(since: number, now: number): number;
+}
+
+const columns = [
+  'received_at', 'subscription_id', 'epoch', 'peer', 'content_type', 'length', 'truncated', 'sha256', 'coding', 'body',
+] as const; // biome-ignore format: a list of columns
+
+type Added = Pick<InboxTables['delivery'], (typeof columns)[number]>;
+
+export function storingIn(db: Writes, budget: ByteBudget, bytes: number): Storing {
+  const insert = db.change((delivery: Bound<Added>) => query.insertInto('delivery').values(pick(delivery, columns)));
+  // The last to come counts, not the latest instant: a clock that once stood in 2038 is not remembered.
+  const noteLast = db.change(({ subscription_id, received_at }: Bound<InboxTables['last_delivery']>) =>
+    query
+      .insertInto('last_delivery')
+      .values({ subscription_id, received_at })
+      .onConflict((known) => known.column('subscription_id').doUpdateSet({ received_at })),
+  );
+  const [, ...copied] = columns;
+  const copy = db.change(({ since, now }: Bound<{ since: number; now: number }>) =>
+    query
+      .insertInto('delivery')
+      .columns(['received_at', 'replay_of', ...copied])
+      .expression(({ selectFrom }) =>
+        selectFrom('delivery')
+          .select([now.as('received_at'), 'delivery_id as replay_of', ...copied])
+          .where(settledSince(since))
+          .where('coding', 'is not', 0)
+          .orderBy('delivery_id'),
+      ),
+  );
+  return {
+    add: (received) => {
+      const last = new Map<string, number>();
+      for (const each of received) {
+        const sha256 = hash('sha256', each.body);
+        insert.run({ ...each, ...stored(each.body), truncated: each.truncated ? 1 : 0, sha256 });
+        last.set(each.subscription_id, each.received_at);
+      }
+      for (const [subscription_id, received_at] of last) noteLast.run({ subscription_id, received_at });
+      budget.keepWithin(bytes);
+    },
+    copy: (since, now) => {
+      const { changes } = copy.run({ since, now });
+      budget.keepWithin(bytes);
+      return changes;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { queryBuilder, type WithDefaults } from '../sqlite/statements.ts';
+
+/*
+ * The tables of schema/inbox/, as Kysely sees them: a test holds the two equal. Booleans are 0 or 1.
+ */
+
+type Bit = 0 | 1;
+
+export type DeliveryState = 'waiting' | 'applied' | 'superseded' | 'quarantined';
+
+/** What the mirror beside the inbox has to be. */
+export type MirrorState = 'none' | 'any' | 'known';
+
+export interface InboxTables {
+  inbox: {
+    inbox_id: 1;
+    pair_id: string;
+    stopped_at: number | null;
+    applied: number;
+    superseded: number;
+    quarantined: number;
+    skipped_numbers: number;
+    heartbeat_at: number | null;
+    master_fingerprint: string | null;
+    stored_bytes: number;
+    bodies_gone: number;
+    mirror_state: MirrorState;
+    mirror_inode: string | null;
+    feed_ceiling: number;
+    feed_newest: number;
+  };
+  delivery: {
+    delivery_id: number;
+    received_at: number;
+    subscription_id: string;
+    epoch: number;
+    peer: string;
+    content_type: string | null;
+    length: number;
+    truncated: Bit;
+    sha256: string;
+    state: DeliveryState;
+    reason: string | null;
+    settled_at: number | null;
+    replay_of: number | null;
+    body: Buffer;
+    coding: Bit | null;
+  };
+  last_delivery: { subscription_id: string; received_at: number };
+  callback_epoch: {
+    subscription_id: string;
+    epoch: number;
+    begun_at: number;
+    announced_at: number | null;
+    until: number | null;
+  };
+  machine_clock: {
+    clock_id: 1;
+    boot_id: string | null;
+    booted_at: number;
+    confirmed: Bit;
+    doubted_at: number | null;
+  };
+  told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: number };
+}
+
+/** Columns that have a value where an insert names none: a default, or the next number. */
+interface Defaulted {
+  inbox:
+    | 'applied'
+    | 'superseded'
+    | 'quarantined'
+    | 'skipped_numbers'
+    | 'stored_bytes'
+    | 'bodies_gone'
+    | 'mirror_state'
+    | 'feed_ceiling'
+    | 'feed_newest';
+  delivery: 'delivery_id' | 'state';
+}
+
+/** SQLite's own: the highest number that each AUTOINCREMENT has given out. */
+interface Numbering {
+  sqlite_sequence: { name: 'delivery'; seq: number };
+}
+
+export type InboxSchema = WithDefaults<InboxTables, Defaulted> & Numbering;
+
+/** What the inbox's statements are built with. */
+export const query = queryBuilder<InboxSchema>();

@@ -1,0 +1,15 @@
+/** Asks, unless somebody is asking already: then the same answer is waited for. */
+export type SharedAnswer<Answered> = (ask: () => Promise<Answered>) => Promise<Answered>;
+
+export function sharedAnswer<Answered>(): SharedAnswer<Answered> {
+  let asking: Promise<Answered> | null = null;
+  return async (ask) => {
+    if (asking !== null) return asking;
+    asking = ask();
+    try {
+      return await asking;
+    } finally {
+      asking = null;
+    }
+  };
+}
