@@ -1,7 +1,11 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { createSecret, type Secrets } from '../src/config/secrets.ts';
 import { type Check, isHealthy } from '../src/doctor/check.ts';
 import { localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
+import { storefrontDoor } from '../src/doctor/storefront-door.ts';
 import type { Comparison, ManagedSubscriptions, SubscriptionWork } from '../src/sync/subscriptions/work.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
@@ -56,7 +60,7 @@ describe('the doctor', () => {
       'names a service that is busy',
       { probe: async () => ({ kind: 'throttled', status: 429, until: null }) },
       'service',
-      { verdict: 'wrong', found: 'it asks for less (429)' },
+      { verdict: 'wrong', found: 'it throttles (429)' },
     ],
     ['takes a clock that is right', {}, 'clock', { verdict: 'ok', found: '0.4 s behind the service' }],
     [
@@ -83,7 +87,7 @@ describe('the doctor', () => {
       'hears nobody there',
       { subscriptions: managed({}, 'failed') },
       'receiver',
-      { verdict: 'wrong', found: 'asked at its public address: no answer in time' },
+      { verdict: 'wrong', found: 'not reached through its public address: no answer in time' },
     ],
     ['has nothing to hear where none runs', { peers: null }, 'receiver', { verdict: 'skipped' }],
     ['knows no deliveries yet', {}, 'last deliveries', { verdict: 'skipped', found: 'none yet' }],
@@ -127,5 +131,36 @@ describe('the doctor', () => {
       found: `${directory.path}/state, mode 0755`,
       advice: `chmod 0700 ${directory.path}/state`,
     });
+  });
+
+  test('knows whether a storefront can get to its own door', async () => {
+    using directory = temporaryDirectory();
+    const at = (listen: string | null, some: Partial<Secrets> = {}) =>
+      storefrontDoor(testConfig(directory.path, 'http://127.0.0.1:9', { storefront: { listen } }, some));
+    const socket = `${directory.path}/door/storefront.sock`;
+    expect(at(null)).toMatchObject({ verdict: 'skipped' });
+    expect(at('127.0.0.1:8482', { storefront_token: createSecret('a'.repeat(32)) })).toMatchObject({
+      verdict: 'ok',
+      found: '127.0.0.1:8482, with the token sha256:3ba3f5f4',
+    });
+    expect(at(`unix:${socket}`)).toMatchObject({ verdict: 'wrong', found: expect.stringContaining('no directory') });
+    mkdirSync(`${directory.path}/door`, { mode: 0o700 });
+    expect(at(`unix:${socket}`)).toMatchObject({
+      verdict: 'wrong',
+      advice: `chmod g+x ${directory.path}/door, or put the socket beside the mirror`,
+    });
+    chmodSync(`${directory.path}/door`, 0o750);
+    expect(at(`unix:${socket}`)).toMatchObject({ verdict: 'ok' });
+    const server = createServer().listen(socket);
+    using _ = { [Symbol.dispose]: () => server.close() };
+    await once(server, 'listening');
+    chmodSync(socket, 0o600);
+    expect(at(`unix:${socket}`)).toMatchObject({ verdict: 'wrong', found: `its group may not connect to ${socket}` });
+    chmodSync(socket, 0o660);
+    expect(at(`unix:${socket}`)).toMatchObject({ verdict: 'ok', found: expect.stringContaining('for the group') });
+    expect(at(`unix:${directory.path}/door/file`)).toMatchObject({ verdict: 'ok' });
+    writeFileSync(`${directory.path}/door/file`, '');
+    expect(at(`unix:${directory.path}/door/file`)).toMatchObject({ verdict: 'wrong' });
+    expect(at(`unix:${directory.path}/mirror/storefront.sock`)).toMatchObject({ verdict: 'skipped' });
   });
 });

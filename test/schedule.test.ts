@@ -125,6 +125,44 @@ describe('the schedule of a daemon', () => {
   });
 });
 
+describe('whoever moves the clock of a schedule by himself', () => {
+  it('runs what is due at the start, then each job at its tick', async () => {
+    const { clock, schedule, ran } = scheduleOf((note) => [
+      { name: 'a', every: minute, at_start: true, run: async () => note('a') },
+      { name: 'b', every: minute, run: async () => note('b') },
+    ]);
+    await schedule.runDue();
+    expect(ran).toEqual(['a 12:30:15.500']);
+    await clock.advance(minute);
+    await schedule.runDue();
+    expect(ran.slice(1)).toEqual(['a 12:31:15.500', 'b 12:31:15.500']);
+  });
+
+  it('is not held up by a job that waits: the others tick, and it is asked again when it has ended', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { clock, schedule, ran } = scheduleOf((note) => [
+      {
+        name: 'waits',
+        every: second,
+        run: async () => {
+          note('waits');
+          await gate.promise;
+        },
+      },
+      { name: 'other', every: minute, run: async () => note('other') },
+    ]);
+    await clock.advance(second);
+    const first = schedule.runDue();
+    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:31:00.000Z');
+    await clock.advance(minute);
+    await schedule.runDue();
+    expect(ran).toEqual(['waits 12:30:16.500', 'other 12:31:16.500']);
+    gate.resolve();
+    await first;
+    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:31:17.000Z');
+  });
+});
+
 describe('a job that is tied to a wall clock', () => {
   const amsterdam = wallClock({ at: '30 2 * * *', zone: 'Europe/Amsterdam' });
 

@@ -236,6 +236,7 @@ The mirror is filled and kept true: ${number(products.count())} products in ${pa
 Addresses
   the mirror       ${path}   (open it read-only, from any language with SQLite)
   the daemon       unix:${socket}   (curl --unix-socket ${socket} http://localhost/v1/status)
+  for storefronts  unix:${doorSocket(directory)}   (live checks, orders and the change feed, and nothing else)
   its page         ${page.replace('//', `//demo:${token}@`)}/   (in a browser: shows whether the mirror is true, and if not, why)
   the service      ${wiring.config.service.base_url}   (simulated)
   the receiver     ${receiver}   (takes the service's notifications, which are held for ${holdMs / 1000} s here and for minutes by the real one)

@@ -27,6 +27,8 @@ type Status = MirrorStatus & {
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
+  /** The storefront's own door; null: there is none, or no daemon runs. */
+  readonly storefront: { readonly listen: string } | null;
   /** The daemon's jobs; null: none runs. */
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
@@ -54,6 +56,7 @@ export function statusCommand(io: Io): Command {
         daemon_answers: asked === null ? null : asked !== 'silent',
         inbox: live?.inbox ?? null,
         storage: live?.storage ?? null,
+        storefront: live?.storefront ?? null,
         jobs: live?.jobs ?? null,
         snapshot,
       };
@@ -78,7 +81,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, ...mirror } = live;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, storefront: ______, ...mirror } = live;
     return mirror;
   }
 }
@@ -107,6 +110,10 @@ function render(status: Status, now: number): string {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
     }),
+    ...when(
+      status.storefront !== null,
+      `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
+    ),
     ...notifications(status, now),
     ...errors(status),
     ...status.not_offered.map(

@@ -3,6 +3,7 @@ import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
+import { priceDueAt } from '../sync/records/pricing.ts';
 import type { Parts } from './parts.ts';
 import { prune } from './prune.ts';
 import type { Job } from './schedule.ts';
@@ -23,6 +24,8 @@ export function jobsOf(parts: Parts): Job[] {
   const { guarded, whenTimeKnown } = guard;
   /** Has nothing to do by itself: it looks at what has come about. */
   const looks = { workAt: () => null };
+  /** Without a receiver there is nothing to do for what it would receive. */
+  const receives = receiving === null ? looks : {};
   const maintenance = wallClock(config.maintenance);
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
@@ -35,11 +38,12 @@ export function jobsOf(parts: Parts): Job[] {
         if (files.isWell('inbox')) witnessFeed(mirror, inbox, parts.log);
       },
     },
-    { name: 'receiver', every: minute, run: () => guarded(async () => receiving?.maintain()) },
+    { name: 'receiver', every: minute, ...receives, run: () => guarded(async () => receiving?.maintain()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
     {
       name: 'subscriptions',
       every: minute,
+      ...receives,
       // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
       at_start: true,
       asks_service: true,
@@ -53,6 +57,8 @@ export function jobsOf(parts: Parts): Job[] {
       name: 'chores',
       every: minute,
       asks_service: true,
+      // All else is about what reads and deliveries bring.
+      workAt: () => priceDueAt(ports),
       run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
     {

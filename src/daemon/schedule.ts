@@ -50,9 +50,12 @@ export interface Schedule {
   /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
   run(name: string): Promise<RunByHand | null>;
   list(): JobRuns[];
-  /** For whoever moves the clock by himself: the first tick at which a job has work. */
+  /** For whoever moves the clock by himself: the first tick at which a job has work. One that runs is not asked. */
   wakeAt(): number;
-  /** For the same: runs every job whose tick has come, in the order of the list and one after another. */
+  /**
+   * For the same: runs every job whose tick has come and that does not run, in the order of the list and one after
+   * another. Where one waits for the clock, whoever moves it calls again meanwhile: the others go on, as in a daemon.
+   */
   runDue(): Promise<void>;
 }
 
@@ -117,7 +120,6 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
   }
 
   async function loop(entry: Entry): Promise<void> {
-    if (entry.job.at_start === true) await runOnce(entry);
     while (!signal.aborted) {
       if (isDue(entry)) await tick(entry);
       else await clock.sleep(Math.min(entry.next_at - clock.now(), longestSleepMs), signal).catch(unlessAborted);
@@ -162,14 +164,15 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     list: () => entries.map(look),
     wakeAt: () =>
       Math.min(
-        ...entries.map(({ job, next_at }) => {
+        ...entries.map(({ job, next_at, running }) => {
+          if (running !== null) return Number.POSITIVE_INFINITY;
           const work = job.workAt === undefined ? next_at : job.workAt();
           if (work === null) return Number.POSITIVE_INFINITY;
           return work <= next_at ? next_at : tickAfter(job, work - 1);
         }),
       ),
     runDue: async () => {
-      for (const entry of entries) if (!signal.aborted && isDue(entry)) await tick(entry);
+      for (const entry of entries) if (!signal.aborted && entry.running === null && isDue(entry)) await tick(entry);
     },
   };
 }
@@ -180,5 +183,6 @@ function tickAfter(job: Job, from: number): number {
 }
 
 function firstTick(job: Job, now: number): number {
+  if (job.at_start === true) return now;
   return 'every' in job ? tickAfter(job, now) : firstInstant(job.at, job.doneAt(), now);
 }

@@ -7,7 +7,7 @@ import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
-import { type FileWatch, watchFiles } from '../files/watch.ts';
+import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
@@ -24,10 +24,11 @@ import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createUpstream } from '../upstream/client.ts';
 import { counted } from '../upstream/counted.ts';
 import { createHttp } from '../upstream/http.ts';
-import { connectionsFor, createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { createLimiter, type Limiter } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
+import { connectionsFor } from '../upstream/turns.ts';
 import { version } from '../version.ts';
 import { type ClockWatch, watchClock } from './clock-watch.ts';
 import { policyOf } from './policy.ts';
@@ -44,6 +45,8 @@ export interface Overrides {
   readonly selfTest?: SubscriptionPorts['selfTest'];
   /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
   readonly imageHost?: { readonly addresses: readonly string[] };
+  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
 /** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
@@ -103,6 +106,7 @@ export function wire(
         clock: { now: () => now(), monotonic: machine.monotonic },
         log,
         unchecked: found.unchecked,
+        ...(overrides.checkFile === undefined ? {} : { checkFile: overrides.checkFile }),
         checked_at: found.checked_at,
       }),
     );
@@ -136,7 +140,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'a new change feed begins');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -159,7 +163,7 @@ export function wire(
       }),
     );
     stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
-    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
+    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
     const transport = stack.use(
       createHttp({
         heard: (offset) => {
@@ -264,7 +268,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
   } catch (error) {
-    log.warn({ err: error }, 'the end could not be noted in the inbox');
+    log.warn({ err: error }, 'the end of the daemon could not be noted in the inbox');
   }
 }
 
@@ -273,7 +277,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
   } catch (error) {
-    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+    log.warn({ err: error }, 'the newest change could not be noted in the inbox');
   }
 }
 
@@ -295,7 +299,7 @@ function ownDirectory(path: string): void {
     `the state directory ${path} ${ours ? 'can be entered by others' : 'belongs to somebody else'}`,
     {
       exitCode: exitCodes.permission,
-      hint: `make it this user's alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
+      hint: `give it to this user alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
     },
   );
 }

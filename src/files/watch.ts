@@ -65,6 +65,8 @@ export interface FileWatchOptions {
   readonly log: Logger;
   /** Files that the start has not gone through. */
   readonly unchecked: readonly string[];
+  /** Goes through a whole file; else in a process of its own. */
+  readonly checkFile?: typeof checkFile;
   /** When all of a file was last gone through, by path, as the last process left it. */
   readonly checked_at?: Readonly<Record<string, number>>;
 }
@@ -73,7 +75,7 @@ const names = ['mirror', 'inbox'] as const;
 
 export function watchFiles(
   mirror: Config['mirror'],
-  { clock, log, unchecked, checked_at = {} }: FileWatchOptions,
+  { clock, log, unchecked, checked_at = {}, checkFile: goThrough = checkFile }: FileWatchOptions,
 ): FileWatch {
   const paths: Readonly<Record<Name, string>> = { mirror: mirror.path, inbox: mirror.inbox_path };
   const note = lastStopPath(mirror);
@@ -111,7 +113,7 @@ export function watchFiles(
     if (signal.aborted || lost.has(name) || damage.has(name)) return;
     const [began, at] = [clock.monotonic(), clock.now()];
     try {
-      const problem = await checkFile(paths[name], depth, signal);
+      const problem = await goThrough(paths[name], depth, signal);
       waiting.delete(name);
       not_checked.delete(name);
       if (problem !== null) return found(name, problem);
@@ -178,7 +180,7 @@ export function watchFiles(
         );
         writeLastStop(note, { ...Object.fromEntries(left), ...damagedPaths() });
       } catch (error) {
-        log.warn({ err: error }, 'the clean stop could not be noted: the next start checks the files');
+        log.warn({ err: error }, 'the clean stop could not be recorded: the next start checks the files');
       }
     },
   };

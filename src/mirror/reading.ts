@@ -1,9 +1,9 @@
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
-import { categoryTable } from './catalogue/categories.ts';
-import { experienceTables } from './catalogue/experiences.ts';
-import { productTables } from './catalogue/products.ts';
-import { removalTable } from './catalogue/removals.ts';
+import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
+import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
+import { type ProductReads, productReads } from './catalogue/product/reads.ts';
+import { type RemovalReads, removalReads } from './catalogue/removals.ts';
 import { changeTable } from './changes/changes.ts';
 import type { Mirror } from './mirror.ts';
 import { closureTable } from './push/closures.ts';
@@ -17,20 +17,11 @@ import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
 export interface MirrorFacts
-  extends Pick<
-    Mirror,
-    | 'records'
-    | 'products'
-    | 'closures'
-    | 'categories'
-    | 'experiences'
-    | 'budget'
-    | 'changes'
-    | 'offers'
-    | 'removals'
-    | 'subscriptions'
-    | 'trust'
-  > {
+  extends Pick<Mirror, 'records' | 'closures' | 'budget' | 'changes' | 'offers' | 'subscriptions' | 'trust'> {
+  readonly products: ProductReads;
+  readonly categories: CategoryReads;
+  readonly experiences: ExperienceReads;
+  readonly removals: RemovalReads;
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -47,9 +38,10 @@ export interface DateNow {
 
 /** The same queries over a connection that cannot write: one whose function writes would throw. */
 export function mirrorFacts(db: Database): MirrorFacts {
+  const reads = readsOf(db);
   const changes = changeTable(db);
   const closures = closureTable(db);
-  const dateNow = readsOf(db).rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+  const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
       .innerJoin('day as d', (join) =>
@@ -66,13 +58,13 @@ export function mirrorFacts(db: Database): MirrorFacts {
     dateNow: (product_id, date) => dateNow.all({ product_id, date }),
     changes,
     offers: offerTable(db),
-    removals: removalTable(db, changes),
+    removals: removalReads(reads),
     records: recordTable(db),
-    products: productTables(db, changes, closures),
+    products: productReads(reads),
     closures,
     trust: trustTable(db),
-    categories: categoryTable(db),
-    experiences: experienceTables(db),
+    categories: categoryReads(reads),
+    experiences: experienceReads(reads),
     budget: budgetTable(db),
     subscriptions: subscriptionTable(db),
   };

@@ -1,5 +1,8 @@
 import type { Day, Span } from './calendar.ts';
+import type { Door, DoorCalls } from './door-types.ts';
 import type { ChangesPage, FeedOptions } from './feed.ts';
+import type { Found } from './find/find.ts';
+import type { FindQuestion } from './find/question.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
 
@@ -24,6 +27,8 @@ export interface Edition {
 export interface ReaderOptions extends Edition {
   /** Epoch milliseconds: when to look again whether another file stands at the path. The views have a clock of their own. */
   readonly now?: () => number;
+  /** The storefront's door of the daemon: `check` and `order` go through it, and nothing else does. */
+  readonly door?: Door | undefined;
 }
 
 export interface ProductsQuestion extends Edition {
@@ -40,7 +45,7 @@ export interface ProductsQuestion extends Edition {
  * The mirror, read-only. Every function may throw a `CataloguedError`: `bad-argument`, `damaged`, `unreadable`, `busy`,
  * `older-contract` where the file was written by a version that does not have what is asked yet, `closed`.
  */
-export interface Reader extends Disposable {
+export interface Reader extends DoorCalls, Disposable {
   info(): MirrorInfoRow;
   /** Null: no such product is visible. */
   product(product_id: number, options?: Edition): ProductRow | null;
@@ -59,7 +64,10 @@ export interface Reader extends Disposable {
   slots(product_id: number, date: string, options?: Edition): SlotRow[];
   /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
+  /** Every word as it is typed, the last one perhaps unfinished; `find` minds more. */
   search(question: SearchQuestion): SearchHit[];
+  /** What a shopper means: by words with typos and without endings, by filters, or both. Also throws `bad-argument`. */
+  find(question?: FindQuestion): Found;
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
   /**

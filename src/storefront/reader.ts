@@ -2,8 +2,11 @@ import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
 import { type Connection, connect } from './connection.ts';
+import { doorOf } from './door.ts';
+import type { Door } from './door-types.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
+import { finder } from './find/find.ts';
 import { badArgument, noMirror } from './problems.ts';
 import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
@@ -11,10 +14,24 @@ import { searcher } from './search.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
+// The package's own names, which inside the program would be taken for what it has by these names itself.
+export type {
+  Asking,
+  Door,
+  DoorCheckAnswer as CheckAnswer,
+  DoorCheckedDate as CheckedDate,
+  DoorCheckQuestion as CheckQuestion,
+  DoorCheckReason as CheckReason,
+  DoorOrderNoted as OrderNoted,
+  DoorOrderReport as OrderReport,
+  Money,
+} from './door-types.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
+export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
+export type { Piece } from './find/highlight.ts';
+export type { Filters, FindQuestion, Order } from './find/question.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
-// The package's own names of rows, which inside of it would be taken for what the program has by these names.
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
@@ -41,20 +58,21 @@ export type { SearchHit, SearchQuestion } from './search.ts';
 export function openReader(path: string, options: ReaderOptions = {}): Reader {
   if (typeof path !== 'string' || path === '')
     throw badArgument('path: found none', 'give the path of the mirror, or of a snapshot of one');
-  const { language, currency, now = systemClock.now } = members('options', options, ['language', 'currency', 'now']);
+  const known = ['language', 'currency', 'now', 'door'] as const;
+  const { language, currency, door, now = systemClock.now } = members('options', options, known);
   const connection = connect(path, now);
   try {
     const editions = editionsOf(connection, { language, currency });
     editions.language(undefined);
     editions.currency(undefined);
-    return readerOver(connection, editions);
+    return readerOver(connection, editions, door);
   } catch (error) {
     connection.close();
     throw error;
   }
 }
 
-function readerOver(connection: Connection, editions: Editions): Reader {
+function readerOver(connection: Connection, editions: Editions, door: Door | undefined): Reader {
   const { query } = connection;
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
@@ -63,7 +81,9 @@ function readerOver(connection: Connection, editions: Editions): Reader {
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
+    ...doorOf(door),
     search: searcher(connection, editions),
+    find: finder(connection, editions),
     info: () => {
       const row = info.get([]);
       if (row === undefined) throw noMirror(connection.path);

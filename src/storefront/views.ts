@@ -34,7 +34,7 @@ const expiry = {
 };
 
 /** The contract that these rows are of. */
-export const contractVersion = 4;
+export const contractVersion = 5;
 
 export const views = {
   mirror_info: {

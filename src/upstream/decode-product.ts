@@ -82,7 +82,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     latitude: measure(place.lat),
     longitude: measure(place.lng),
     timezone: knownZone(product.timezone),
-    rating: integer(ratings.total) === 0 ? null : measure(ratings.average),
+    ...rated(ratings),
     tag_ids: Array.isArray(product.tag_ids)
       ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
       : [],
@@ -91,6 +91,12 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     document: JSON.stringify(rest),
     ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
+}
+
+/** Nobody rates with no star: that, and a rating by nobody, is none. */
+function rated({ average, total }: Members): Pick<ProductEntry, 'rating' | 'rating_count'> {
+  const [stars, people] = [measure(average), integer(total)];
+  return { rating: stars === null || stars <= 0 || people === 0 ? null : stars, rating_count: people };
 }
 
 /** `refused`: how many have an address that is not handed on. */

@@ -186,7 +186,7 @@ function judgeHead(
   if (status >= 400 && status < 500) return refused(`status-${status}`, `the host answered ${status}`);
   if (status !== 200) return { kind: 'failed', code: `status-${status}`, message: `the host answered ${status}` };
   const type = (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!isImageType(type)) return refused('type', 'the answer is not of a type that is kept');
+  if (!isImageType(type)) return refused('type', 'the answer is not of a supported image type');
   const encoding = header(response, 'content-encoding') ?? 'identity';
   if (encoding !== 'identity') return refused('encoding', 'the answer is compressed, which nobody asked for');
   const length = Number(header(response, 'content-length') ?? 0);
@@ -266,7 +266,7 @@ function outcomeOf(error: unknown, reason: unknown): ImageOutcome | 'unreachable
   if (cause instanceof PrivateAddress) return refused('private-address', 'its host is not on the public internet');
   const { code = '' } = cause as NodeJS.ErrnoException;
   if (unreachableCodes.has(code)) return 'unreachable';
-  return { kind: 'failed', code: 'transfer', message: `the file did not come whole (${code || 'no HTTP'})` };
+  return { kind: 'failed', code: 'transfer', message: `the file did not arrive completely (${code || 'no HTTP'})` };
 }
 
 function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {

@@ -18,7 +18,7 @@ export interface ImportGraph {
 
 /** The imports of one file's text, types included; `src` is the folder that `file` lies below. */
 export function importsIn(src: string, file: string, text: string): Import[] {
-  const found = text.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^'\n]+)'/g);
+  const found = text.matchAll(/(?:\bfrom |\bimport |\bimport\(|\brequire\()'([^'\n]+)'/g);
   return [...found].map(([, name = '']) => ({
     file,
     of: name.startsWith('.') ? relative(src, normalize(join(src, dirname(file), name))) : name,

@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { table } from '../../src/commands/terminal/table.ts';
+import { exportedTypesIn, homonyms } from './exported-types.ts';
 import { allImports, foldersOf, importGraph, sourceFiles } from './import-graph.ts';
+import { longest, longFiles, tooLong } from './long-files.ts';
 
 /*
  * `node test/architecture/main.ts [SRC]`: the import graph of the whole and of each folder that has more than one box:
- * boxes, floors, arrows, cycles; then files over 300 lines. With `--cycles` only the cycles are printed, and nothing where
- * there are none: part of `npm run check`. Exit 1: there is a cycle between boxes.
+ * boxes, floors, arrows, cycles; then files over 300 lines. With `--problems` only what the architecture forbids is printed
+ * (cycles, one name for two exported types, files that are too long and not named so), and nothing where there is none:
+ * part of `npm run check`. Exit 1: there is some.
  */
-const { values, positionals } = parseArgs({ options: { cycles: { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({ options: { problems: { type: 'boolean' } }, allowPositionals: true });
 const src = positionals[0] ?? join(import.meta.dirname, '../../src');
 const imports = allImports(src);
 const files = sourceFiles(src);
@@ -19,9 +22,18 @@ const graphs = ['', ...folders.sort()]
   .filter(({ graph }) => graph.boxes.length > 1);
 const cyclic = graphs.filter(({ graph }) => graph.cycles.length > 0);
 const printed = (cycles: readonly (readonly string[])[]) => cycles.map((knot) => knot.join(' ⇄ ')).join('; ');
-if (values.cycles)
-  for (const { folder, graph } of cyclic)
-    process.stdout.write(`src/${folder}: files or folders import each other: ${printed(graph.cycles)}\n`);
+const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
+const long = tooLong(texts);
+const problems = [
+  ...cyclic.map(({ folder, graph }) => `src/${folder}: files or folders import each other: ${printed(graph.cycles)}`),
+  ...homonyms(texts.flatMap(([file, text]) => exportedTypesIn(file, text))).map(
+    (each) => `one name for two exported types: ${each}`,
+  ),
+  ...long
+    .filter((file) => !(file in longFiles))
+    .map((file) => `src/${file}: over ${longest} lines, and not named in test/architecture/long-files.ts`),
+];
+if (values.problems) for (const problem of problems) process.stdout.write(`${problem}\n`);
 else {
   const rows = graphs.map(({ folder, graph: { boxes, floors, arrows, cycles } }) => [
     `src/${folder}`,
@@ -31,12 +43,7 @@ else {
     cycles.length,
     printed(cycles),
   ]);
-  const long = files
-    .map((file) => [file, readFileSync(join(src, file), 'utf8').split('\n').length - 1] as const)
-    .filter(([, lines]) => lines > 300);
   process.stdout.write(`${table(['folder', 'boxes', 'floors', 'arrows', 'cycles', ''], rows)}\n`);
-  process.stdout.write(
-    `${files.length} files; over 300 lines: ${long.map(([file, lines]) => `${file} ${lines}`).join(', ') || 'none'}\n`,
-  );
+  process.stdout.write(`${files.length} files; over ${longest} lines: ${long.join(', ') || 'none'}\n`);
 }
-process.exitCode = cyclic.length === 0 ? 0 : 1;
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -42,6 +42,7 @@ function askEverything(path: string): Record<string, unknown> {
     slots: () => reader.slots(id, '2026-11-23'),
     cheapest: () => reader.cheapest(id),
     search: () => reader.search({ text: 'a' }),
+    find: () => reader.find({ text: 'a' }),
     alternatives: () => reader.alternatives(id),
     changes: () => reader.changes(0).changes,
     freshness: () => reader.freshness(),
@@ -64,7 +65,9 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
     using older = olderMirror(version);
     const answers = askEverything(older.path);
     const notYet = Object.keys(answers).filter((name) => answers[name] === 'older-contract');
-    expect(notYet).toEqual(version === 1 ? ['search', 'alternatives', 'policies'] : ['search', 'policies']);
+    expect(notYet).toEqual(
+      version === 1 ? ['search', 'find', 'alternatives', 'policies'] : ['search', 'find', 'policies'],
+    );
     expect(answers).toMatchObject({
       products: 5,
       product: 'object',

@@ -3,13 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type ImageFiles, keepImageFiles } from '../../src/daemon/images.ts';
-import { type Wiring, wire } from '../../src/daemon/wiring.ts';
+import type { Wiring } from '../../src/daemon/wiring.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { startJobs } from './daemon-jobs.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
@@ -31,15 +30,16 @@ export interface ImageHarness extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly images: SandboxImageHost;
   readonly wiring: Wiring;
-  readonly files: ImageFiles;
   readonly directory: string;
   readonly reader: Database;
   readonly log: ReturnType<typeof testLog>;
-  /** What `keepImageFiles` does of one second and one minute; until nothing is due. */
+  /** Runs one of the daemon's jobs. */
+  run(job: string): Promise<void>;
+  /** Runs the jobs about image files until nothing is due for them. */
   settle(): Promise<void>;
   /** Lets so much time pass, as on a machine that was suspended. */
   later(ms: number): void;
-  /** Sets the wall clock alone, and the service's with it; then what the daemon does every second about clocks. */
+  /** Sets the wall clock alone, and the service's with it; then runs the job that watches clocks. */
   setClock(ms: number): Promise<void>;
   /** Reads the service again, whatever is due or made due. */
   read(): Promise<void>;
@@ -47,8 +47,6 @@ export interface ImageHarness extends AsyncDisposable {
   restart(images?: Record<string, unknown>): Promise<void>;
   rows<Row = Record<string, unknown>>(sql?: string): Row[];
 }
-
-const never = new AbortController().signal;
 
 export async function imageHarness(
   images: Record<string, unknown> = {},
@@ -70,53 +68,42 @@ export async function imageHarness(
   const log = testLog('info');
   const start = (settings: Record<string, unknown>) => {
     const config = testConfig(path, sandbox.url, { service, images: { files: true, directory, ...settings } });
-    const wiring = wire(config, log.log, { clock, imageHost: nearby });
-    return { wiring, files: keepImageFiles(wiring, nearby) };
+    return startJobs(config, log.log, { clock, imageHost: nearby });
   };
-  const stop = async () => {
-    await running.files[Symbol.asyncDispose]();
-    await running.wiring[Symbol.asyncDispose]();
-  };
-  let running = start(images);
-  stack.defer(stop);
-  const read = async () => {
-    const { wiring } = running;
-    await pass(wiring.ports, wiring.workers, { job_id: null, signal: never });
-  };
-  await read();
-  const reader = stack.adopt(openMirrorForReading(running.wiring.mirror.path), (db) => {
+  let jobs = await start(images);
+  stack.defer(() => jobs[Symbol.asyncDispose]());
+  await jobs.run('pass');
+  const reader = stack.adopt(openMirrorForReading(jobs.wiring.mirror.path), (db) => {
     db.close();
   });
   return {
     sandbox,
     images: host,
     get wiring() {
-      return running.wiring;
-    },
-    get files() {
-      return running.files;
+      return jobs.wiring;
     },
     directory,
     reader,
     log,
-    read,
+    run: (job) => jobs.run(job),
+    read: () => jobs.run('pass'),
     later: (ms) => {
       passed += ms;
     },
     setClock: async (ms) => {
       set += ms;
-      await running.wiring.watch.look(never);
+      await jobs.run('clock');
     },
     settle: async () => {
-      const { wiring, files } = running;
-      await files.maintain(never);
-      do await files.fetch(never);
-      while (wiring.mirror.imageFiles.due(wiring.ports.clock.now(), 'all', 1).length > 0 && !isFull(wiring));
-      await files.maintain(never);
+      const { mirror, ports } = jobs.wiring;
+      await jobs.run('image-limits');
+      do await jobs.run('image-files');
+      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.wiring));
+      await jobs.run('image-limits');
     },
     restart: async (settings = images) => {
-      await stop();
-      running = start(settings);
+      await jobs[Symbol.asyncDispose]();
+      jobs = await start(settings);
     },
     rows: <Row>(sql = 'SELECT * FROM image_file ORDER BY product_id, image_key, size') =>
       reader.prepare(sql).all() as Row[],

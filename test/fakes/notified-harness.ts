@@ -1,8 +1,6 @@
 import { createSecret } from '../../src/config/secrets.ts';
-import { type Receiving, startReceiving } from '../../src/daemon/receiving.ts';
+import type { Receiving } from '../../src/daemon/receiving.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { runChores } from '../../src/sync/chores.ts';
-import { pass } from '../../src/sync/engine.ts';
 import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
@@ -18,7 +16,7 @@ export interface NotifiedHarness extends AsyncDisposable {
   readonly public_url: string;
   /** Products that are on sale, in ascending order. */
   ids(): number[];
-  /** A minute at a time, as the daemon's schedule would. */
+  /** Ticks once a minute, or less often. */
   live(ms: number, step?: number): Promise<void>;
   /** The daemon is away for so long; the service goes on. */
   away(ms: number, back?: { secret: string }): Promise<void>;
@@ -28,7 +26,6 @@ export interface NotifiedHarness extends AsyncDisposable {
 }
 
 const minute = 60_000;
-const never = new AbortController().signal;
 
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
@@ -69,37 +66,16 @@ export async function notifiedHarness(
       },
     ),
   );
-  const start = async (): Promise<Receiving> => {
-    const { wiring, log, clock } = harness;
-    const receiving = await startReceiving(wiring, secret, {
-      clock,
-      log: log.log,
-      signal: never,
-      rule: 'check',
-      applied: () => {},
-      broken: (error) => {
-        throw error;
-      },
-    });
-    if (receiving === null) throw new Error('no receiver');
-    return receiving;
-  };
-  let receiving = await start();
-  stack.defer(() => receiving[Symbol.asyncDispose]());
+  function receiving(): Receiving {
+    const { receiving: found } = harness.parts;
+    if (found === null) throw new Error('no receiver');
+    return found;
+  }
 
   function work(): SubscriptionWork {
     const { subscriptions } = harness.wiring;
     if ('why' in subscriptions) throw subscriptions.why;
     return subscriptions.work;
-  }
-
-  async function tick(): Promise<void> {
-    const { wiring, drive } = harness;
-    await receiving.maintain();
-    await drive(work().maintain(never));
-    await drive(runChores(wiring.ports, never));
-    using until = harness.clock.deadline(minute);
-    await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));
   }
 
   const query = <Row>(sql: string): Row[] => {
@@ -108,19 +84,13 @@ export async function notifiedHarness(
     db.close();
     return rows;
   };
-  const live = async (ms: number, step = minute) => {
-    const end = harness.clock.now() + ms;
-    while (harness.clock.now() < end) {
-      await harness.drive(harness.clock.sleep(Math.min(step, end - harness.clock.now())));
-      await tick();
-    }
-  };
+  const live = (ms: number, step = minute) => harness.liveUntil(harness.clock.now() + ms, step);
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   await live(2 * minute);
   return {
     harness,
     get receiving() {
-      return receiving;
+      return receiving();
     },
     get work() {
       return work();
@@ -130,11 +100,9 @@ export async function notifiedHarness(
     live,
     away: async (ms, back) => {
       if (back !== undefined) secret = createSecret(back.secret);
-      await receiving[Symbol.asyncDispose]();
       await harness.restart({
         meanwhile: () => harness.drive(harness.clock.sleep(ms)),
       });
-      receiving = await start();
     },
     query,
     product: (product_id) =>

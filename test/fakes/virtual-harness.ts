@@ -1,29 +1,38 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/load.ts';
-import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
+import type { Parts } from '../../src/daemon/parts.ts';
+import type { Schedule } from '../../src/daemon/schedule.ts';
+import type { Wiring } from '../../src/daemon/wiring.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { reassignCategories, runChores } from '../../src/sync/chores.ts';
-import { type PassResult, pass } from '../../src/sync/engine.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
+import { type DaemonOverrides, startJobs } from './daemon-jobs.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
-/** The sandbox and the real engine in one process, on one clock that stands still until nobody is busy. */
+/**
+ * The sandbox and the daemon's own jobs in one process, on one clock that stands still until nobody is busy: a daemon but
+ * for its admin interface and the loops that tick.
+ */
 export interface VirtualHarness extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly sandbox: Sandbox;
   readonly wiring: Wiring;
+  readonly parts: Parts;
+  readonly schedule: Schedule;
   readonly log: ReturnType<typeof testLog>;
-  /** Runs passes, and lets time pass between them, until `done` says so or nothing is ever due again. */
-  runUntil(done: () => boolean): Promise<PassResult[]>;
-  /** Lives on until the clock shows `end`, ticking once a minute as the daemon does every second. */
-  liveUntil(end: number): Promise<void>;
+  /** Runs the schedule from one read that is due to the next, until `done` says so or no read is ever due again. */
+  runUntil(done: () => boolean): Promise<void>;
+  /**
+   * Lives on until the clock shows `end`. Ticks once in each minute in which a job says that it has work: what falls due
+   * within a minute is done together. With `step`, ticks after each step, whether there is work or not.
+   */
+  liveUntil(end: number, step?: number): Promise<void>;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
@@ -31,14 +40,15 @@ export interface VirtualHarness extends AsyncDisposable {
   compare(): Promise<Comparison>;
 }
 
-const minute = 60_000;
+const second = 1000;
+const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
 /** No place that the sandbox knows has midnight in the hours after it: a fill ends on the day on which it began. */
 export const noon = Date.parse('2026-11-21T12:30:00Z');
 
-export interface HarnessOptions extends Omit<Overrides, 'clock'> {
+export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   /** The clock of the machine that the engine runs on; else it is right. */
   readonly machine?: (clock: VirtualClock) => Clock;
   readonly start?: number;
@@ -66,13 +76,12 @@ export async function virtualHarness(
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
   const log = testLog('warn');
-  let chored_at = start - hour;
   let step = 0;
   const chance = () => roll(99, step++);
-  const startWiring = () =>
-    wire(testConfig(path, sandbox.url, config, secrets), log.log, { clock: machine(clock), chance, ...overrides });
-  let wiring = startWiring();
-  stack.defer(() => wiring[Symbol.asyncDispose]());
+  const startAgain = () =>
+    startJobs(testConfig(path, sandbox.url, config, secrets), log.log, { clock: machine(clock), chance, ...overrides });
+  let life = await startAgain();
+  stack.defer(() => life[Symbol.asyncDispose]());
 
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
     let ended = false;
@@ -84,7 +93,9 @@ export async function virtualHarness(
     while (!ended) {
       await setImmediate();
       const busy =
-        others() || wiring.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
+        others() ||
+        life.wiring.limiter.state().in_flight > sandbox.sleeping() ||
+        sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
@@ -96,53 +107,52 @@ export async function virtualHarness(
     return work;
   }
 
+  /** Runs the jobs whose tick has come. One that takes longer than a second runs on, and the others tick meanwhile. */
+  async function tick(): Promise<void> {
+    const enough = new AbortController();
+    const patience = clock.sleep(second, enough.signal).catch(() => undefined);
+    await drive(Promise.race([life.runDue(), patience]));
+    enough.abort();
+  }
+
   return {
     clock,
     sandbox,
     get wiring() {
-      return wiring;
+      return life.wiring;
+    },
+    get parts() {
+      return life.parts;
+    },
+    get schedule() {
+      return life.schedule;
     },
     log,
     drive,
     restart: async ({ meanwhile } = { meanwhile: async () => {} }) => {
-      await wiring[Symbol.asyncDispose]();
+      await life[Symbol.asyncDispose]();
       await meanwhile();
-      wiring = startWiring();
+      life = await startAgain();
     },
     runUntil: async (done) => {
-      const results: PassResult[] = [];
-      const never = new AbortController();
+      if (!done()) await drive(life.run('pass'));
       while (!done()) {
-        results.push(await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never.signal })));
-        const next = wiring.mirror.records.nextDueAt(null);
-        if (done() || next === null) break;
-        await drive(clock.sleep(Math.max(next - clock.now(), 1000)));
+        const next = life.wiring.mirror.records.nextDueAt(null);
+        if (next === null) break;
+        await drive(clock.sleep(Math.max(next - clock.now(), second)));
+        await tick();
       }
-      return results;
     },
-    liveUntil: async (end) => {
-      const never = new AbortController().signal;
+    liveUntil: async (end, step) => {
       while (clock.now() < end) {
-        const due = wiring.mirror.records.nextDueAt(null) ?? end;
-        const chores = chored_at + hour;
-        const next = Math.min(Math.max(due, clock.now() + 1), chores, end);
-        // The next whole minute: what falls due in between is read together.
-        const at = Math.min(Math.ceil(next / minute) * minute, end);
-        await drive(clock.sleep(Math.max(at - clock.now(), 1000)));
-        if (!(await drive(wiring.watch.look(never)))) continue;
-        if (clock.now() - chored_at >= hour) {
-          chored_at = clock.now();
-          await drive(runChores(wiring.ports, never));
-          await drive(reassignCategories(wiring.ports, never));
-        }
-        // While the service is away a pass does not end by itself.
-        using until = clock.deadline(Math.max(end - clock.now(), 1000));
-        await drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }));
+        const at = step === undefined ? wholeMinute(clock.now() + Math.max(life.idleFor(), 1)) : clock.now() + step;
+        await drive(clock.sleep(Math.min(at, end) - clock.now()));
+        await tick();
       }
     },
     compare: async () => {
       const now = clock.now();
-      const reader = openMirrorAt(wiring.mirror.path, now);
+      const reader = openMirrorAt(life.wiring.mirror.path, now);
       // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
       const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);
       const db = {
@@ -168,3 +178,5 @@ export async function virtualHarness(
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+const wholeMinute = (at: number) => Math.ceil(at / minute) * minute;

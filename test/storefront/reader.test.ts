@@ -250,7 +250,7 @@ describe('a reader', () => {
     old.exec('UPDATE mirror SET contract_version = 3');
     expect(reader.search({ text: 'tower' })).toMatchObject([{ product_id: 7 }]);
     expect(reader.product(7)).toMatchObject({ title: 'Tower' });
-    old.exec('UPDATE mirror SET contract_version = 4; DROP VIEW alternatives');
+    old.exec('UPDATE mirror SET contract_version = 5; DROP VIEW alternatives');
     expect(codeOf(() => reader.alternatives(7))).toBe('newer-contract');
     old.close();
   });

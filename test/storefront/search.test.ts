@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openReader } from '../../src/storefront/reader.ts';
@@ -47,6 +48,23 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
   );
 }
 
+/** The second index as it stands, and as it is when it is made again from the entries. */
+function wordsOf(path: string): [unknown, unknown] {
+  const db = new Database(path);
+  const stands = () =>
+    ['search_text', 'search_word', 'search_delete'].map((table) =>
+      db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
+    );
+  db.exec("INSERT INTO search_terms (search_terms, rank) VALUES ('integrity-check', 1)");
+  const before = stands();
+  db.exec('DELETE FROM search_rules');
+  expect(applySearchRules(db)).toBe(true);
+  expect(applySearchRules(db)).toBe(false);
+  const again = stands();
+  db.close();
+  return [before, again];
+}
+
 const step = fc.record({
   what: fc.constantFrom('list', 'detail', 'other-language', 'late', 'withdraw', 'venue', 'move'),
   product_id: fc.integer({ min: 1, max: 4 }),
@@ -81,6 +99,8 @@ describe('product_search', () => {
            FROM products p`,
         );
         expect([...entriesOf(test.mirror.path).values()].sort(byKey)).toEqual(said.sort(byKey));
+        const [stands, again] = wordsOf(test.mirror.path);
+        expect(stands).toEqual(again);
         const places = test.all('SELECT product_id FROM product_places ORDER BY product_id');
         expect(places).toEqual(
           test.all(

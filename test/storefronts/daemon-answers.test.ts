@@ -23,7 +23,7 @@ import {
 
 /* What the example storefronts make of each answer of the daemon, which they reach over TCP with a token. */
 
-const token = 'the-token-of-the-admin-interface';
+const token = 'the-token-of-the-storefronts-door';
 const stack = new AsyncDisposableStack();
 let daemon: Daemon;
 /** What a shop needs to reach the daemon. */
@@ -37,13 +37,13 @@ beforeAll(async () => {
   const config = testConfig(
     path,
     sandbox.url,
-    { admin: { listen: '127.0.0.1:0' } },
-    { admin_token: createSecret(token) },
+    { storefront: { listen: '127.0.0.1:0' } },
+    { storefront_token: createSecret(token) },
   );
   daemon = stack.use(await startDaemon(config, testLog('warn').log));
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   const mirror = daemon.wiring.mirror.path;
-  reached = { mirror, admin: daemon.admin[0]?.replace('http:', 'tcp:') ?? '', token };
+  reached = { mirror, door: daemon.storefront?.replace('http:', 'tcp:') ?? '', token };
   wish = ticketOf(mirror);
 });
 
@@ -97,7 +97,7 @@ async function listening(server: Server) {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
-    admin: `tcp://127.0.0.1:${address.port}`,
+    door: `tcp://127.0.0.1:${address.port}`,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
@@ -149,15 +149,13 @@ describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (l
 
   it('cannot tell where nobody listens, the answer breaks off, or none comes', async () => {
     const unknown = { status: 200, verdict: 'unknown', printed: expect.stringContaining('no answer from the daemon') };
-    const nobody = { admin: `tcp://127.0.0.1:${await freePort()}` };
+    const nobody = { door: `tcp://127.0.0.1:${await freePort()}` };
     expect(await checkout(language, {}, nobody)).toMatchObject(unknown);
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"verdict":"holds",';
     await using broken = await listening(createServer((socket) => socket.once('data', () => socket.end(head))));
-    expect(await checkout(language, {}, { admin: broken.admin })).toMatchObject(unknown);
+    expect(await checkout(language, {}, { door: broken.door })).toMatchObject(unknown);
     using impatient = changed(language, 'check', /PATIENCE = 7/, 'PATIENCE = 1');
     await using silent = await listening(createServer((socket) => socket.resume()));
-    expect(await checkout(language, {}, { admin: silent.admin, directory: impatient.directory })).toMatchObject(
-      unknown,
-    );
+    expect(await checkout(language, {}, { door: silent.door, directory: impatient.directory })).toMatchObject(unknown);
   });
 });

@@ -42,13 +42,16 @@ beforeAll(async () => {
   Object.assign(open.images[0] ?? {}, { credit: markup, alt_text: markup });
   open.sold_out.add(dateIn(soldOutIn));
   sandbox.world.disable(closed.id, { reason: 'out_of_season', expected_reopening: 'within_month' });
-  daemon = await startDaemon(testConfig(path, sandbox.url), testLog('warn').log);
+  const door = join(path, 'storefront.sock');
+  const more = { storefront: { listen: `unix:${door}` } };
+  daemon = await startDaemon(testConfig(path, sandbox.url, more), testLog('warn').log);
   stack.defer(() => daemon[Symbol.asyncDispose]());
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   // What a notification brings along; no read says it.
   change(`UPDATE product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
-  const admin = `unix://${join(path, 'state', 'admin.sock')}`;
-  shops = await Promise.all(shopLanguages.map((language) => startShop(language, { mirror: mirrorPath(), admin })));
+  shops = await Promise.all(
+    shopLanguages.map((language) => startShop(language, { mirror: mirrorPath(), door: `unix://${door}` })),
+  );
   for (const shop of shops) stack.use(shop);
 });
 

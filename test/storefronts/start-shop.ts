@@ -24,7 +24,7 @@ export const shopLanguages = Object.keys(commands) as ShopLanguage[];
 export interface ShopOptions {
   readonly mirror: string;
   /** `unix:///path` or `tcp://127.0.0.1:port`. */
-  readonly admin: string;
+  readonly door: string;
   readonly token?: string;
   /** Where its files are; the example's own if not given. */
   readonly directory?: string;
@@ -33,7 +33,7 @@ export interface ShopOptions {
 export const shopDirectory = (language: ShopLanguage) => join(import.meta.dirname, language.toLowerCase());
 
 export async function startShop(language: ShopLanguage, options: ShopOptions): Promise<Shop> {
-  const { mirror, admin, token, directory = shopDirectory(language) } = options;
+  const { mirror, door, token, directory = shopDirectory(language) } = options;
   const port = await freePort();
   const [command = '', ...args] = commands[language](port);
   const child = spawn(command, args, {
@@ -42,8 +42,8 @@ export async function startShop(language: ShopLanguage, options: ShopOptions): P
       PATH: process.env.PATH ?? '',
       HOME: '/nonexistent',
       MIRROR: mirror,
-      ADMIN: admin,
-      ...(token && { ADMIN_TOKEN: token }),
+      DOOR: door,
+      ...(token && { DOOR_TOKEN: token }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -155,14 +155,14 @@ describe('image files', () => {
     if (first === undefined || second === undefined) throw new Error('too few images');
     withdraw(harness, first);
     await readAgain(harness);
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(rowOf(harness, first)).toBeUndefined();
     const left = harness.rows().length;
     expect(found(harness)).toEqual({ ...clean, files: left });
     await harness.restart({ files: false });
     withdraw(harness, second);
     await readAgain(harness);
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(rowOf(harness, second)).toBeUndefined();
     expect(found(harness)).toEqual({ ...clean, files: left - 1 });
     expect(left).toBeGreaterThan(1);
@@ -173,7 +173,7 @@ describe('image files', () => {
     await harness.settle();
     expect(found(harness).files).toBeGreaterThan(0);
     harness.later(14 * day);
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(found(harness)).toEqual({ ...clean, files: 0 });
     expect(harness.rows()).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe('image files', () => {
     const { mirror } = harness.wiring;
     const by = { sent_at: Date.now(), reason: 'requested' as const };
     mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
@@ -199,7 +199,7 @@ describe('image files', () => {
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: Date.now(), reason: 'requested' as const };
       mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
-      void harness.files.maintain(never);
+      void harness.run('image-limits');
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
     await harness.settle();
@@ -224,11 +224,11 @@ describe('image files', () => {
     const path = join(harness.directory, shared[0]?.file ?? '');
     one.images = one.images.filter(({ name }) => name !== image.name);
     await readAgain(harness);
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(statSync(path).size).toBeGreaterThan(0);
     other.images = [];
     await readAgain(harness);
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(() => statSync(path)).toThrow('ENOENT');
   });
 
@@ -323,7 +323,7 @@ describe('an image that is gone from its host', () => {
     // The service still returns it: shown again, and asked for again another day.
     harness.later(1000);
     await harness.read();
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failure_kind: null, failures: 1 });
     harness.images.trouble(row.image_key, null);
     harness.later(day);
@@ -343,7 +343,7 @@ describe('an image that is gone from its host', () => {
     const { mirror } = harness.wiring;
     mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
     harness.images.withdraw(row.image_key);
-    await harness.files.fetch(never);
+    await harness.run('image-files');
     expect(shown()).toBeUndefined();
     harness.later(1000);
     await harness.read();
@@ -357,11 +357,11 @@ describe('an image that is gone from its host', () => {
     harness.images.withdraw(row.image_key);
     withdraw(harness, row);
     harness.later(7 * day + minute);
-    await harness.files.fetch(never);
+    await harness.run('image-files');
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
     harness.later(1000);
     await harness.read();
-    await harness.files.maintain(never);
+    await harness.run('image-limits');
     expect(rowOf(harness, row)).toBeUndefined();
   });
 });
@@ -435,7 +435,7 @@ describe('the directory of the image files', () => {
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
     expect(mirror.alarms.all()).toMatchObject([{ kind: 'images-disk', products }]);
     const requests = harness.images.requests();
-    await harness.files.fetch(never);
+    await harness.run('image-files');
     expect(harness.images.requests()).toBe(requests);
     await harness.restart({ disk: '10MiB' });
     await harness.settle();
@@ -447,11 +447,11 @@ describe('the directory of the image files', () => {
   it('that cannot be written costs the files and nothing else', async () => {
     await using harness = await imageHarness();
     writeFileSync(harness.directory, 'a file in its place');
-    await harness.files.maintain(never);
-    await harness.files.fetch(never);
+    await harness.run('image-limits');
+    await harness.run('image-files');
     const rows = harness.rows<Row>();
     expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) expect(row.failure).toMatch(/^the directory of the images cannot be written \(E/);
+    for (const row of rows) expect(row.failure).toMatch(/^the image directory cannot be written \(E/);
     rmSync(harness.directory);
     harness.later(2 * minute);
     await harness.settle();

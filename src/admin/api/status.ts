@@ -121,6 +121,7 @@ export const status = z.object({
   daemon: live,
   inbox,
   storage,
+  storefront: z.object({ listen: text }).nullable(),
   jobs: z.array(jobRuns),
   snapshot: snapshot.nullable(),
 });

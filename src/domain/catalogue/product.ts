@@ -30,6 +30,8 @@ export interface ProductEntry {
   /** IANA name, or null where the service names none that we know. */
   readonly timezone: string | null;
   readonly rating: number | null;
+  /** By how many people; null where it is not said. */
+  readonly rating_count?: number | null;
   readonly tag_ids: readonly number[];
   /** Null where the read has no images member at all: then it says nothing about images. */
   readonly images: readonly Image[] | null;

@@ -55,6 +55,7 @@ export function changeTable(db: Database, feed: FeedCeiling = noCeiling): Change
      VALUES (@at, @product_id, @kind, @language, @date, @detail, @reason)`,
   );
   const newest = db.prepare<[number], number | null>('SELECT max(+seq) FROM change WHERE at < ?').pluck();
+  const given = givenOut(db);
   const drop = db.prepare<[number]>('DELETE FROM change WHERE seq <= ?');
   const raiseFloor = db.prepare<[number]>('UPDATE mirror SET feed_floor_seq = max(feed_floor_seq, ?)');
   const ofDate = db.prepare<[number, string], Omit<DateChange, 'detail'> & { detail: string }>(
@@ -63,7 +64,7 @@ export function changeTable(db: Database, feed: FeedCeiling = noCeiling): Change
   let added = 0;
   return {
     added: () => added,
-    newest: () => newestSeq(db),
+    newest: () => given.get() ?? 0,
     add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
       added += 1;
       const row = { at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason };
@@ -83,5 +84,9 @@ export function changeTable(db: Database, feed: FeedCeiling = noCeiling): Change
 
 /** The newest number that the feed of a mirror has given out; 0: none yet. */
 export function newestSeq(db: Database): number {
-  return db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change'").pluck().get() ?? 0;
+  return givenOut(db).get() ?? 0;
+}
+
+function givenOut(db: Database) {
+  return db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change'").pluck();
 }

@@ -48,6 +48,7 @@ export interface Tables {
     latitude: number | null;
     longitude: number | null;
     rating: number | null;
+    rating_count: number | null;
     first_seen_at: number;
     read_at: number;
     images_verified_at: number | null;
@@ -87,7 +88,24 @@ export interface Tables {
     summary: string | null;
     city: string | null;
     venue: string | null;
+    country: string | null;
   };
+  search_text: {
+    search_id: number;
+    name: string;
+    title: string;
+    city: string;
+    country: string;
+    venue: string;
+    tagline: string;
+    summary: string;
+  };
+  search_word: { word: string; language: string; term: string; documents: number };
+  search_delete: { shorter: string; word: string };
+  search_letter: { letter: string; folded: string };
+  search_generic_word: { language: string; word: string };
+  search_rules: { rules_id: number; version: string };
+  product_list_place: { product_id: number; list_place: number };
   product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
   product_tag: { product_id: number; tag_id: number };
   experience: {
@@ -365,7 +383,7 @@ export interface Tables {
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
 export interface Defaulted {
-  mirror: 'feed_floor_seq' | 'last_delivery_id';
+  mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
   product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
   search_entry: 'search_id';
   image_file: 'failures';

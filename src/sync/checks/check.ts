@@ -333,7 +333,7 @@ function currencyOf({ policy }: CheckPorts, wanted: string | null): string {
   if (currencies.includes(wanted)) return wanted;
   throw new CataloguedError('currency-not-mirrored', `${wanted.slice(0, 20)} is not mirrored`, {
     exitCode: exitCodes.usage,
-    hint: `name one of service.currencies: ${currencies.join(', ')}`,
+    hint: `use one of service.currencies: ${currencies.join(', ')}`,
   });
 }
 
@@ -345,13 +345,13 @@ function refuseUnknownVariants({ mirror }: CheckPorts, { product_id, variants = 
   if (unknown === undefined) return;
   throw new CataloguedError('unknown-variant', `product ${product_id} has no variant ${unknown.variant_id}`, {
     exitCode: exitCodes.usage,
-    hint: 'take variant ids from the view availability_slots or variants',
+    hint: 'use an id from the view availability_slots or variants',
   });
 }
 
 export function notMirrored(product_id: number): CataloguedError {
   return new CataloguedError('unknown-product', `product ${product_id} is not in the mirror`, {
     exitCode: exitCodes.usage,
-    hint: 'check the number, or read the list again for new products: catalogued resync --products',
+    hint: 'check the id; for a new product, read the list again: catalogued resync --products',
   });
 }

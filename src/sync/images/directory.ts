@@ -11,7 +11,7 @@ export class DirectoryFailed extends Error {
   readonly full: boolean;
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
-    super(`the directory of the images cannot be written (${code ?? String(cause)})`, { cause });
+    super(`the image directory cannot be written (${code ?? String(cause)})`, { cause });
     this.full = code === 'ENOSPC' || code === 'EDQUOT';
   }
 }
@@ -106,6 +106,7 @@ export function imageDirectory(path: string): ImageDirectory {
     },
     has: (file) => existsSync(join(path, file)),
     list: async function* () {
+      if (!existsSync(path)) return;
       for await (const first of entries(path)) {
         if (temporaryName.test(first) && !writing.has(first)) yield { kind: 'temporary', file: first };
         if (!/^[0-9a-f]{2}$/.test(first)) continue;

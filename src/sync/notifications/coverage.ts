@@ -47,7 +47,10 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
     mirror.trust.endGap(null, now);
     findClosed({ mirror, clock, policy });
   });
-  log.warn({ minutes: Math.round((now - last) / 60_000) }, 'nothing could be received: what is covered is read again');
+  log.warn(
+    { minutes: Math.round((now - last) / 60_000) },
+    'no notification could be received for a while: reading covered products again',
+  );
 }
 
 /** Once a minute: gaps of subscriptions begin and end, and what one concerns is made due, as much as the budget has room for. */
@@ -72,7 +75,7 @@ export function healGaps(ports: CoveragePorts): void {
     if (mirror.trust.waiting() > 0) return;
     mirror.trust.closeGap(gap.gap_id, now);
     const { subscription_id, from_at, to_at, products } = gap;
-    log.info({ subscription_id, from_at, to_at, products }, 'gap closed: everything it concerns was read');
+    log.info({ subscription_id, from_at, to_at, products }, 'gap closed: every product concerned was read again');
   });
 }
 

@@ -19,7 +19,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     const moved = assignCategories(ports, allProducts);
     const inUse = mirror.categories.inUse();
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
-      if (!inUse.includes(name)) log.warn({ category: name }, 'no product is of this category');
+      if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
     const wanted = [...inUse, null].map((category) => ({
       category,
       kinds: productKinds(policy.of(category).extent),

@@ -29,10 +29,10 @@ const mostOfCeiling = 0.7;
  */
 export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
-  if (policy.adaptive === null || mirror.filledAt() === null) return;
-  const priced_at = mirror.budget.pricedAt();
-  const age = priced_at === null ? Number.POSITIVE_INFINITY : Math.abs(clock.now() - priced_at);
-  if (age < holdsMs) return;
+  const due_at = priceDueAt(ports);
+  // A price of the future was set by a clock that was wrong.
+  const ahead = (due_at ?? 0) - clock.now();
+  if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const known = mirror.budget.price();
   let demand: Demand = noDemand(pricesAround(known === noExtraCalls ? null : known));
   let cursor: AdaptiveRecord | null = null;
@@ -49,6 +49,13 @@ export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void
   }
   const price = clearingPrice(demand, policy.adaptive.extra, (policy.ceiling * mostOfCeiling) / 1000);
   mirror.budget.savePrice(price, clock.now());
+}
+
+/** Returns when the price of a call is to be found next; null: none is needed, or not before the fill has ended. */
+export function priceDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
+  if (policy.adaptive === null || mirror.filledAt() === null) return null;
+  const priced_at = mirror.budget.pricedAt();
+  return priced_at === null ? 0 : priced_at + holdsMs;
 }
 
 /** A record as the price sees it. */

@@ -1,5 +1,5 @@
 <?php
-// Asking the daemon: the check before an order, and the report after one. ADMIN is unix:///path or tcp://127.0.0.1:port.
+// Asking the daemon: the check before an order, and the report after one. DOOR is unix:///path or tcp://127.0.0.1:port.
 
 const PATIENCE = 7;
 
@@ -8,13 +8,13 @@ function daemon(string $path, array $body): ?array
 {
     $json = json_encode($body);
     $head = ["POST $path HTTP/1.0", 'Host: localhost', 'Content-Type: application/json', 'Content-Length: ' . strlen($json)];
-    if (getenv('ADMIN_TOKEN')) {
-        $head[] = 'Authorization: Bearer ' . getenv('ADMIN_TOKEN');
+    if (getenv('DOOR_TOKEN')) {
+        $head[] = 'Authorization: Bearer ' . getenv('DOOR_TOKEN');
     }
     preg_match('~^HTTP/1\.\d (\d{3}) .*?\r\n\r\n(.*)~s', talk(implode("\r\n", [...$head, '', $json])), $part);
     [$status, $answer] = [(int) ($part[1] ?? 200), json_decode($part[2] ?? '', true)];
     if ($status === 200 && $answer === null) {
-        error_log('no answer from the daemon at ' . getenv('ADMIN'));
+        error_log('no answer from the daemon at ' . getenv('DOOR'));
         return null;
     }
     return [$status, $answer];
@@ -23,7 +23,7 @@ function daemon(string $path, array $body): ?array
 /** All that comes back; empty where nobody answers. */
 function talk(string $request): string
 {
-    $socket = @stream_socket_client(getenv('ADMIN'), $code, $message, 1);
+    $socket = @stream_socket_client(getenv('DOOR'), $code, $message, 1);
     if ($socket === false) {
         return '';
     }

@@ -1,4 +1,4 @@
-"""Asking the daemon: the check before an order, and the report after one. ADMIN is unix:///path or tcp://127.0.0.1:port."""
+"""Asking the daemon: the check before an order, and the report after one. DOOR is unix:///path or tcp://127.0.0.1:port."""
 import http.client
 import json
 import os
@@ -20,7 +20,7 @@ class Local(http.client.HTTPConnection):
 
 
 def connection():
-    kind, _, address = os.environ["ADMIN"].partition(":")
+    kind, _, address = os.environ["DOOR"].partition(":")
     where = address.lstrip("/")
     return Local(f"/{where}", timeout=PATIENCE) if kind == "unix" else http.client.HTTPConnection(where, timeout=PATIENCE)
 
@@ -28,7 +28,7 @@ def connection():
 def daemon(path, body):
     """Status and JSON of the answer to a POST; None where none came in time: nobody knows then, and nothing is guessed."""
     headers = {"Content-Type": "application/json", "Host": "localhost"}
-    if token := os.environ.get("ADMIN_TOKEN"):
+    if token := os.environ.get("DOOR_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
     talk = connection()
     try:
@@ -37,7 +37,7 @@ def daemon(path, body):
         text = answer.read()
         return answer.status, json.loads(text) if answer.status == 200 or text.startswith(b"{") else {}
     except (OSError, http.client.HTTPException, ValueError):
-        print(f"no answer from the daemon at {os.environ['ADMIN']}", file=sys.stderr)
+        print(f"no answer from the daemon at {os.environ['DOOR']}", file=sys.stderr)
         return None
     finally:
         talk.close()

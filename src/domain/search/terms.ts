@@ -1,0 +1,117 @@
+import { type Word, wordsOf } from './words.ts';
+
+/** What a product says in a language. */
+export interface Said {
+  readonly title: string | null;
+  readonly city: string | null;
+  readonly country: string | null;
+  readonly venue: string | null;
+  readonly tagline: string | null;
+  readonly summary: string | null;
+}
+
+/** The terms of what it says, apart by where it says them, each list as text with spaces between. */
+export interface Terms {
+  /** The title up to its colon, without the city: what the thing is called. */
+  readonly name: string;
+  /** The title, whole. */
+  readonly title: string;
+  readonly city: string;
+  readonly country: string;
+  readonly venue: string;
+  readonly tagline: string;
+  readonly summary: string;
+}
+
+/** A word as people type it, and the term (of several words: the terms, one after the other) that stands for it. */
+export type WordReading = readonly [word: string, term: string];
+
+export interface Indexed {
+  readonly terms: Terms;
+  readonly readings: readonly WordReading[];
+}
+
+/** A word of a language without its ending, both with their marks: Snowball's. */
+export type Stem = (written: string) => string;
+
+const elision = /^(?:\p{L}{1,2}|dell|dall|nell|sull|all|quell|qu)['’‘ʼ`´′ʻ＇](?=\p{L})/iu;
+const possessive = /['’‘ʼ`´′ʻ＇]s$/iu;
+const arabic = /^[\u0621-\u064a]/;
+/** Runs of short words that people write as one: hoponhopoff. */
+const mostJoined = 4;
+const mostJoinedLetters = 12;
+
+/** The terms of a product, and the words that lead to them. */
+export function indexed(said: Said, stem: Stem): Indexed {
+  const readings = new Map<string, WordReading>();
+  const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
+
+  function termOf(word: Word): string {
+    if (word.pair) {
+      read(word.folded, word.folded);
+      return word.folded;
+    }
+    const bare = word.written.replace(elision, '').replace(possessive, '');
+    const folded = wordsOf(bare)[0]?.folded ?? word.folded;
+    const term = wordsOf(stem(bare))[0]?.folded ?? folded;
+    for (const typed of [word.folded, folded, term]) read(typed, term);
+    if (arabic.test(folded)) for (const typed of withArticle(folded)) read(typed, term);
+    return term;
+  }
+
+  function termsOf(text: string | null, joining = false): string[] {
+    const words = text === null ? [] : wordsOf(text);
+    const terms = words.map(termOf);
+    if (joining) for (const [word, phrase] of joined(words, terms)) read(word, phrase);
+    return terms;
+  }
+
+  const title = termsOf(said.title, true);
+  const city = termsOf(said.city, true);
+  const terms: Terms = {
+    name: without(termsOf(nameOf(said.title, said.city)), city).join(' '),
+    title: title.join(' '),
+    city: city.join(' '),
+    country: termsOf(said.country, true).join(' '),
+    venue: termsOf(said.venue, true).join(' '),
+    tagline: termsOf(said.tagline).join(' '),
+    summary: termsOf(said.summary).join(' '),
+  };
+  return { terms, readings: [...readings.values()] };
+}
+
+/** "Sagrada Familia: Fast Track" is called Sagrada Familia; "Rome: Colosseum" in Rome is called Colosseum. */
+function nameOf(title: string | null, city: string | null): string | null {
+  if (title === null) return null;
+  const colon = title.indexOf(':');
+  if (colon <= 0) return title;
+  const before = title.slice(0, colon);
+  const place = new Set(city === null ? [] : wordsOf(city).map(({ folded }) => folded));
+  const words = wordsOf(before);
+  const isPlace = words.length > 0 && words.every(({ folded }) => place.has(folded) || folded === 'city');
+  return isPlace ? title.slice(colon + 1) : before;
+}
+
+/** Without the words of the city, which every product there has in common; what is called like its city keeps them. */
+function without(name: readonly string[], city: readonly string[]): readonly string[] {
+  const rest = name.filter((term) => !city.includes(term));
+  return rest.length === 0 ? name : rest;
+}
+
+function* joined(words: readonly Word[], terms: readonly string[]): Generator<WordReading> {
+  for (let from = 0; from < words.length; from++) {
+    let word = words[from]?.folded ?? '';
+    for (let to = from + 1; to < Math.min(words.length, from + mostJoined); to++) {
+      if (words[to]?.pair !== false || words[from]?.pair !== false) break;
+      word += words[to]?.folded ?? '';
+      if (to > from + 1 && word.length > mostJoinedLetters) break;
+      if (word.length > 3) yield [word, terms.slice(from, to + 1).join(' ')];
+    }
+  }
+}
+
+/** The article of Arabic is written at the word, and as often left out. */
+function withArticle(folded: string): string[] {
+  const article = 'ال';
+  return folded.startsWith(article) && folded.length > 4 ? [folded.slice(article.length)] : [`${article}${folded}`];
+}

@@ -1,0 +1,60 @@
+import { foldLetter, isRunOn } from './letters.ts';
+
+/** A word of a text: as it is written (small, for a stemmer), and as it is searched. */
+export interface Word {
+  readonly written: string;
+  readonly folded: string;
+  /** Two letters of a script that writes words without spaces between them. */
+  readonly pair: boolean;
+}
+
+const mostLetters = 40;
+/** A word with what stands inside it: an apostrophe with a letter on either side. */
+const pattern = /[\p{L}\p{N}\p{M}]+(?:['’‘ʼ`´′ʻ＇][\p{L}\p{N}\p{M}]+)*/gu;
+
+export function fold(text: string): string {
+  let folded = '';
+  for (const letter of text.normalize('NFC')) folded += foldLetter(letter);
+  return folded;
+}
+
+/** The words of a text, in order. */
+export function wordsOf(text: string): Word[] {
+  const words: Word[] = [];
+  for (const [token] of text.normalize('NFC').matchAll(pattern)) {
+    for (const part of fold(token).split(' ')) {
+      for (const run of runs(part)) {
+        if (run.pair) words.push(...pairs(run.text).map((pair) => ({ written: pair, folded: pair, pair: true })));
+        else if (run.text !== '') {
+          const folded = [...run.text].slice(0, mostLetters).join('');
+          const whole = run.text === fold(token);
+          words.push({ written: whole ? token.toLowerCase() : folded, folded, pair: false });
+        }
+      }
+    }
+  }
+  return words;
+}
+
+interface Run {
+  text: string;
+  readonly pair: boolean;
+}
+
+/** A word may go over from one kind of script into the other: Skytree展望台. */
+function runs(folded: string): Run[] {
+  const found: Run[] = [];
+  for (const letter of folded) {
+    const last = found.at(-1);
+    const pair = isRunOn(letter);
+    if (last !== undefined && last.pair === pair) last.text += letter;
+    else found.push({ text: letter, pair });
+  }
+  return found;
+}
+
+function pairs(run: string): string[] {
+  const letters = [...run];
+  if (letters.length === 1) return letters;
+  return letters.slice(1).map((letter, index) => `${letters[index] ?? ''}${letter}`);
+}

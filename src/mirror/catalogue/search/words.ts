@@ -1,0 +1,147 @@
+import { deletionsOf } from '../../../domain/search/deletions.ts';
+import { type Indexed, indexed, type Said, type Stem, type WordReading } from '../../../domain/search/terms.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import { stemOf } from './stems.ts';
+
+/** What a product says in a language, as `search_entry` has it. */
+export interface Entry extends Said {
+  readonly search_id: number;
+  readonly language: string;
+}
+
+export const entryColumns = [
+  'search_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
+] as const; // biome-ignore format: a list of columns
+
+type Word = Tables['search_word'];
+
+/** The second index, its words and their deletions. */
+export interface SearchWords {
+  /** What products say has changed from `before` to `after`: entries by their id, of which either may lack some. */
+  replace(before: readonly Entry[], after: readonly Entry[]): void;
+  /** Makes all of it again from these entries. */
+  rebuild(entries: Iterable<Entry>): void;
+}
+
+export function searchWords(db: Writes): SearchWords {
+  const text = wordTexts(db);
+  const count = db.returning(({ word, language, term, documents }: Bound<Word>) =>
+    query
+      .insertInto('search_word')
+      .values({ word, language, term, documents })
+      .onConflict((known) =>
+        known.doUpdateSet((of) => ({
+          documents: of('search_word.documents', '+', of.ref('excluded.documents')),
+        })),
+      )
+      .returning('documents'),
+  );
+  const forget = db.change(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
+    query.deleteFrom('search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
+  );
+  const isKnown = db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
+    query
+      .selectFrom('search_word')
+      .select((of) => of.lit(1).as('one'))
+      .where('word', '=', word)
+      .where((of) => of(of.fn<number>('instr', ['term', of.val(' ')]), '=', 0))
+      .limit(1),
+  );
+  const putDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
+    query.insertInto('search_delete').orIgnore().values({ shorter, word }),
+  );
+  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
+    query.deleteFrom('search_delete').where('shorter', '=', shorter).where('word', '=', word),
+  );
+  const clear = [
+    db.change(() => query.deleteFrom('search_text')),
+    db.change(() => query.deleteFrom('search_word')),
+    db.change(() => query.deleteFrom('search_delete')),
+  ];
+  const optimise = db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
+  const stems = new Map<string, Stem>();
+
+  function read({ language, ...said }: Entry): Indexed {
+    const stem = stems.get(language) ?? stemOf(language);
+    stems.set(language, stem);
+    return indexed(said, stem);
+  }
+
+  function add(language: string, [word, term]: WordReading, documents: number): void {
+    const now = count.get({ word, language, term, documents });
+    if (now === documents && isGuessed(word, term))
+      for (const shorter of deletionsOf(word)) putDeletion.run({ shorter, word });
+  }
+
+  function take(language: string, [word, term]: WordReading): void {
+    if ((count.get({ word, language, term, documents: -1 }) ?? 0) > 0) return;
+    forget.run({ word, language, term });
+    if (isGuessed(word, term) && isKnown.get({ word }) === undefined)
+      for (const shorter of deletionsOf(word)) dropDeletion.run({ shorter, word });
+  }
+
+  function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
+    const [was, is] = [before, after].map((entry) => (entry === undefined ? null : read(entry)));
+    if (after !== undefined && is != null) text.put.run({ search_id: after.search_id, ...is.terms });
+    else if (before !== undefined) text.drop.run({ search_id: before.search_id });
+    const language = after?.language ?? before?.language ?? '';
+    const had = new Set(was?.readings.map(String));
+    const has = new Set(is?.readings.map(String));
+    for (const reading of is?.readings ?? []) if (!had.has(String(reading))) add(language, reading, 1);
+    for (const reading of was?.readings ?? []) if (!has.has(String(reading))) take(language, reading);
+  }
+
+  return {
+    replace: (before, after) => {
+      const left = new Map(before.map((entry) => [entry.search_id, entry]));
+      for (const entry of after) {
+        const old = left.get(entry.search_id);
+        left.delete(entry.search_id);
+        if (old === undefined || differ(old, entry)) replaceOne(old, entry);
+      }
+      for (const entry of left.values()) replaceOne(entry, undefined);
+    },
+    rebuild: (entries) => {
+      for (const all of clear) all.run();
+      const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
+      for (const entry of entries) {
+        const { terms, readings } = read(entry);
+        text.put.run({ search_id: entry.search_id, ...terms });
+        for (const reading of readings) {
+          const key = `${reading[0]}\n${entry.language}\n${reading[1]}`;
+          const known = counted.get(key);
+          if (known === undefined) counted.set(key, { language: entry.language, reading, documents: 1 });
+          else known.documents++;
+        }
+      }
+      // In the order of the keys: that is how tables grow fastest.
+      for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
+        add(language, reading, documents);
+      optimise.run();
+    },
+  };
+}
+
+/** The terms of each entry, which the second index is made of. */
+function wordTexts(db: Writes) {
+  const put = db.change(
+    upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
+  );
+  const drop = db.change(({ search_id }: Bound<{ search_id: number }>) =>
+    query.deleteFrom('search_text').where('search_id', '=', search_id),
+  );
+  return { put, drop };
+}
+
+/** Whether a typo may mean it: what is written as one word by habit only, is not guessed. */
+function isGuessed(word: string, term: string): boolean {
+  return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
+}
+
+const said = ['title', 'city', 'country', 'venue', 'tagline', 'summary'] as const;
+
+function differ(a: Entry, b: Entry): boolean {
+  return said.some((name) => a[name] !== b[name]);
+}

@@ -1,0 +1,146 @@
+/*
+ * What goes through the storefront's door: the bodies and answers of `POST /v1/check` and `POST /v1/orders`. A test holds
+ * them equal to the schemas by which the daemon reads and answers (src/admin/api.ts).
+ */
+
+/** Where the daemon's `storefront.listen` is, and what it asks for. */
+export interface Door {
+  /** `unix:PATH` or `HOST:PORT`, as in the configuration of the daemon. */
+  readonly listen: string;
+  /** Its token; none is needed for a socket. */
+  readonly token?: string | undefined;
+}
+
+/** An amount in the minor unit of a currency. */
+export interface Money {
+  readonly amount: number;
+  readonly currency: string;
+}
+
+/** What is asked before an order. */
+export interface DoorCheckQuestion {
+  readonly product_id: number;
+  /** YYYY-MM-DD at the venue. */
+  readonly date: string;
+  /** `HH:MM`, `whole_day`, or a word of the service; null or absent: any time. */
+  readonly time?: string | null | undefined;
+  /** None: any one ticket. */
+  readonly variants?: readonly { readonly variant_id: number; readonly count: number }[] | undefined;
+  /** Of all variants together, or of one ticket where none is named; null or absent: what the mirror showed. */
+  readonly expect_price?: Money | null | undefined;
+  /** How long the shopper waits; absent: 5000. */
+  readonly deadline_ms?: number | undefined;
+  /** Whoever asks, in a word of your own: one caller has 30 live checks a minute. */
+  readonly caller?: string | null | undefined;
+}
+
+/** Why something does not hold; each belongs to one verdict (docs/orders.md). */
+export type DoorCheckReason =
+  | 'withdrawn'
+  | 'not-on-sale'
+  | 'closure-unconfirmed'
+  | 'date-past'
+  | 'date-sold-out'
+  | 'slot-gone'
+  | 'variant-gone'
+  | 'not-enough-tickets'
+  | 'over-max-per-order'
+  | 'price-changed'
+  | 'price-not-said'
+  | 'outside-horizon'
+  | 'sale-contradicted'
+  | 'service-unreachable'
+  | 'throttled'
+  | 'caller-limit'
+  | 'service-failed'
+  | 'other-dates'
+  | 'service-refused'
+  | 'key-refused'
+  | 'deadline'
+  | 'stopping';
+
+/** One date beside what was asked of it. */
+export interface DoorCheckedDate {
+  /** As asked: the time, the variants, the number. */
+  readonly sellable: boolean;
+  readonly state: 'available' | 'sold_out' | 'not_on_sale';
+  /** The time that this is about; null: none fits. */
+  readonly time: string | null;
+  /** Null: not sellable as asked, or the service names none. */
+  readonly price: Money | null;
+  readonly max_tickets_per_order: number | null;
+  readonly slots: readonly {
+    readonly time: string;
+    readonly availability: number | null;
+    readonly variants: readonly {
+      readonly variant_id: number;
+      readonly max_tickets: number | null;
+      readonly retail_price: number | null;
+    }[];
+  }[];
+}
+
+export interface DoorCheckAnswer {
+  /**
+   * holds: as asked, at the price expected or shown; changed: for sale, but price or quantity differ; gone: not for sale;
+   * unknown: nobody can say, and nothing should be ordered.
+   */
+  readonly verdict: 'holds' | 'changed' | 'gone' | 'unknown';
+  readonly reasons: readonly DoorCheckReason[];
+  /** What the service says; null: it was not asked, or did not answer. */
+  readonly now: (DoorCheckedDate & { readonly read_at: number }) | null;
+  /** What the mirror showed before; null: it had no row. */
+  readonly mirror: (DoorCheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
+  /** Where it does not hold: the nearest first. */
+  readonly alternatives: readonly {
+    readonly kind: 'time' | 'date' | 'product';
+    readonly product_id: number;
+    readonly date: string;
+    readonly time: string | null;
+    readonly price: Money | null;
+    readonly checked_at: number;
+  }[];
+}
+
+/** How an order went: nothing of the customer. */
+export interface DoorOrderReport {
+  readonly product_id: number;
+  /** YYYY-MM-DD at the venue. */
+  readonly date: string;
+  readonly time?: string | null | undefined;
+  /** Tickets. */
+  readonly quantity: number;
+  /** Failed: the service refused it. */
+  readonly outcome: 'confirmed' | 'failed';
+  /** The service's code, like `variants_not_available`. */
+  readonly code?: string | null | undefined;
+  /** Your own id of this attempt at an order: it counts once, however often it is sent. */
+  readonly order_id?: string | null | undefined;
+}
+
+export interface DoorOrderNoted {
+  /** Whether this id was counted before: nothing was done. */
+  readonly repeated: boolean;
+  /** Records that are due by it; 0: they were due already. */
+  readonly due: number;
+  /** Whether the mirror was right about what was ordered; null: the order says nothing of that. */
+  readonly mirror: 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown' | null;
+}
+
+/** Whoever asked may leave: the daemon stops what it does for nobody else. */
+export interface Asking {
+  /** An `AbortSignal`; written so that no library of types is needed for it. */
+  readonly signal?: { readonly aborted: boolean; readonly reason: unknown } | undefined;
+}
+
+/** What a storefront asks and tells the daemon, through its own door. */
+export interface DoorCalls {
+  /**
+   * The live check before an order: what the service says now, and whether what was shown still holds. Resolves with
+   * `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
+   * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
+   */
+  check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;
+  /** Tells how an order went. Rejects as `check`, and with `order-differs` where its id came with other contents. */
+  order(report: DoorOrderReport, options?: Asking): Promise<DoorOrderNoted>;
+}

@@ -1,0 +1,162 @@
+import type { IncomingMessage } from 'node:http';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { type ListenAddress, listenAddress } from '../listen-address.ts';
+import { members } from './arguments.ts';
+import type { Asking, Door, DoorCalls } from './door-types.ts';
+import { badArgument } from './problems.ts';
+
+/** A daemon that does not answer within this, beyond the time that the question gives it, hangs. */
+const patienceMs = 5000;
+/** More than any answer has: whoever sends more is no daemon. */
+const longestAnswer = 16 * 1024 * 1024;
+
+interface Call {
+  readonly path: string;
+  readonly body: object;
+  readonly patience_ms: number;
+}
+
+/** Asks the daemon through the door that the reader was opened with, each call over a connection of its own. */
+export function doorOf(door: Door | undefined): DoorCalls {
+  const asking = door === undefined ? null : talkTo(door);
+  const ask = async <Answer>(call: Call, options: Asking): Promise<Answer> => {
+    const { signal } = members('options', options, ['signal']);
+    if (asking === null) throw noDoor();
+    const left = signal as AbortSignal | undefined;
+    left?.throwIfAborted();
+    return (await asking(call, left)) as Answer;
+  };
+  return {
+    check: async (question, options = {}) => {
+      const { deadline_ms = patienceMs } = question;
+      const wait = typeof deadline_ms === 'number' && deadline_ms > 0 ? deadline_ms : 0;
+      return await ask({ path: '/v1/check', body: question, patience_ms: wait + patienceMs }, options);
+    },
+    order: async (report, options = {}) =>
+      await ask({ path: '/v1/orders', body: report, patience_ms: 2 * patienceMs }, options),
+  };
+}
+
+function talkTo(door: Door): (call: Call, signal: AbortSignal | undefined) => Promise<unknown> {
+  const { listen, token } = members('door', door, ['listen', 'token']);
+  if (token !== undefined && (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)))
+    throw badArgument('door.token: found no token', 'give the content of storefront.token_file, without spaces');
+  const address = addressOf(listen);
+  const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return async ({ path, body, patience_ms }, signal) => {
+    // Only who asks the daemon loads it.
+    const { request } = await import('node:http');
+    const text = JSON.stringify(body);
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = {
+      ...authorization,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    };
+    const options = { ...target, method: 'POST', path, headers, agent: false, timeout: patience_ms };
+    const call = request(signal === undefined ? options : { ...options, signal }, resolve);
+    call.on('timeout', () => call.destroy(silent(listen, patience_ms)));
+    call.on('error', reject);
+    call.end(text);
+    try {
+      const response = await promise;
+      return answerOf(listen, response.statusCode ?? 0, await textOf(listen, response));
+    } catch (error) {
+      throw signal?.aborted === true ? signal.reason : failed(listen, error);
+    }
+  };
+}
+
+function addressOf(listen: unknown): ListenAddress {
+  if (typeof listen === 'string' && /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5})$/.test(listen))
+    return listenAddress(listen);
+  throw badArgument(
+    `door.listen: found ${typeof listen === 'string' ? JSON.stringify(listen.slice(0, 60)) : String(listen)}`,
+    'give unix:PATH or HOST:PORT, as storefront.listen of the daemon has it',
+  );
+}
+
+async function textOf(listen: string, response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > longestAnswer) throw strange(listen, 'it answers more than any daemon does');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function answerOf(listen: string, status: number, text: string): unknown {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch (error) {
+    throw strange(listen, `it answers ${status} and no JSON`, error);
+  }
+  if (status === 200) return answer;
+  const { error, message, hint } = (answer ?? {}) as { error?: unknown; message?: unknown; hint?: unknown };
+  if (typeof error !== 'string' || typeof message !== 'string') throw strange(listen, `it answers ${status}`);
+  throw new CataloguedError(error, message, {
+    exitCode: exitCodeOf(status),
+    hint: typeof hint === 'string' ? hint : (hints[status] ?? 'correct the question'),
+  });
+}
+
+const hints: Readonly<Record<number, string>> = {
+  401: 'open the reader with the token of storefront.token_file: { door: { listen, token } }',
+  403: 'ask from a server, not from a page',
+  500: "look into the daemon's log",
+};
+
+function exitCodeOf(status: number): ExitCode {
+  if (status === 401 || status === 403) return exitCodes.permission;
+  if (status === 503) return exitCodes.retryLater;
+  return status >= 500 ? exitCodes.unavailable : exitCodes.usage;
+}
+
+/** What a failed connection says, in words. */
+function failed(listen: string, error: unknown): unknown {
+  if (error instanceof CataloguedError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR')
+    return new CataloguedError('no-daemon', `no daemon listens on ${listen}`, {
+      exitCode: exitCodes.unavailable,
+      hint: 'start it with storefront.listen set to this address; the mirror can be read meanwhile',
+      cause: error,
+    });
+  if (code === 'EACCES' || code === 'EPERM')
+    return new CataloguedError('permission', `this user may not connect to ${listen}`, {
+      exitCode: exitCodes.permission,
+      hint: "add it to the socket's group, which is the mirror's: usermod -aG catalogued USER, and restart what runs as it",
+      cause: error,
+    });
+  return strange(listen, `the connection failed (${code ?? String(error)})`, error);
+}
+
+function noDoor(): CataloguedError {
+  return new CataloguedError('no-door', 'the reader was opened without a door to the daemon', {
+    exitCode: exitCodes.configuration,
+    hint: "open it with one: openReader(path, { door: { listen: 'unix:/var/lib/catalogued/storefront.sock' } })",
+  });
+}
+
+function silent(listen: string, patience_ms: number): CataloguedError {
+  return new CataloguedError(
+    'daemon-silent',
+    `the daemon on ${listen} does not answer within ${patience_ms / 1000} s`,
+    {
+      exitCode: exitCodes.retryLater,
+      hint: 'ask again; where it stays silent, look into its log and restart it',
+    },
+  );
+}
+
+function strange(listen: string, what: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('no-daemon', `what listens on ${listen} is no daemon, or it broke off: ${what}`, {
+    exitCode: exitCodes.unavailable,
+    hint: 'check the address against storefront.listen of the daemon, and ask again',
+    cause,
+  });
+}

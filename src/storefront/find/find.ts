@@ -1,0 +1,199 @@
+import { members, wholeNumber } from '../arguments.ts';
+import type { Connection, Query } from '../connection.ts';
+import type { Editions } from '../editions.ts';
+import { around, kilometres } from '../places.ts';
+import { badArgument } from '../problems.ts';
+import { highlighter, type Piece } from './highlight.ts';
+import { type Form, facetSql, fields, filterBindings, formOf, pageSql, totalSql } from './hits-sql.ts';
+import { checkQuestion, type FindQuestion, questionNames } from './question.ts';
+import { understoodSql } from './understood.ts';
+
+export interface FindHit {
+  readonly product_id: number;
+  readonly language: string;
+  readonly title: string | null;
+  /** The title in pieces, with those that were asked for. */
+  readonly highlight: readonly Piece[];
+  readonly tagline: string | null;
+  readonly city_id: number | null;
+  readonly city_name: string | null;
+  readonly country_id: number | null;
+  readonly country_name: string | null;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly sellable: 0 | 1;
+  readonly rating: number | null;
+  readonly rating_count: number | null;
+  /** Its place in popularity, from 1. */
+  readonly place: number;
+  /** How many letters of what was typed are not in it, as it was read; one more where a word is read in a less likely way. */
+  readonly typos: number;
+  /** The first of these that, with those before it, has every word; null: no words were asked for. */
+  readonly found_in: (typeof fields)[number] | null;
+  /** Minor units of the currency: the lowest of the dates, else from_price; null: there is no exact one. */
+  readonly price: number | null;
+  readonly currency: string;
+  /** The first date with tickets left, of those asked for; null: none were. */
+  readonly date: string | null;
+  readonly distance_km: number | null;
+  readonly checked_at: number;
+  readonly stale: 0 | 1;
+}
+
+/** How many of what was found have a value; the id of a price is the least of its band, that of a rating its stars. */
+export interface FacetValue {
+  readonly id: number;
+  readonly name: string | null;
+  readonly count: number;
+}
+
+export type Facets = Readonly<Record<'city' | 'country' | 'tag' | 'price' | 'rating', readonly FacetValue[]>>;
+
+export interface Found {
+  readonly hits: readonly FindHit[];
+  readonly total: number;
+  /** The typed words that what was found has, folded; generic words are in neither list. */
+  readonly matched: readonly string[];
+  /** Typed words that were left out, because nothing has them, or nothing has them together with the others. */
+  readonly dropped: readonly string[];
+  /** What was typed, with its typos mended; null: there were none. */
+  readonly meant: string | null;
+  /** Null: not asked for. */
+  readonly facets: Facets | null;
+}
+
+interface Understood {
+  readonly words: string;
+  readonly parts: string;
+  readonly n: number;
+  readonly every: string;
+  readonly best: string;
+  readonly start: string;
+  readonly typos: number;
+}
+
+type Row = Omit<FindHit, 'highlight' | 'found_in' | 'distance_km'> & {
+  readonly field: number | null;
+  readonly chord2: number | null;
+  readonly total: number;
+};
+
+export function finder(connection: Connection, editions: Editions): (question?: FindQuestion) => Found {
+  const understand = connection.query<object, Understood>(() => understoodSql);
+  const highlight = highlighter(connection);
+  const named = existing(connection);
+  const pages = statements<Row>(connection, pageSql);
+  const totals = statements<{ total: number }>(connection, totalSql);
+  const facets = statements<FacetValue & { facet: keyof Facets }>(connection, facetSql);
+
+  function answer(question: FindQuestion): Found {
+    const language = editions.language(question.language);
+    const currency = editions.currency(question.currency);
+    named(question, language);
+    const text = question.text !== undefined && /\S/.test(question.text) ? question.text : undefined;
+    const meaning = text === undefined ? null : (understand.get({ text, language }) ?? null);
+    if (text !== undefined && meaning === null) return nothing(question, text);
+    const form = formOf(question, meaning !== null);
+    const bound = {
+      ...filterBindings(question),
+      ...(question.near === undefined ? {} : around(question.near)),
+      every: meaning?.every,
+      best: meaning?.best,
+      start: meaning?.start,
+      language,
+      currency,
+      limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
+      offset: wholeNumber('offset', question.offset, { most: 100_000 }),
+    };
+    const rows = pages(form).all(bound);
+    return {
+      hits: rows.map((row) => hitOf(row, meaning, (title) => highlight(title, meaning?.every ?? '', language))),
+      total: rows[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0),
+      ...wordsOf(meaning),
+      facets: question.facets === true ? grouped(facets(form).all(bound)) : null,
+    };
+  }
+
+  return (asked = {}) => {
+    const question = members('question', asked, questionNames);
+    checkQuestion(question);
+    return connection.transaction(() => answer(question));
+  };
+}
+
+/** Each form's statement, prepared when it is first asked. */
+function statements<Row>(connection: Connection, sql: (form: Form) => string): (form: Form) => Query<object, Row> {
+  const known = new Map<string, Query<object, Row>>();
+  return (form) => {
+    const key = JSON.stringify(form);
+    const query = known.get(key) ?? connection.query<object, Row>(() => sql(form));
+    known.set(key, query);
+    return query;
+  };
+}
+
+function nothing(question: FindQuestion, text: string): Found {
+  const facets = question.facets === true ? grouped([]) : null;
+  const dropped = text.slice(0, 200).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  return { hits: [], total: 0, matched: [], dropped, meant: null, facets };
+}
+
+function hitOf(
+  { field, chord2, total: _, ...row }: Row,
+  meaning: Understood | null,
+  highlight: (title: string) => Piece[],
+): FindHit {
+  const { title } = row;
+  return {
+    ...row,
+    typos: row.typos + (meaning?.typos ?? 0),
+    highlight: title === null ? [] : meaning === null ? [{ text: title, matched: false }] : highlight(title),
+    found_in: field === null ? null : (fields[field] ?? null),
+    distance_km: chord2 === null ? null : kilometres(chord2),
+  };
+}
+
+function wordsOf(meaning: Understood | null): Pick<Found, 'matched' | 'dropped' | 'meant'> {
+  if (meaning === null) return { matched: [], dropped: [], meant: null };
+  const words = JSON.parse(meaning.words) as { n: number; word: string; generic: 0 | 1 }[];
+  const parts = JSON.parse(meaning.parts) as { n: number; cost: number; meant: string }[];
+  const kept = new Map(parts.filter(({ n }) => n <= meaning.n).map((part) => [part.n, part]));
+  const asked = words.filter(({ generic }) => generic === 0);
+  const mended = words.map(({ n, word }) => ((kept.get(n)?.cost ?? 0) > 1 ? (kept.get(n)?.meant ?? word) : word));
+  return {
+    matched: asked.filter(({ n }) => kept.has(n)).map(({ word }) => word),
+    dropped: asked.filter(({ n }) => !kept.has(n)).map(({ word }) => word),
+    meant: meaning.typos > 0 ? mended.join(' ') : null,
+  };
+}
+
+function grouped(rows: readonly (FacetValue & { facet: keyof Facets })[]): Facets {
+  const of = (name: keyof Facets) =>
+    rows.filter(({ facet }) => facet === name).map(({ id, name: called, count }) => ({ id, name: called, count }));
+  return { city: of('city'), country: of('country'), tag: of('tag'), price: of('price'), rating: of('rating') };
+}
+
+/** Throws where a city, a country or a tag is asked for that no product has. */
+function existing(connection: Connection): (question: FindQuestion, language: string) => void {
+  const checks = (['city_id', 'country_id', 'tag_id'] as const).map((name) => {
+    const view = name === 'tag_id' ? 'product_tags' : 'products';
+    const one = connection.query<[number], { found: 1 }>(
+      () => `SELECT 1 AS found FROM ${view} WHERE ${name} = ? LIMIT 1`,
+    );
+    const some = connection.query<[], { id: number }>(
+      () => `SELECT ${name} AS id FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
+    );
+    return { name, one, some };
+  });
+  return (question) => {
+    for (const { name, one, some } of checks) {
+      const value = question[name];
+      if (value === undefined || one.get([value]) !== undefined) continue;
+      const there = some.all([]).map(({ id }) => id);
+      throw badArgument(
+        `${name}: no product has ${value}`,
+        `the commonest are ${there.join(', ') || 'none: the mirror is empty'}`,
+      );
+    }
+  };
+}

@@ -1,0 +1,182 @@
+import type { Filters, FindQuestion, Order } from './question.ts';
+
+/** Which parts a search has: each form of it is one statement, prepared once. */
+export interface Form {
+  readonly text: boolean;
+  readonly near: boolean;
+  readonly order: Order;
+  readonly filters: FilterForm;
+}
+
+type FilterForm = Readonly<
+  Record<'city' | 'country' | 'tag' | 'rating' | 'least' | 'most' | 'dates' | 'sellable', boolean>
+>;
+
+export function formOf(question: FindQuestion, text: boolean): Form {
+  return {
+    text,
+    near: question.near !== undefined,
+    order: question.order ?? 'relevance',
+    filters: filterForm(question),
+  };
+}
+
+function filterForm(given: Filters): FilterForm {
+  return {
+    city: given.city_id !== undefined,
+    country: given.country_id !== undefined,
+    tag: given.tag_id !== undefined,
+    rating: given.min_rating !== undefined,
+    least: given.min_price !== undefined,
+    most: given.max_price !== undefined,
+    dates: given.from !== undefined || given.to !== undefined,
+    sellable: given.sellable === true,
+  };
+}
+
+/** What the statements are bound to for filters. */
+export function filterBindings({
+  city_id,
+  country_id,
+  tag_id,
+  min_rating,
+  min_price,
+  max_price,
+  from,
+  to,
+}: Filters): object {
+  return { city_id, country_id, tag_id, min_rating, min_price, max_price, from: from ?? to, to: to ?? from };
+}
+
+function priceSql(id: string, dates: boolean): string {
+  return dates
+    ? `(SELECT min(b.lowest_price) FROM bookable_days b WHERE b.product_id = ${id} AND b.currency = @currency AND b.date BETWEEN @from AND @to)`
+    : `(SELECT c.from_price FROM product_prices c WHERE c.product_id = ${id} AND c.currency = @currency)`;
+}
+
+/** The conditions of filters, about the product `id` and its row `p` of the view `products`. */
+function filterSql(form: FilterForm, id: string): string[] {
+  const price = priceSql(id, form.dates);
+  const conditions = [
+    form.city && 'p.city_id = @city_id',
+    form.country && 'p.country_id = @country_id',
+    form.rating && 'p.rating >= @min_rating',
+    form.sellable && 'p.sellable = 1',
+    form.tag && `EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = ${id} AND g.tag_id = @tag_id)`,
+    form.dates &&
+      `EXISTS (SELECT 1 FROM bookable_days b WHERE b.product_id = ${id} AND b.currency = @currency AND b.date BETWEEN @from AND @to)`,
+    form.least && `${price} >= @min_price`,
+    form.most && `${price} <= @max_price`,
+  ];
+  return conditions.filter((each) => each !== false);
+}
+
+/**
+ * By every part of a product, from what it is called to all that is said of it, the entries that have all words there: the
+ * first part that has them is where it was found. Bound are `@every`, `@best` and `@start` of what was understood.
+ */
+export function foundSql(every = '@every', best = '@best', start = '@start', answer = ''): string {
+  return `found (search_id, typos, field) AS MATERIALIZED (
+  SELECT f.rowid, ${best} <> ${every} AND max(k.key) < 6, min(CASE WHEN k.key < 6 THEN k.key END)
+  FROM ${answer}json_each(json_array(
+    '({name} : (' || ${start} || ')) AND ({name city country} : (' || ${every} || '))',
+    '{name city country} : (' || ${every} || ')', '{title city country} : (' || ${every} || ')',
+    '{title city country venue} : (' || ${every} || ')', '{title city country venue tagline} : (' || ${every} || ')',
+    ${every}, CASE WHEN ${best} <> ${every} THEN ${best} ELSE '""' END
+  )) k CROSS JOIN search_terms f
+  WHERE search_terms MATCH k.value
+  GROUP BY f.rowid
+)`;
+}
+
+/** Where something was found, by the number of its part. */
+export const fields = ['name', 'city', 'title', 'venue', 'tagline', 'summary'] as const;
+
+const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
+
+const boxes = `(
+    SELECT product_id, x, y, z FROM product_places
+    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east
+    UNION ALL
+    SELECT product_id, x, y, z FROM product_places
+    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
+  ) l`;
+
+/** All that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by key. */
+function hitSql(form: Form): string {
+  const { text, near, filters, order } = form;
+  const first = text ? 'e' : near ? 'l' : 'p';
+  const id = `${first}.product_id`;
+  const conditions = filterSql(filters, id);
+  const needsProduct = !text || conditions.some((condition) => /\bp\./.test(condition));
+  const tables = [
+    text && 'found f CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = @language',
+    near && (text ? `product_places l ON l.product_id = ${id}` : boxes),
+    needsProduct && (first === 'p' ? 'products p' : `products p ON p.product_id = ${id} AND p.language = @language`),
+    `product_popularity r ON r.product_id = ${id}`,
+  ];
+  const where = [first === 'p' && 'p.language = @language', near && `${chord2} <= @chord2`, ...conditions];
+  const price = order === 'price' || order === 'price_down' ? priceSql(id, filters.dates) : 'NULL';
+  return `hit AS MATERIALIZED (
+  SELECT ${id} AS product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
+    r.weighed_rating, r.rating_count, ${near ? chord2 : 'NULL'} AS chord2, ${price} AS price
+  FROM ${tables.filter((each) => each !== false).join('\n  CROSS JOIN ')}
+  WHERE ${where.filter((each) => each !== false).join(' AND ') || 'true'}
+)`;
+}
+
+const orderSql: Readonly<Record<Order, string>> = {
+  relevance: 'typos, field, sellable DESC, place, product_id',
+  popularity: 'sellable DESC, place, product_id',
+  price: 'sellable DESC, price NULLS LAST, typos, field, place, product_id',
+  price_down: 'sellable DESC, price DESC NULLS LAST, typos, field, place, product_id',
+  rating: 'sellable DESC, rating_count IS NULL, weighed_rating DESC, typos, field, place, product_id',
+  distance: 'sellable DESC, chord2, typos, field, place, product_id',
+};
+
+/** A page of what was found, each with how many there are in all. */
+export function pageSql(form: Form): string {
+  const order = orderSql[form.order];
+  const { dates } = form.filters;
+  const date = dates
+    ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
+    : 'NULL';
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)}
+SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
+  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${priceSql('h.product_id', dates)} AS price, @currency AS currency,
+  ${date} AS date, h.chord2, p.checked_at, p.stale, h.total
+FROM (SELECT *, count(*) OVER () AS total, row_number() OVER (ORDER BY ${order}) AS nth FROM hit ORDER BY nth LIMIT @limit OFFSET @offset) h
+CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
+ORDER BY h.nth`;
+}
+
+export function totalSql(form: Form): string {
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)} SELECT count(*) AS total FROM hit`;
+}
+
+/** At most so many products are counted by facets. */
+const mostCounted = 10_000;
+const mostValues = 50;
+
+/** How many of what was found there are by each of these, the most first. */
+export function facetSql(form: Form): string {
+  const ranked = (facet: string, id: string, name: string, from: string) =>
+    `SELECT * FROM (SELECT '${facet}' AS facet, ${id} AS id, ${name} AS name, count(*) AS count FROM ${from} GROUP BY 2 ORDER BY 4 DESC, 2 LIMIT ${mostValues})`;
+  const steps = [0, 1, 2, 5]
+    .flatMap((step) => (step === 0 ? [0] : [3, 4, 5, 6].map((power) => step * 10 ** power)))
+    .sort((a, b) => b - a);
+  const band = `CASE ${steps.map((step) => `WHEN price >= ${step} THEN ${step}`).join(' ')} END`;
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)},
+fact AS MATERIALIZED (
+  SELECT p.product_id, p.city_id, p.city_name, p.country_id, p.country_name, p.rating, ${priceSql('h.product_id', form.filters.dates)} AS price
+  FROM (SELECT product_id FROM hit ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted}) h
+  CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
+)
+${[
+  ranked('city', 'city_id', 'max(city_name)', 'fact WHERE city_id IS NOT NULL'),
+  ranked('country', 'country_id', 'max(country_name)', 'fact WHERE country_id IS NOT NULL'),
+  ranked('tag', 'g.tag_id', 'NULL', 'fact CROSS JOIN product_tags g ON g.product_id = fact.product_id'),
+  ranked('price', band, 'NULL', 'fact WHERE price >= 0'),
+  ranked('rating', 'CAST(rating * 2 AS INTEGER) / 2.0', 'NULL', 'fact WHERE rating IS NOT NULL'),
+].join('\nUNION ALL ')}`;
+}

@@ -1,0 +1,175 @@
+/**
+ * What was typed, understood, as the beginning of a statement (`WITH RECURSIVE …`): letters are folded, words looked up in
+ * `search_words`, what is none is guessed by `search_deletes`, and what is found together is told from what is not. Bound are
+ * `@text` and `@language`; the last table, `answer`, has one row, or none where nothing is found:
+ *
+ * - `every`, `best`: what `search_terms` is asked, by all readings of each word and by its likeliest one;
+ * - `start`: the same words, each at the beginning of a column;
+ * - `words`: what was typed, as JSON: `[{n, word, generic}]`; `parts`: what each word was read as: `[{n, cost, meant}]`,
+ *   where `cost` is 0 as typed, 1 completed, 2 and 3 with one and two typos; `n`: the last word that was kept; `typos`: of all.
+ *
+ * Each step is one row that hands JSON to the next: tables that are named twice would be planned twice, and those that
+ * they name four times.
+ */
+export const understood = `WITH RECURSIVE
+number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200),
+-- What was typed, letter by letter, folded.
+letter (n, folded) AS (
+  SELECT n, CASE WHEN unicode(letter) > 65535 AND unicode(letter) NOT BETWEEN 131072 AND 262143 THEN ' '
+    ELSE COALESCE((SELECT l.folded FROM search_letters l WHERE l.letter = t.letter), t.letter) END
+  FROM (SELECT n, substr(@text, n, 1) AS letter FROM number) t WHERE letter <> ''
+),
+-- Scripts without spaces: two letters at a time.
+run (n, folded, is_run) AS (
+  SELECT n, folded, length(folded) = 1 AND (unicode(folded) BETWEEN 3584 AND 3839 OR unicode(folded) BETWEEN 4096 AND 4255
+    OR unicode(folded) BETWEEN 6016 AND 6143 OR unicode(folded) BETWEEN 11904 AND 40959 OR unicode(folded) BETWEEN 44032 AND 55215
+    OR unicode(folded) BETWEEN 63744 AND 64255 OR unicode(folded) > 131071)
+  FROM letter WHERE folded <> ''
+),
+piece (n, piece) AS (
+  SELECT n, CASE WHEN NOT is_run THEN CASE WHEN was_run THEN ' ' ELSE '' END || folded WHEN was_run THEN ' ' || before || folded
+    WHEN goes_on THEN ' ' ELSE ' ' || folded END
+  FROM (SELECT n, folded, is_run, lag(is_run, 1, 0) OVER w AS was_run, lag(folded) OVER w AS before, lead(is_run, 1, 0) OVER w AS goes_on
+    FROM run WINDOW w AS (ORDER BY n))
+),
+split (n, word, rest) AS (
+  SELECT 0, '', (SELECT ltrim(group_concat(piece, '')) || ' ' FROM (SELECT piece FROM piece ORDER BY n))
+  UNION ALL
+  SELECT n + 1, substr(rest, 1, instr(rest, ' ') - 1), ltrim(substr(rest, instr(rest, ' ') + 1)) FROM split WHERE trim(rest) <> '' AND n < 12
+),
+-- Generic words are left out, as long as another one remains. A word is known also where it makes one with its neighbour.
+word (n, word, generic, last) AS (
+  SELECT n, word, generic > min(generic) OVER (), n = max(n) OVER () FROM (
+    SELECT n, substr(word, 1, 40) AS word,
+      EXISTS (SELECT 1 FROM search_generic_words g WHERE g.word = split.word AND g.language IN (@language, 'en')) AS generic
+    FROM split WHERE n > 0)
+),
+pair (n, word, generic, last, with_next, with_last) AS (
+  SELECT n, word, generic, last, word || lead(word) OVER w, lag(word) OVER w || word FROM word WINDOW w AS (PARTITION BY generic ORDER BY n)
+),
+asked (words) AS MATERIALIZED (
+  SELECT json_group_array(json_object('n', n, 'word', word, 'generic', generic, 'last', last, 'next', with_next, 'previous', with_last,
+    'known', EXISTS (SELECT 1 FROM search_words s WHERE s.language = @language AND (s.word = pair.word
+      OR s.word IN (with_next, with_last) AND instr(s.term, ' ') = 0))))
+  FROM (SELECT * FROM pair ORDER BY n) pair
+),
+-- As it is typed; two words that are written as one; the beginning of one, of the last word and of those that are none.
+plain (words, readings) AS MATERIALIZED (
+  SELECT words, (
+    WITH w (n, word, last, next, previous, known) AS (
+      SELECT value ->> 'n', value ->> 'word', value ->> 'last', value ->> 'next', value ->> 'previous', value ->> 'known'
+      FROM json_each(words) WHERE NOT value ->> 'generic'
+    )
+    SELECT json_group_array(json_array(n, cost, expr, meant, documents)) FROM (
+      SELECT n, 0 AS cost, '"' || s.term || '"' AS expr, w.word AS meant, s.documents
+      FROM w CROSS JOIN search_words s WHERE s.word = w.word AND s.language = @language
+      UNION ALL
+      SELECT n, 0, '"' || s.term || '"', s.word, s.documents
+      FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = @language AND instr(s.term, ' ') = 0
+      UNION ALL
+      SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
+      WHERE (last OR NOT known) AND EXISTS (
+        SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language)
+      UNION ALL
+      SELECT n, 1, '"' || s.term || '"', s.word, s.documents
+      FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
+      WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
+    )
+  ) FROM asked
+),
+-- Whether the words that are known are found together; where they are not, one of them may be a typo of a far more common one.
+stuck (words, readings, is_stuck) AS MATERIALIZED (
+  SELECT words, readings, NOT EXISTS (
+    SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language
+    WHERE search_terms MATCH (SELECT COALESCE(group_concat(part, ' AND '), '""') FROM (
+      SELECT '(' || group_concat(value ->> 2, ' OR ') || ')' AS part FROM json_each(readings) GROUP BY value ->> 0)))
+  FROM plain
+),
+-- What a typo may have made it of: words with a deletion in common, the likeliest three.
+guessed (words, readings, guesses) AS MATERIALIZED (
+  SELECT words, readings, (
+    WITH sought (n, word, beginning, least) AS MATERIALIZED (
+      SELECT n, word, substr(word, 1, 8), COALESCE(10 * documents, 1) FROM (
+        SELECT value ->> 'n' AS n, value ->> 'word' AS word,
+          (SELECT max(r.value ->> 4) FROM json_each(readings) r WHERE r.value ->> 0 = w.value ->> 'n') AS documents
+        FROM json_each(words) w WHERE NOT value ->> 'generic'
+      ) WHERE length(word) > 3 AND (documents IS NULL OR is_stuck)
+    ),
+    shorter (n, typed, least, shorter) AS (
+      SELECT n, word, least, beginning FROM sought
+      UNION
+      SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1)
+      FROM sought s CROSS JOIN number i WHERE i.n <= length(beginning)
+      UNION
+      SELECT s.n, word, least, substr(beginning, 1, i.n - 1) || substr(beginning, i.n + 1, j.n - i.n - 1) || substr(beginning, j.n + 1)
+      FROM sought s CROSS JOIN number i CROSS JOIN number j WHERE length(word) > 6 AND i.n < j.n AND j.n <= length(beginning)
+    ),
+    candidate (n, typed, word, documents) AS (
+      SELECT n, typed, word, documents FROM (
+        SELECT n, typed, word, least,
+          (SELECT sum(s.documents) FROM search_words s WHERE s.word = c.word AND s.language = @language AND instr(s.term, ' ') = 0) AS documents
+        FROM (SELECT DISTINCT s.n, s.typed, s.least, d.word FROM shorter s CROSS JOIN search_deletes d ON d.shorter = s.shorter
+          WHERE abs(length(d.word) - length(s.typed)) < 3 AND d.word <> s.typed) c
+      ) WHERE documents >= least
+    ),
+    alike (n, typed, word, documents, front, back) AS (
+      SELECT n, typed, word, documents,
+        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, 1, i.n) = substr(word, 1, i.n)),
+        (SELECT COALESCE(max(i.n), 0) FROM number i WHERE i.n <= min(length(typed), length(word)) AND substr(typed, -i.n) = substr(word, -i.n))
+      FROM candidate
+    ),
+    judged (n, word, documents, typos, differ) AS (
+      SELECT n, word, documents,
+        CASE WHEN differ < 2 OR (differ = 2 AND length(word) = length(typed) AND substr(typed, front + 1, 1) = substr(word, front + 2, 1)
+          AND substr(typed, front + 2, 1) = substr(word, front + 1, 1)) THEN 1 ELSE 2 END,
+        differ
+      FROM (SELECT *, max(length(word), length(typed)) - min(front + back, length(word), length(typed)) AS differ FROM alike)
+    )
+    SELECT json_group_array(json_array(n, 1 + typos, '"' || term || '"', word)) FROM (
+      SELECT g.n, g.typos, g.word, s.term FROM (
+        SELECT n, word, typos, row_number() OVER (PARTITION BY n ORDER BY typos, CASE typos WHEN 2 THEN differ END, documents DESC, word) AS nth
+        FROM judged WHERE typos = 1 OR length(word) > 7
+      ) g CROSS JOIN search_words s ON s.word = g.word AND s.language = @language AND instr(s.term, ' ') = 0
+      WHERE g.nth < 4
+    )
+  ) FROM stuck
+),
+parts (words, parts) AS MATERIALIZED (
+  SELECT words, (
+    SELECT json_group_array(json_object('n', n, 'cost', cost, 'every', every, 'best', best, 'start', start, 'meant', meant)) FROM (
+      SELECT n, least AS cost, '(' || group_concat(expr, ' OR ') || ')' AS every,
+        '(' || group_concat(CASE WHEN cost = least THEN expr END, ' OR ') || ')' AS best,
+        group_concat('^' || expr, ' OR ') AS start, max(CASE WHEN nth = 1 THEN meant END) AS meant
+      FROM (
+        SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth FROM (
+          SELECT key AS place, value ->> 0 AS n, value ->> 1 AS cost, value ->> 2 AS expr, value ->> 3 AS meant FROM json_each(readings)
+          UNION ALL
+          SELECT key, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(guesses)
+        )
+      ) GROUP BY n ORDER BY n
+    )
+  ) FROM guessed
+),
+-- The words from the left, one more in each line: the longest line of which anything has all is what is answered.
+lines (words, parts, lines) AS MATERIALIZED (
+  SELECT words, parts, (
+    SELECT json_group_array(json_array(n, every, best, start, typos)) FROM (
+      SELECT n, group_concat(every, ' AND ') OVER w AS every, group_concat(best, ' AND ') OVER w AS best,
+        group_concat(start, ' OR ') OVER w AS start, sum(max(cost - 1, 0)) OVER w AS typos
+      FROM (SELECT value ->> 'n' AS n, value ->> 'every' AS every, value ->> 'best' AS best, value ->> 'start' AS start, value ->> 'cost' AS cost
+        FROM json_each(parts))
+      WINDOW w AS (ORDER BY n)
+    )
+  ) FROM parts
+),
+answer (words, parts, n, every, best, start, typos) AS MATERIALIZED (
+  SELECT words, parts, l.value ->> 0, l.value ->> 1, l.value ->> 2, l.value ->> 3, l.value ->> 4
+  FROM lines CROSS JOIN json_each(lines.lines) l
+  WHERE EXISTS (
+    SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = @language WHERE search_terms MATCH l.value ->> 1)
+  ORDER BY 3 DESC LIMIT 1
+)`;
+
+/** What a search tells of its understanding. */
+export const understoodSql = `${understood}
+SELECT words, parts, n, every, best, start, typos FROM answer`;

@@ -1,0 +1,78 @@
+import type { afterAnswer } from '../domain/schedule/budget.ts';
+import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
+
+/** Whether a call had to wait for its turn. */
+export type CallDemand = Parameters<typeof afterAnswer>[1];
+
+/** One call that waits for its turn. */
+export interface Turn {
+  /** Resolves when it may start. Rejects with the reason of its signal, and where all are sent away. */
+  readonly demand: Promise<CallDemand>;
+  /** Called where it could not start at once: from then on it had to wait, and its signal ends that. */
+  waits(): void;
+}
+
+/** Calls that wait for their turn, first come first served within an entry of a lane. */
+export interface LaneWaiters {
+  /** `left`: called when its signal has ended its waiting. */
+  add(entry: LaneEntry, signal: AbortSignal, left: () => void): Turn;
+  waiting(entry: LaneEntry): number;
+  allWaiting(): number;
+  /** Starts the first of an entry. */
+  start(entry: LaneEntry): void;
+  rejectAll(reason: unknown): void;
+}
+
+interface Waiter {
+  start(): void;
+  reject(reason: unknown): void;
+}
+
+export function laneWaiters(): LaneWaiters {
+  const waiters = Object.fromEntries(laneEntries.map((entry) => [entry, []])) as unknown as Record<LaneEntry, Waiter[]>;
+  return {
+    add: (entry, signal, left) => addTo(waiters[entry], signal, left),
+    waiting: (entry) => waiters[entry].length,
+    allWaiting: () => laneEntries.reduce((sum, entry) => sum + waiters[entry].length, 0),
+    start: (entry) => waiters[entry].shift()?.start(),
+    rejectAll: (reason) => {
+      for (const entry of laneEntries) for (const waiter of waiters[entry].splice(0)) waiter.reject(reason);
+    },
+  };
+}
+
+/** Whether the call had to wait is not for a clock to say: a fine one sees every call wait. */
+function addTo(others: Waiter[], signal: AbortSignal, left: () => void): Turn {
+  const { promise, resolve, reject } = Promise.withResolvers<CallDemand>();
+  let stays = true;
+  let demand: CallDemand = 'none';
+  const abort = () => {
+    others.splice(others.indexOf(waiter), 1);
+    left();
+    reject(signal.reason);
+  };
+  const leave = () => {
+    stays = false;
+    signal.removeEventListener('abort', abort);
+  };
+  const waiter: Waiter = {
+    start: () => {
+      leave();
+      resolve(demand);
+    },
+    reject: (reason) => {
+      leave();
+      reject(reason);
+    },
+  };
+  others.push(waiter);
+  return {
+    demand: promise,
+    waits: () => {
+      // Most calls start at once when the rate is high: no listener for them.
+      if (!stays) return;
+      demand = 'waiting';
+      signal.addEventListener('abort', abort, { once: true });
+    },
+  };
+}

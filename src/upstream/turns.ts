@@ -1,0 +1,164 @@
+import type { Clock } from '../clock.ts';
+import {
+  type Budget,
+  dueAfter,
+  pauseLeft,
+  triggeredDueAfter,
+  triggeredTurnIn,
+  turnIn,
+} from '../domain/schedule/budget.ts';
+import {
+  afterTurn,
+  type Lane,
+  type LaneEntry,
+  type LaneShares,
+  lanes,
+  nextLane,
+  noCredit,
+  withFloors,
+} from '../domain/schedule/lanes.ts';
+import { type CallDemand, laneWaiters } from './lane-waiters.ts';
+
+export interface TurnsOptions {
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  /** Calls at a time; checks may take one more. */
+  readonly concurrency: number;
+  readonly lanes: LaneShares;
+  /** As it has been learned by now. */
+  readonly budget: () => Budget;
+  /** The wall clock that never jumps, by which the budget's pauses go. */
+  readonly steady: () => number;
+}
+
+/** Whose turn it is: by the lanes' order and shares, at the rate of the budget, and never during a pause. */
+export interface Turns {
+  /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
+  take(entry: LaneEntry, signal: AbortSignal): Promise<CallDemand>;
+  ended(): void;
+  /** No turn begins earlier than in so many milliseconds. */
+  notBefore(ms: number): void;
+  inFlight(): number;
+  allWaiting(): number;
+  byLane(): Readonly<Record<Lane, { readonly calls: number; readonly waiting: number }>>;
+  /** Rejects all who wait. */
+  close(reason: Error): void;
+}
+
+export function createTurns({ clock, concurrency, lanes: shared, budget, steady }: TurnsOptions): Turns {
+  const shares = withFloors(shared);
+  const waiters = laneWaiters();
+  const waking = timers(clock, startAll);
+  const started = byLane(() => 0);
+  let credit = noCredit();
+  let due = Number.NEGATIVE_INFINITY;
+  let triggeredDue = Number.NEGATIVE_INFINITY;
+  let in_flight = 0;
+
+  /** While nothing gets through, one call at a time probes. */
+  const allowedOthers = () => (budget().unreachable_since === null ? concurrency : 1);
+
+  /** A check does not wait for the end of a slow call in another lane, as long as checks are no flood. */
+  function allowed(): number {
+    const more = budget().unreachable_since === null && waiters.waiting('checkout') > 0 && credit.checkout >= 1;
+    return more ? connectionsFor(concurrency) : allowedOthers();
+  }
+
+  /** The most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for. */
+  function next(now: number): { readonly lane: Lane } | { readonly triggered_in: number } {
+    const triggered = waiters.waiting('triggered') > 0;
+    const triggered_in = triggered ? triggeredTurnIn(budget(), triggeredDue, now) : 0;
+    const mayTrigger = triggered && triggered_in === 0;
+    if (in_flight >= allowedOthers()) return { lane: 'checkout' };
+    const lane = nextLane(credit, (each) => waiters.waiting(each) > 0 || (each === 'notification' && mayTrigger));
+    return lane === null ? { triggered_in } : { lane };
+  }
+
+  /** Starts whoever may start now; where the first may not, one timer wakes it. */
+  function startAll(): void {
+    while (!waking.isSet('turn') && in_flight < allowed()) {
+      const now = clock.monotonic();
+      const found = next(now);
+      if ('triggered_in' in found) {
+        if (found.triggered_in > 0) waking.set('triggered', found.triggered_in);
+        return;
+      }
+      const wait = Math.max(turnIn(budget(), concurrency, due, now), pauseLeft(budget(), steady()));
+      if (wait > 0) waking.set('turn', wait);
+      else start(found.lane, now);
+    }
+  }
+
+  function start(lane: Lane, now: number): void {
+    const entry = waiters.waiting(lane) > 0 ? lane : 'triggered';
+    due = dueAfter(budget(), due, now);
+    if (entry === 'triggered') triggeredDue = triggeredDueAfter(budget(), triggeredDue, now);
+    in_flight += 1;
+    credit = afterTurn(credit, shares, lane, budget().rate);
+    started[lane] += 1;
+    waiters.start(entry);
+  }
+
+  return {
+    take: (entry, signal) => {
+      const turn = waiters.add(entry, signal, () => {
+        if (waiters.allWaiting() === 0) waking.stop();
+      });
+      startAll();
+      turn.waits();
+      return turn.demand;
+    },
+    ended: () => {
+      in_flight -= 1;
+      startAll();
+    },
+    notBefore: (ms) => {
+      due = Math.max(due, clock.monotonic() + ms);
+    },
+    inFlight: () => in_flight,
+    allWaiting: waiters.allWaiting,
+    byLane: () =>
+      byLane((lane) => ({
+        calls: started[lane],
+        waiting: waiters.waiting(lane) + (lane === 'notification' ? waiters.waiting('triggered') : 0),
+      })),
+    close: (reason) => {
+      waking.stop();
+      waiters.rejectAll(reason);
+    },
+  };
+}
+
+/** Connections that so many calls at a time need: one more, which checks alone may take when all others are busy. */
+export function connectionsFor(concurrency: number): number {
+  return concurrency + 1;
+}
+
+function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {
+  return Object.fromEntries(lanes.map((lane) => [lane, of(lane)])) as Record<Lane, Value>;
+}
+
+type TimerName = 'turn' | 'triggered';
+
+/** At most one timer of each name; what is set already stays. */
+function timers(clock: Pick<Clock, 'sleep'>, wake: () => void) {
+  const set = new Map<TimerName, AbortController>();
+  return {
+    isSet: (name: TimerName) => set.has(name),
+    set: (name: TimerName, ms: number): void => {
+      if (set.has(name)) return;
+      const own = new AbortController();
+      set.set(name, own);
+      const woken = () => {
+        if (own.signal.aborted) return;
+        set.delete(name);
+        wake();
+      };
+      clock.sleep(Math.ceil(ms), own.signal).then(woken, () => undefined);
+    },
+    stop: (): void => {
+      const own = [...set.values()];
+      set.clear();
+      for (const each of own) each.abort();
+    },
+  };
+}

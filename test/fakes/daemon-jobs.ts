@@ -1,0 +1,74 @@
+import type { LoadedConfig } from '../../src/config/load.ts';
+import type { ImageHostOverrides } from '../../src/daemon/images.ts';
+import { jobsOf } from '../../src/daemon/jobs.ts';
+import { type Parts, partsOf } from '../../src/daemon/parts.ts';
+import { startReceiving } from '../../src/daemon/receiving.ts';
+import { createSchedule, type Schedule } from '../../src/daemon/schedule.ts';
+import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
+import type { Logger } from '../../src/log.ts';
+
+/** Everything of a daemon but its admin interface and the loops that tick. */
+export interface DaemonJobs extends AsyncDisposable {
+  readonly wiring: Wiring;
+  readonly parts: Parts;
+  readonly schedule: Schedule;
+  /** Runs a job now. Rejects, as `runDue` does, with what would end a daemon. */
+  run(name: string): Promise<void>;
+  /** Runs every job whose tick has come. */
+  runDue(): Promise<void>;
+  /** Milliseconds until the next tick at which a job has work. */
+  idleFor(): number;
+}
+
+/** What a test replaces: of a wiring, and how fast its image host is asked. */
+export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
+  readonly imageHost?: ImageHostOverrides;
+}
+
+/** Wires the jobs of a daemon for whoever ticks them. No file is gone through in a process of its own. */
+export async function startJobs(
+  loaded: LoadedConfig,
+  log: Logger,
+  { imageHost, ...overrides }: DaemonOverrides,
+): Promise<DaemonJobs> {
+  await using stack = new AsyncDisposableStack();
+  const given = imageHost === undefined ? {} : { imageHost };
+  const wiring = stack.use(wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
+  const { clock } = wiring.ports;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const own = partsOf(wiring, { log, signal, imageHost });
+  stack.use(own.checks);
+  stack.use(own.images);
+  const { broken, failed } = own.guard;
+  const receiving = await startReceiving(wiring, loaded.secrets.receiver_secret, {
+    clock,
+    log,
+    signal,
+    rule: 'check',
+    applied: () => {},
+    broken: failed('inbox'),
+  });
+  if (receiving !== null) stack.use(receiving);
+  const parts = { ...own, receiving };
+  const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: failed('mirror') });
+  const running = new Set<Promise<unknown>>();
+  const unlessBroken = async (work: Promise<unknown>) => {
+    running.add(work);
+    await Promise.race([work, broken]).finally(() => running.delete(work));
+  };
+  stack.defer(async () => {
+    stopping.abort(new Error('the daemon is stopping'));
+    await Promise.all(running);
+  });
+  const closing = stack.move();
+  return {
+    wiring,
+    parts,
+    schedule,
+    run: (name) => unlessBroken(schedule.run(name)),
+    runDue: () => unlessBroken(schedule.runDue()),
+    idleFor: () => schedule.wakeAt() - clock.now(),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}

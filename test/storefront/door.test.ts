@@ -1,0 +1,236 @@
+import { execFileSync } from 'node:child_process';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import type { Answer, Body } from '../../src/admin/api.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createSecret } from '../../src/config/secrets.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import {
+  type CheckAnswer,
+  type CheckQuestion,
+  type OrderNoted,
+  type OrderReport,
+  openReader,
+  type Reader,
+  type ReaderOptions,
+} from '../../src/storefront/reader.ts';
+import { contract } from '../contract/columns.ts';
+import { canary } from '../fakes/canary.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const stack = new AsyncDisposableStack();
+let daemon: Daemon;
+let question: CheckQuestion;
+/** Where the door is: the socket, and the same daemon's files behind a port. */
+let socket = '';
+let mirror = '';
+let directory = '';
+
+beforeAll(async () => {
+  directory = stack.use(temporaryDirectory()).path;
+  socket = join(directory, 'storefront.sock');
+  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
+  const more = { storefront: { listen: `unix:${socket}` }, receiver: { listen: '127.0.0.1:0' } };
+  daemon = stack.use(await startDaemon(testConfig(directory, sandbox.url, more), testLog('silent').log));
+  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  mirror = daemon.wiring.mirror.path;
+  using reader = open({});
+  question = ticketIn(reader);
+}, 60_000);
+afterAll(() => stack.disposeAsync());
+
+function open(options: ReaderOptions = { door: { listen: `unix:${socket}` } }): Reader {
+  return openReader(mirror, options);
+}
+
+function ticketIn(reader: Reader): CheckQuestion {
+  const soon = new Date(systemClock.now() + 7 * 86_400_000).toISOString().slice(0, 10);
+  for (const { product_id } of reader.products()) {
+    const day = reader.calendar(product_id, { from: soon }).find(({ state }) => state === 'available');
+    const slot = day && reader.slots(product_id, day.date).find((each) => each.availability && each.retail_price);
+    if (slot !== undefined)
+      return { product_id, date: slot.date, time: slot.time, variants: [{ variant_id: slot.variant_id, count: 1 }] };
+  }
+  throw new Error('nothing is sold');
+}
+
+describe("through the storefront's door a reader", () => {
+  it('asks for the live check, with what the mirror showed beside what the service says', async () => {
+    using reader = open();
+    const answer = await reader.check(question);
+    expect(answer).toMatchObject({ verdict: 'holds', reasons: [], alternatives: [] });
+    expect(Object.keys(answer).sort()).toEqual([...(contract.reader.check ?? [])].sort());
+    expect(answer.now?.price).toEqual(answer.mirror?.price);
+    const dear = await reader.check({ ...question, expect_price: { amount: 1, currency: 'EUR' } });
+    expect(dear).toMatchObject({ verdict: 'changed', reasons: ['price-changed'] });
+  });
+
+  it('tells of an order, which counts once', async () => {
+    using reader = open();
+    const order = {
+      product_id: question.product_id,
+      date: question.date,
+      quantity: 2,
+      outcome: 'confirmed',
+      order_id: 'order-1',
+    } as const;
+    const noted = await reader.order(order);
+    expect(noted).toMatchObject({ repeated: false });
+    expect(Object.keys(noted).sort()).toEqual([...(contract.reader.order ?? [])].sort());
+    expect(await reader.order(order)).toEqual({ repeated: true, due: 0, mirror: null });
+    await expect(reader.order({ ...order, quantity: 3 })).rejects.toMatchObject({
+      code: 'order-differs',
+      exitCode: 64,
+    });
+  });
+
+  it('is told what is wrong with a question, by the code of the daemon', async () => {
+    using reader = open();
+    await expect(reader.check({ ...question, product_id: 1 })).rejects.toMatchObject({ code: 'unknown-product' });
+    const nobody = { ...question, variants: [{ variant_id: 1, count: 1 }] };
+    await expect(reader.check(nobody)).rejects.toMatchObject({ code: 'unknown-variant' });
+    await expect(reader.check({ ...question, date: 'tomorrow' })).rejects.toMatchObject({
+      code: 'bad-request',
+      exitCode: 64,
+      message: 'date: found "tomorrow"; expected a date of the calendar, like 2026-12-24',
+    });
+  });
+
+  it('stops waiting when whoever asks has left', async () => {
+    using reader = open();
+    const left = new Error('the shopper has left');
+    await expect(reader.check(question, { signal: AbortSignal.abort(left) })).rejects.toBe(left);
+    using never = await listening(join(directory, 'mute.sock'), () => undefined);
+    using mute = open({ door: { listen: never.listen } });
+    const leaving = new AbortController();
+    const asked = mute.check(question, { signal: leaving.signal });
+    never.server.once('connection', () => leaving.abort(left));
+    await expect(asked).rejects.toBe(left);
+  });
+});
+
+describe('where the door cannot be used, a reader says so in one line, and goes on reading', () => {
+  const cases: [title: string, options: () => ReaderOptions, code: string, exitCode: number][] = [
+    ['it was opened without one', () => ({}), 'no-door', 78],
+    ['no daemon was ever there', () => ({ door: { listen: `unix:${directory}/none.sock` } }), 'no-daemon', 69],
+    ['nobody listens at the port', () => ({ door: { listen: '127.0.0.1:9' } }), 'no-daemon', 69],
+    ['its path leads over a file', () => ({ door: { listen: `unix:${mirror}/s.sock` } }), 'no-daemon', 69],
+  ];
+  test.each(cases)('%s', async (_, options, code, exitCode) => {
+    using reader = open(options());
+    for (const asked of [reader.check(question), reader.order({ ...question, quantity: 1, outcome: 'confirmed' })])
+      await expect(asked).rejects.toMatchObject({ code, exitCode, hint: expect.stringMatching(/^[^\n]+$/) });
+    expect(reader.products().length).toBeGreaterThan(0);
+  });
+
+  const strangers: [title: string, answer: string, said: RegExp][] = [
+    ['is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', /HPE_/],
+    ['is a page', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>', /no JSON/],
+    ['is JSON of somebody else', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\n{}', /answers 502/],
+    ['breaks off', 'HTTP/1.1 200 OK\r\ncontent-length: 600\r\n\r\n{"verdict":', /aborted|ECONNRESET/],
+    ['is nothing at all', '', /ECONNRESET/],
+  ];
+  test.each(strangers)('what answers there %s', async (title, answer, said) => {
+    using stranger = await listening(join(directory, `${title.replaceAll(' ', '-')}.sock`), () => answer);
+    using reader = open({ door: { listen: stranger.listen } });
+    await expect(reader.check(question)).rejects.toMatchObject({
+      code: 'no-daemon',
+      exitCode: 69,
+      message: expect.stringMatching(said),
+    });
+  });
+
+  test('whoever listens says nothing', async () => {
+    using mute = await listening(join(directory, 'hangs.sock'), () => undefined);
+    using reader = open({ door: { listen: mute.listen } });
+    await expect(reader.check({ ...question, deadline_ms: 50 })).rejects.toMatchObject({
+      code: 'daemon-silent',
+      exitCode: 75,
+    });
+  }, 20_000);
+
+  test.each(['', 'storefront.sock', 'unix:', 'http://127.0.0.1:80', '127.0.0.1'])('"%s" is no address', (listen) => {
+    expect(() => open({ door: { listen } })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
+  });
+
+  test('a token with a line break is none', () => {
+    const door = { listen: '127.0.0.1:8482', token: 'a\r\nb' };
+    expect(() => open({ door })).toThrow(expect.objectContaining({ code: 'bad-argument' }));
+  });
+});
+
+describe('over TCP the door', () => {
+  it('wants its token, and a wrong one is a matter of permission that repeats no token', async () => {
+    using own = temporaryDirectory();
+    const more = { storefront: { listen: '127.0.0.1:0' }, receiver: { listen: '127.0.0.1:0' } };
+    const secrets = { storefront_token: createSecret(canary.storefront) };
+    const config = testConfig(own.path, 'http://127.0.0.1:9', more, secrets);
+    await using other = await startDaemon(config, testLog('silent').log);
+    const listen = new URL(other.storefront ?? '').host;
+    for (const token of [undefined, canary.admin]) {
+      using reader = open({ door: { listen, token } });
+      const refusal = await reader.check(question).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code: 'unauthorized', exitCode: 77 });
+      expect(JSON.stringify(refusal)).not.toContain(canary.admin);
+    }
+    using reader = open({ door: { listen, token: canary.storefront } });
+    // It is let in, and this daemon mirrors nothing yet.
+    await expect(reader.check(question)).rejects.toMatchObject({ code: 'unknown-product' });
+  });
+});
+
+it.skipIf(process.getuid?.() !== 0)('a user outside the group is told so', () => {
+  const reader = new URL('../../src/storefront/reader.ts', import.meta.url).href;
+  // A child of its own: it gives up its rights.
+  const script = `
+    const { openReader } = await import(${JSON.stringify(reader)});
+    const opened = openReader(${JSON.stringify(mirror)}, { door: { listen: ${JSON.stringify(`unix:${socket}`)} } });
+    process.seteuid(65534);
+    await opened.check(${JSON.stringify(question)}).catch(({ code, exitCode }) => console.log(code, exitCode));`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(said).toBe('permission 77\n');
+});
+
+/** Equal both ways, member by member, whatever is optional or read-only. */
+type Equal<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
+type Plain<T> = T extends readonly (infer Each)[]
+  ? Plain<Each>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Plain<T[Key]> }
+    : T;
+
+it('the types of the reader are those of the API', () => {
+  // Compared by `npm run check`: a member more, less or of another type does not compile.
+  const same: [
+    Equal<CheckQuestion, Body<'POST /v1/check'>>,
+    Equal<CheckAnswer, Answer<'POST /v1/check'>>,
+    Equal<OrderReport, Body<'POST /v1/orders'>>,
+    Equal<OrderNoted, Answer<'POST /v1/orders'>>,
+  ] = [true, true, true, true];
+  const control: Equal<CheckQuestion & { readonly more?: string }, Body<'POST /v1/check'>> = false;
+  expect([same, control]).toEqual([[true, true, true, true], false]);
+});
+
+interface Listening extends Disposable {
+  readonly listen: string;
+  readonly server: Server;
+}
+
+/** Somebody who answers a connection with this text and its end, or (undefined) never. */
+async function listening(path: string, answer: () => string | undefined): Promise<Listening> {
+  const server = createServer((connection) => {
+    connection.on('error', () => undefined);
+    const text = answer();
+    connection.once('data', () => {
+      if (text !== undefined) connection.end(text);
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(path, () => resolve());
+  await promise;
+  return { listen: `unix:${path}`, server, [Symbol.dispose]: () => server.close() };
+}

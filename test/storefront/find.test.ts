@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import { type FindQuestion, openReader } from '../../src/storefront/reader.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+import { townProducts } from './relevance/town-products.ts';
+
+const entries = townProducts.map(
+  ({ product_id, title, city, country, tagline }, index) =>
+  productOf(product_id, {
+    title, tagline, city_name: city, country_name: country, city_id: city.length, country_id: country.length, venue_id: null,
+    rating: null, from_price: 100 * product_id, tag_ids: [index % 7],
+  }), // biome-ignore format: a product
+);
+
+function over<Result>(stored: readonly ProductEntry[], ask: (reader: ReturnType<typeof openReader>) => Result): Result {
+  using test = testMirror();
+  putProducts(test.mirror, stored);
+  using reader = openReader(test.mirror.path);
+  return ask(reader);
+}
+
+const idsOf = (stored: readonly ProductEntry[], question: FindQuestion) =>
+  over(stored, (reader) => reader.find(question).hits.map(({ product_id }) => product_id));
+
+describe('find', () => {
+  it('tells what was matched, what was dropped and what was meant', () => {
+    over(entries, (reader) => {
+      expect(reader.find({ text: 'tickets for the colloseum xyzzy' })).toMatchObject({
+        total: 1,
+        matched: ['colloseum'],
+        dropped: ['xyzzy'],
+        meant: 'tickets for the colosseum xyzzy',
+        hits: [{ title: 'Colosseum, Roman Forum & Palatine Hill: Priority Entry', typos: 2, found_in: 'name' }],
+      });
+      expect(reader.find({ text: 'heineken' })).toMatchObject({ matched: ['heineken'], dropped: [], meant: null });
+      expect(reader.find({ text: 'flamenco oslo' })).toMatchObject({ matched: ['flamenco'], dropped: ['oslo'] });
+      expect(reader.find({ text: 'xyzzy' })).toMatchObject({ hits: [], total: 0, dropped: ['xyzzy'], meant: null });
+    });
+  });
+
+  it('says where every word was found, and puts what is found sooner first', () => {
+    const stored = [
+      productOf(1, { title: 'Boat Trip', tagline: 'Past the Zoo', city_name: 'Ghent' }),
+      productOf(2, { title: 'City Card: Zoo Included', city_name: 'Ghent' }),
+      productOf(3, { title: 'Antwerp Zoo', city_name: 'Antwerp' }),
+      productOf(4, { title: 'Zoo', city_name: 'Ghent', sale_status: 'disabled' }),
+      productOf(5, { title: 'The Old Zoo: Ticket', city_name: 'Ghent', rating: 5, rating_count: 4000 }),
+      productOf(6, { title: 'Museum', city_name: 'Zoo' }),
+    ];
+    over(stored, (reader) => {
+      const { hits } = reader.find({ text: 'zoo' });
+      expect(hits.map(({ product_id, found_in }) => [product_id, found_in])).toEqual([
+        [3, 'name'],
+        [4, 'name'],
+        [5, 'city'],
+        [6, 'city'],
+        [2, 'title'],
+        [1, 'tagline'],
+      ]);
+      expect(reader.find({ text: 'zoo', sellable: true }).total).toBe(5);
+    });
+  });
+
+  it('orders by place in popularity, in which a rating counts by the people behind it', () => {
+    const rated = (product_id: number, rating: number | null, rating_count: number | null) =>
+      productOf(product_id, { title: 'Tower', rating, rating_count });
+    const stored = [rated(1, null, 0), rated(2, 5, 1), rated(3, 4.7, 900), rated(4, 2, 500), rated(5, 4.7, 90)];
+    expect(idsOf(stored, { text: 'tower' })).toEqual([3, 5, 2, 1, 4]);
+    expect(idsOf(stored, {})).toEqual([3, 5, 2, 1, 4]);
+    over(stored, (reader) => expect(reader.find({ min_rating: 4.5 }).total).toBe(3));
+  });
+
+  it('narrows by city, country, tag, rating and price, with words and without', () => {
+    over(entries, (reader) => {
+      const all = reader.find({ limit: 1000 }).hits;
+      expect(all).toHaveLength(entries.length);
+      const filters: [FindQuestion, (hit: (typeof all)[number]) => boolean][] = [
+        [{ city_id: 4 }, ({ city_id }) => city_id === 4],
+        [{ country_id: 5 }, ({ country_id }) => country_id === 5],
+        [{ min_price: 1000, max_price: 3000 }, ({ price }) => price !== null && price >= 1000 && price <= 3000],
+        [{ tag_id: 3 }, ({ product_id }) => (product_id - 1) % 7 === 3],
+        [{ near: { latitude: 52.37, longitude: 4.9, km: 1 } }, () => true],
+        [
+          { city_id: 4, tag_id: 1, max_price: 5000 },
+          (hit) => hit.city_id === 4 && (hit.product_id - 1) % 7 === 1 && (hit.price ?? 9999) <= 5000,
+        ],
+      ];
+      for (const text of [undefined, 'ticket', 'museum']) {
+        const found = reader.find({ text, limit: 1000 }).hits.map(({ product_id }) => product_id);
+        for (const [filter, holds] of filters) {
+          const wanted = all
+            .filter((hit) => found.includes(hit.product_id) && holds(hit))
+            .map(({ product_id }) => product_id);
+          const { hits, total } = reader.find({ ...filter, text, limit: 1000 });
+          expect([...hits.map(({ product_id }) => product_id)].sort(), JSON.stringify(filter)).toEqual(wanted.sort());
+          expect(total).toBe(wanted.length);
+        }
+      }
+    });
+  });
+
+  it('counts by city, country, tag, price and rating exactly what was found', () => {
+    over(entries, (reader) => {
+      for (const text of [undefined, 'museum', 'london']) {
+        const { hits, facets, total } = reader.find({ text, facets: true, limit: 1000 });
+        const sum = (name: 'city' | 'country' | 'tag' | 'price' | 'rating') =>
+          facets?.[name].reduce((all, { count }) => all + count, 0);
+        expect([sum('city'), sum('country'), sum('tag'), sum('price'), sum('rating')]).toEqual([
+          total,
+          total,
+          total,
+          total,
+          0,
+        ]);
+        for (const { id, count } of facets?.city ?? [])
+          expect(hits.filter(({ city_id }) => city_id === id)).toHaveLength(count);
+      }
+      expect(reader.find({ text: 'xyzzy', facets: true }).facets).toMatchObject({ city: [], price: [] });
+    });
+  });
+
+  it('has pages that neither repeat nor leave out', () => {
+    over(entries, (reader) => {
+      for (const order of ['relevance', 'price_down', 'rating'] as const) {
+        const whole = reader.find({ text: 'e', order, limit: 1000 });
+        const pages = Array.from({ length: 25 }, (_, page) =>
+          reader.find({ text: 'e', order, limit: 4, offset: 4 * page }),
+        );
+        expect(pages.flatMap(({ hits }) => hits)).toEqual(whole.hits);
+        expect(new Set(pages.map(({ total }) => total))).toEqual(new Set([whole.total]));
+      }
+    });
+  });
+
+  it('marks in the title what was asked for', () => {
+    over(entries, (reader) => {
+      const marked = (text: string) =>
+        reader
+          .find({ text })
+          .hits[0]?.highlight.map((piece) => (piece.matched ? `[${piece.text}]` : piece.text))
+          .join('');
+      expect(marked('musee dorsay')).toBe('[Musée] [d’Orsay]: Dedicated Entrance');
+      expect(marked('colloseum')).toBe('[Colosseum], Roman Forum & Palatine Hill: Priority Entry');
+      expect(marked('skylagoon')).toBe('[Sky] [Lagoon]: Entry with Ritual');
+      expect(marked('westm')).toBe('[Westminster] Abbey: Entry Ticket');
+    });
+  });
+
+  it('finds in scripts without spaces, and Arabic with and without its article', () => {
+    const stored = [
+      productOf(1, { title: '東京タワー 展望台チケット', city_name: '東京' }),
+      productOf(2, { title: '京都 金閣寺', city_name: '京都' }),
+      productOf(3, { title: 'พระบรมมหาราชวัง กรุงเทพ', city_name: 'กรุงเทพ' }),
+      productOf(4, { title: '롯데월드타워 서울스카이', city_name: '서울' }),
+      productOf(5, { title: 'المتحف المصري', city_name: 'القاهرة' }),
+    ];
+    over(stored, (reader) => {
+      const first = (text: string) => reader.find({ text }).hits[0]?.product_id;
+      expect(
+        [
+          '東京タワー',
+          '東京タワーのチケット',
+          '金閣寺',
+          '金',
+          'กรุงเทพ',
+          '롯데월드',
+          '서울',
+          'متحف',
+          'المتحف',
+          'قاهرة',
+        ].map(first),
+      ).toEqual([1, 1, 2, 2, 3, 4, 4, 5, 5, 5]);
+    });
+  });
+
+  it('takes whatever is typed', () => {
+    using test = testMirror();
+    putProducts(test.mirror, entries);
+    using reader = openReader(test.mirror.path);
+    const typed = [
+      'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE product; --",
+      '\u202Emuseum', '👩‍👩‍👧‍👦 museum', '\u0000museum', '   ', '', 'museum\u0301', '\ud83d', '(((((', '{name} : a', 'ﷺ',
+    ]; // biome-ignore format: a list
+    for (const text of typed)
+      expect(Array.isArray(reader.find({ text, facets: true }).hits), text.slice(0, 40)).toBe(true);
+    expect(reader.find({ text: '👩‍👩‍👧‍👦 museum' }).total).toBe(reader.find({ text: 'museum' }).total);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (text) => {
+        expect(reader.find({ text }).total).toBeGreaterThanOrEqual(0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  const refused: readonly [object, string][] = [
+    [{ from: '2026-12-05', to: '2026-12-01' }, 'from 2026-12-05 is after to 2026-12-01'],
+    [{ min_price: 5, max_price: 4 }, 'min_price 5 is above max_price 4'],
+    [{ from: '2026-02-30' }, 'from: there is no date "2026-02-30"'],
+    [{ city_id: 999 }, 'city_id: no product has 999'],
+    [{ tag_id: 999 }, 'tag_id: no product has 999'],
+    [{ language: 'xx' }, 'language: "xx" is not mirrored'],
+    [{ currency: 'XXX' }, 'currency: "XXX" is not mirrored'],
+    [{ order: 'best' }, 'order: found "best"'],
+    [{ order: 'distance' }, 'order: "distance" from where?'],
+    [{ min_rating: 6 }, 'min_rating: found 6'],
+    [{ text: 7 }, 'text: found no text'],
+    [{ txt: 'a' }, 'question: "txt" is not known'],
+    [{ limit: 0 }, 'limit: found 0'],
+  ];
+
+  it('refuses what no answer could be right for, and says why', () => {
+    over(entries, (reader) => {
+      for (const [question, message] of refused)
+        expect(() => reader.find(question as FindQuestion), message).toThrow(message);
+    });
+  });
+});

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
+import { openReader, type Reader } from '../../../src/storefront/reader.ts';
+import { needs, sharedData } from '../../fakes/needs.ts';
+import { productOf, putProducts } from '../../fakes/stored-products.ts';
+import { testMirror } from '../../fakes/test-mirror.ts';
+import { type Query, realQueries } from './real-queries.ts';
+import { townProducts } from './town-products.ts';
+import { townQueries } from './town-queries.ts';
+
+type Queries = Readonly<Record<string, readonly Query[]>>;
+type Search = (reader: Reader, text: string) => readonly { product_id: number }[];
+
+interface Sampled {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly city: string;
+  readonly country: string;
+  readonly rating: number;
+}
+
+function cityIds(): (city: string) => number {
+  const ids = new Map<string, number>();
+  return (city) => {
+    const id = ids.get(city) ?? ids.size + 1;
+    ids.set(city, id);
+    return id;
+  };
+}
+
+function townEntries(): ProductEntry[] {
+  const cityId = cityIds();
+  return townProducts.map(({ product_id, title, city, country, tagline }) =>
+    productOf(product_id, {
+      title,
+      tagline,
+      city_name: city,
+      city_id: cityId(city),
+      country_name: country,
+      rating: null,
+      venue_id: null,
+    }),
+  );
+}
+
+function realEntries(): ProductEntry[] {
+  const cityId = cityIds();
+  return (JSON.parse(readFileSync(new URL('catalogue-sample.json', sharedData), 'utf8')) as Sampled[]).map(
+    ({ id, name, description, city, country, rating }) =>
+    productOf(Number(id), {
+      title: name, tagline: description, city_name: city, city_id: cityId(city), country_name: country,
+      rating: rating > 0 ? rating : null, venue_id: null,
+    }), // biome-ignore format: a product
+  );
+}
+
+/** What was expected and is not among the first three, and what found nothing at all. */
+function judge(entries: readonly ProductEntry[], queries: Queries, search: Search) {
+  using test = testMirror();
+  putProducts(test.mirror, entries);
+  using reader = openReader(test.mirror.path);
+  const missed: string[] = [];
+  const empty: string[] = [];
+  for (const [sort, asked] of Object.entries(queries))
+    for (const [text, expected] of asked) {
+      const found = search(reader, text).map(({ product_id }) => product_id);
+      if (found.length === 0) empty.push(text);
+      if (!found.slice(0, 3).some((id) => expected.includes(id))) missed.push(`${sort}: ${text}`);
+    }
+  return { missed, empty, asked: Object.values(queries).flat().length };
+}
+
+const find: Search = (reader, text) => reader.find({ text }).hits;
+const search: Search = (reader, text) => reader.search({ text });
+
+describe('what people type', () => {
+  it('names a product of its catalogue, in ten sorts and more', () => {
+    expect(Object.keys(townQueries).length).toBeGreaterThanOrEqual(10);
+    for (const [text, expected] of Object.values(townQueries).flat()) expect(expected, text).not.toEqual([]);
+  });
+
+  it('finds it among the first three, 95 in a hundred times, and nothing at most 3 times', () => {
+    const { missed, empty, asked } = judge(townEntries(), townQueries, find);
+    expect(asked).toBeGreaterThanOrEqual(80);
+    expect(missed).toEqual(['phrase: wax museum london madame tussauds']);
+    expect(empty).toEqual([]);
+  });
+
+  it('is missed by a search that takes every word as it is typed (control)', () => {
+    expect(judge(townEntries(), townQueries, search).missed.length).toBeGreaterThanOrEqual(25);
+  });
+
+  it('finds it as often among the products of the shared sample', needs('data'), () => {
+    const { missed, empty, asked } = judge(realEntries(), realQueries, find);
+    expect(asked).toBeGreaterThanOrEqual(80);
+    expect(missed).toEqual([]);
+    expect(empty).toEqual([]);
+    expect(judge(realEntries(), realQueries, search).missed.length).toBeGreaterThanOrEqual(25);
+  });
+});
