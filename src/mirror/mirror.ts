@@ -20,6 +20,7 @@ import { type ImageFileTable, imageFileTable } from './catalogue/image-files.ts'
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
+import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { writeZones } from './catalogue/zones.ts';
@@ -95,6 +96,7 @@ export interface Mirror extends Disposable {
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
+  readonly listPlaces: ListPlaceTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
@@ -271,6 +273,7 @@ function mirrorOver(db: Database, { path, feed }: MirrorOptions, decision: FeedD
     removals: removalTable(db, changes),
     alarms: alarmTable(db),
     categories: categoryTable(db),
+    listPlaces: listPlaceTable(db),
     subscriptions: subscriptionTable(db),
     transaction: (work) => {
       const before = changes.added();

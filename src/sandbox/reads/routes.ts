@@ -104,10 +104,19 @@ function list(
   const { rough } = options;
   options.onPage((paging.page - 1) * paging.size);
   const wanted = filter(query);
-  const found = inWalk(world.visible().filter(wanted), rough.walks(), rough.seed, rough.habits());
+  const order = query.get('sort');
+  if (order !== null && !/^popularity( desc)?$/.test(order)) return refuse('sort', 'Not an order.');
+  const found = inWalk(inOrderOf(order, world.visible().filter(wanted)), rough.walks(), rough.seed, rough.habits());
   const page = cut(found, paging, rough.habits());
   const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
   return paged('products', { ...page, rows });
+}
+
+/** By how many people rated them, which stays as it is: a real list moves a little from page to page. */
+function inOrderOf(order: string | null, products: readonly SandboxProduct[]): readonly SandboxProduct[] {
+  if (order === null) return products;
+  const sign = order.endsWith(' desc') ? -1 : 1;
+  return products.toSorted((a, b) => sign * ((a.rating?.total ?? 0) - (b.rating?.total ?? 0)) || a.id - b.id);
 }
 
 function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {
