@@ -66,7 +66,7 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   app.setNotFoundHandler(async ({ method, url }, reply) =>
     reply.code(404).send({
       error: 'no-such-route',
-      message: `nothing answers ${method} ${url.slice(0, 100).replace(/\?.*/, '')} here`,
+      message: `there is no ${method} ${url.slice(0, 100).replace(/\?.*/, '')} here`,
     }),
   );
   app.setErrorHandler(async (thrown: Error & { statusCode?: number; validation?: unknown }, _, reply) => {

@@ -140,9 +140,9 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
     },
     follow: ({ after, feed: of }, response) => {
       if (followers.size >= followersAtMost)
-        throw new CataloguedError('too-many-followers', `${followersAtMost} follow the feed already`, {
+        throw new CataloguedError('too-many-followers', `${followersAtMost} clients already follow the feed`, {
           exitCode: exitCodes.retryLater,
-          hint: 'close the followers that nobody reads, or ask for pages of JSON',
+          hint: 'close connections that nobody reads, or ask for pages of JSON',
         });
       const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
       const { feed: own } = feed.after(follower.after, 1, feedOf(of));
@@ -185,7 +185,7 @@ function cursorOf(after: unknown, feed: ChangeFeed): number {
 function feedOf(asked: unknown): string | null {
   if (asked === undefined) return null;
   if (typeof asked === 'string' && asked !== '') return asked;
-  throw bad(asked, { code: 'bad-cursor', what: 'feed', hint: 'the feed that came with the cursor, as it came' });
+  throw bad(asked, { code: 'bad-cursor', what: 'feed', hint: 'the feed id that came with the cursor, unchanged' });
 }
 
 function limitOf(limit: unknown): number {

@@ -29,8 +29,7 @@ export function refusalOf(
   rules: GuardRules,
 ): Refusal | null {
   if (route !== null && open.has(route)) return null;
-  if (!isOurs(headers.host, rules))
-    return refuse(403, 'unknown-host', 'this host name is not one of ours: name it in admin.hosts');
+  if (!isOurs(headers.host, rules)) return refuse(403, 'unknown-host', 'unknown host name: add it to admin.hosts');
   if (isFromElsewhere(headers) && !(route === '/' && method === 'GET' && isLink(headers)))
     return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
   if (isAuthorized(headers.authorization, rules.token.reveal())) return null;
@@ -49,7 +48,7 @@ export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(
   if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
   const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   if (given !== undefined && token !== null && isSame(given, token.reveal())) return null;
-  return refuse(401, 'unauthorized', 'this door needs Authorization: Bearer <storefront token>');
+  return refuse(401, 'unauthorized', 'this interface needs Authorization: Bearer <storefront token>');
 }
 
 /**

@@ -91,7 +91,7 @@ async function makeWay(path: string): Promise<void> {
     if (!existsSync(dirname(path))) throw Object.assign(new Error('no such directory'), { code: 'ENOENT' });
     return;
   }
-  if (!found.isSocket()) throw Object.assign(new Error(`${path} is no socket`), { code: 'EEXIST' });
+  if (!found.isSocket()) throw Object.assign(new Error(`${path} is not a socket`), { code: 'EEXIST' });
   if (await answers(path)) throw Object.assign(new Error(`${path} is in use`), { code: 'EADDRINUSE' });
   rmSync(path, { force: true });
 }
@@ -109,19 +109,23 @@ function answers(path: string): Promise<boolean> {
 
 /** What an address that cannot be listened at is about: the configuration, permissions, or whoever else is there. */
 const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitCode, hint: string]>> = {
-  EADDRINUSE: ['it is in use', exitCodes.io, 'stop the program that holds it, or name another'],
+  EADDRINUSE: ['it is in use', exitCodes.io, 'stop the program that uses it, or choose another'],
   ENOENT: [
     'there is no such directory',
     exitCodes.configuration,
-    'create the directory of the socket, or name another',
+    'create the directory of the socket, or choose another',
   ],
   ENOTDIR: ['its directory is a file', exitCodes.configuration, 'name another'],
-  EEXIST: ['something that is no socket stands there', exitCodes.configuration, 'name another'],
+  EEXIST: ['there is a file that is not a socket', exitCodes.configuration, 'name another'],
   // Node's word for a path that is longer than a socket's may be.
-  EINVAL: ['no socket can have this path', exitCodes.configuration, 'name a shorter one, of at most 107 bytes'],
+  EINVAL: [
+    'this path is too long for a socket',
+    exitCodes.configuration,
+    'choose a shorter path, of at most 107 bytes',
+  ],
   EADDRNOTAVAIL: ['this machine has no such address', exitCodes.configuration, 'name an address of this machine'],
   ENOTFOUND: ['there is no such host', exitCodes.configuration, 'name an address of this machine'],
-  EACCES: ['permission denied', exitCodes.permission, 'let this user write there, or name another'],
+  EACCES: ['permission denied', exitCodes.permission, 'let this user write there, or choose another'],
 };
 
 function refusal({ name, listen }: ListenerSettings, cause: unknown): CataloguedError {

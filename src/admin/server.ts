@@ -25,7 +25,7 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
   if (!local && token === null) {
     throw new CataloguedError('admin-token', `admin.listen is ${listen}, and there is no admin token`, {
       exitCode: exitCodes.configuration,
-      hint: 'set admin.token_file, or let it listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
+      hint: 'set admin.token_file, or listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
     });
   }
   return await listenAt({ name: 'admin', listen, mode: 0o600 }, options.changes.clock, (app) => {

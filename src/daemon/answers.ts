@@ -87,7 +87,7 @@ export function answersOf(
   };
   const decide = async (decision: 'approve' | 'reject', work: () => number) => {
     const products = await storage.promptly(work);
-    log.warn({ decision, products }, 'an operator decided about removals');
+    log.warn({ decision, products }, 'removals decided by an operator');
     return { products };
   };
   const answers: AdminAnswers = {
@@ -117,7 +117,7 @@ export function answersOf(
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
       'GET /v1/schedule': () => ({ jobs: schedule.list() }),
       'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {
-        log.info({ job: short(name, 40) }, 'job asked for');
+        log.info({ job: short(name, 40) }, 'job requested by an operator');
         return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
       },
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
@@ -154,7 +154,11 @@ export function answersOf(
 
 function unknownJob(name: string, jobs: readonly JobRuns[]): never {
   const names = jobs.map((job) => job.name).join(', ');
-  throw new CataloguedError('unknown-job', `there is no job ${JSON.stringify(short(name, 40))}; there are ${names}`, {
-    exitCode: exitCodes.usage,
-  });
+  throw new CataloguedError(
+    'unknown-job',
+    `there is no job ${JSON.stringify(short(name, 40))}; the jobs are ${names}`,
+    {
+      exitCode: exitCodes.usage,
+    },
+  );
 }

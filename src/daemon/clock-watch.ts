@@ -44,7 +44,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
 
   function heal(): void {
     const rows = { ...healMirror({ mirror, clock: time }), ...inbox.healInstants(time.now()) };
-    if (Object.keys(rows).length > 0) log.warn({ rows }, 'instants of a wrong clock were healed');
+    if (Object.keys(rows).length > 0) log.warn({ rows }, 'corrected instants that a wrong clock had written');
   }
 
   function report({ doubt, ahead_ms }: ClockState): void {
@@ -53,11 +53,11 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
       mirror.transaction(() => mirror.alarms.raise({ kind, at: time.now(), products: 0 }));
       log.error(
         { doubt, ahead_ms },
-        "the machine's clock is in doubt: work goes by the time since boot and the service's",
+        "the machine's clock is in doubt: using the time since boot and the service's time instead",
       );
     } else {
       const ended = mirror.transaction(() => mirror.alarms.clear(kind));
-      if (ended === 'ended') log.warn({}, "the machine's clock is believed again");
+      if (ended === 'ended') log.warn({}, "the machine's clock is trusted again");
     }
     // After what is written: where that fails, it is tried again.
     told = doubt;

@@ -142,14 +142,15 @@ export async function startReceiving(
   function checkCounts(): void {
     const { received, waiting, applied: done, superseded, quarantined } = inbox.deliveries.counts();
     const lost = received - waiting - done - superseded - quarantined;
-    if (lost !== 0) log.error({ received, lost }, 'the inbox does not add up');
+    if (lost !== 0)
+      log.error({ received, lost }, 'deliveries are missing from the inbox: received and settled do not add up');
   }
 
   noteAbsence(ports, inbox.deliveries.heartbeats().last);
   if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
     if (inbox.addresses.masterChanged())
       log.warn(
-        'the master secret has changed: the service is told of new addresses, and what it sends meanwhile is lost',
+        'the master secret has changed: new callback addresses are sent to the service; what it sends to the old ones meanwhile is lost',
       );
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);

@@ -85,7 +85,7 @@ function missing({ subscriptions, receiver, service }: Config, addresses: OwnAdd
   if (subscriptions.length === 0)
     return refusal(
       'no subscription is declared',
-      'declare one: subscriptions: [{ id: all, type: product_ids, entities: mirrored }]',
+      'declare one, for example subscriptions: [{ id: all, type: product_ids, entities: mirrored }]',
       'no-subscription',
     );
   if (service.profile.paths.subscription === null)

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { publishable } from '../domain/push/public-address.ts';
+import type { Budget } from '../domain/schedule/budget.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -140,7 +141,7 @@ export function wire(
       witnessFeed(mirror, inbox, log);
       noteStop(inbox, now(), log);
     });
-    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'the change feed begins again');
+    if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'a new change feed begins');
     const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
     const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
     now = clock.now;
@@ -159,11 +160,11 @@ export function wire(
         chance,
         burst_statuses: profile.burst_statuses,
         learned: mirror.budget.learned(),
-        throttled: (learned) => storage.soon('budget', () => mirror.budget.saveLearned(learned)),
+        throttled: (learned) => storage.soon('budget', () => saveLearned(mirror, learned)),
       }),
     );
-    stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
-    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock and the service's differ"));
+    stack.defer(() => storage.soon('budget', () => saveLearned(mirror, limiter.learned())));
+    const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
     const transport = stack.use(
       createHttp({
         heard: (offset) => {
@@ -268,7 +269,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
   } catch (error) {
-    log.warn({ err: error }, 'the end could not be noted in the inbox');
+    log.warn({ err: error }, 'the end of the daemon could not be noted in the inbox');
   }
 }
 
@@ -277,8 +278,12 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
   } catch (error) {
-    log.warn({ err: error }, 'the inbox cannot note how far the change feed is');
+    log.warn({ err: error }, 'the newest change could not be noted in the inbox');
   }
+}
+
+function saveLearned(mirror: Mirror, budget: Budget): void {
+  mirror.transaction(() => mirror.budget.saveLearned(budget));
 }
 
 /** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
@@ -299,7 +304,7 @@ function ownDirectory(path: string): void {
     `the state directory ${path} ${ours ? 'can be entered by others' : 'belongs to somebody else'}`,
     {
       exitCode: exitCodes.permission,
-      hint: `make it this user's alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
+      hint: `give it to this user alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
     },
   );
 }

@@ -33,21 +33,21 @@ export function openFileChecks(findings: readonly FileFinding[]): Check[] {
         `put it back, or ${repair}`,
       );
     if (damage !== null) return wrong(title, `${path} is damaged: ${damage}`, repair);
-    return ok(title, 'the daemon has the file at its path');
+    return ok(title, 'the daemon has this file open');
   });
 }
 
 function fileCheck(name: string, path: string, kind: FileKind): Check {
   try {
     const look = lookBeside(path, kind, isChecked(path) ? 'whole' : 'header');
-    if (look.condition === 'missing') return skipped(name, `${path} is made at the first start`);
-    if (look.condition === 'empty') return skipped(name, `${path} is empty: it is made at the first start`);
+    if (look.condition === 'missing') return skipped(name, `${path} will be created at the first start`);
+    if (look.condition === 'empty') return skipped(name, `${path} is empty: it will be created at the first start`);
     refuseUnusable(path, kind, look);
     return ok(
       name,
       isChecked(path)
         ? `${path} is sound`
-        : `${path} is ours; larger than ${checkedAtOnce / megabyte} MiB, it is gone through by the daemon, daily`,
+        : `${path} is a file of catalogued; larger than ${checkedAtOnce / megabyte} MiB, so only the daemon checks it completely, daily`,
     );
   } catch (error) {
     if (!(error instanceof CataloguedError)) return wrong(name, `${path}: ${(error as Error).message}`, repair);
@@ -76,7 +76,7 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   if (stats === null) {
     const problem = cannotMake(path);
     return problem === null
-      ? skipped(name, `${path} is made at the first start`)
+      ? skipped(name, `${path} will be created at the first start`)
       : wrong(name, `there is no ${path}, and ${problem}`, `mkdir -p ${path} && chown "$(id -u)" ${path}, as root`);
   }
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
@@ -96,18 +96,18 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
 export function unshared(directory: string): string | null {
   const stats = statOf(directory);
   if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
-  return `for storefronts of other users, which make files beside the mirror: chmod 3770 ${directory}, and let them join its group`;
+  return `to let storefronts of other users create files beside the mirror: chmod 3770 ${directory}, and add them to its group`;
 }
 
 /** Why a directory cannot be made; null: it can. */
 function cannotMake(path: string): string | null {
   const standing = nearestDirectory(path);
-  if (standing === null) return `something on the way to it may not be entered, or is no directory`;
+  if (standing === null) return `a part of its path cannot be entered, or is not a directory`;
   try {
     accessSync(standing, constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
-    return `it cannot be made in ${standing}: ${reasonOf(error)}`;
+    return `it cannot be created in ${standing}: ${reasonOf(error)}`;
   }
 }
 

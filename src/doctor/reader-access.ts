@@ -31,14 +31,14 @@ export function pathAccess(path: string, user: string): Check {
   const closed = directoriesTo(path).find((directory) => refusal(directory, X_OK) !== null);
   if (closed !== undefined) {
     return refusal(closed, X_OK) === 'missing'
-      ? wrong(name, `there is no ${closed}`, 'check the path; the daemon makes it at its first start')
+      ? wrong(name, `there is no ${closed}`, 'check the path; the daemon creates it at its first start')
       : wrong(name, `${user} may not enter ${described(closed)}`, opening(closed, user, X_OK));
   }
   switch (refusal(path, R_OK)) {
     case null:
       return ok(name, `${user} may enter its directories and read it`);
     case 'missing':
-      return wrong(name, `there is no ${path}`, 'check the path; the daemon makes the file at its first start');
+      return wrong(name, `there is no ${path}`, 'check the path; the daemon creates the file at its first start');
     default:
       return wrong(name, `${user} may not read ${described(path)}`, opening(path, user, R_OK));
   }
@@ -50,7 +50,7 @@ export function fileSystem(path: string): Check {
     ? ok('file system', 'a local one')
     : wrong(
         'file system',
-        `${kind}: what readers and daemon share there is not shared`,
+        `${kind}: the memory that readers and daemon must share cannot be shared there`,
         'read the published snapshot on this host, or run the storefront where the daemon runs',
       );
 }
@@ -61,20 +61,21 @@ export function fileSystem(path: string): Check {
  */
 export function sharing(path: string, user: string, kind: MirrorForm): Check {
   const name = 'sharing';
-  if (kind === 'snapshot') return skipped(name, 'nobody writes it: a published snapshot, or a copy');
+  if (kind === 'snapshot') return skipped(name, 'nobody writes it: it is a published snapshot or a copy');
   const [file, directory] = [statSync(path), statSync(dirname(path))];
   if (file.uid === process.getuid?.()) return ok(name, `${user} is the owner of the file`);
-  if (process.getuid?.() === 0) return ok(name, 'root may everything; name the user of the storefront with --user');
+  if (process.getuid?.() === 0)
+    return ok(name, "root bypasses permission checks; name the storefront's user with --user");
   if ((file.mode & 0o060) !== 0o060)
     return wrong(
       name,
-      `${described(path)}: -wal and -shm get this mode too, and a reader that makes them while the daemon is down locks it out`,
+      `${described(path)}: -wal and -shm get this mode too; a reader that creates them while the daemon is down locks it out`,
       `chmod 0660 ${path}`,
     );
   if ((directory.mode & 0o3000) !== 0o3000)
     return wrong(
       name,
-      `${described(dirname(path))}: ${directory.mode & 0o2000 ? 'a reader can remove the files of the daemon' : 'what a reader makes there is not of the group of the daemon'}`,
+      `${described(dirname(path))}: ${directory.mode & 0o2000 ? 'a reader can remove the files of the daemon' : "files that a reader creates there do not belong to the daemon's group"}`,
       `chmod 3770 ${dirname(path)}`,
     );
   return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
@@ -83,7 +84,7 @@ export function sharing(path: string, user: string, kind: MirrorForm): Check {
 /** A reader needs -wal and -shm: those that are there, or to make them itself (reliability.md §0.4). */
 export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
-  if (kind === 'snapshot') return skipped(name, 'it needs none');
+  if (kind === 'snapshot') return skipped(name, 'not needed');
   const directory = dirname(path);
   const present = ['-wal', '-shm'].map((suffix) => path + suffix).filter((each) => refusal(each, 0) === null);
   const unusable = present.find((each) => refusal(each, R_OK | W_OK) !== null);
@@ -92,7 +93,7 @@ export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   if (creating === 'read-only')
     return wrong(
       name,
-      `${there}, and ${directory} is mounted read-only: ${present.length === 2 ? 'reads fail now and then, and every one' : 'every read fails'} while the daemon is stopped`,
+      `${there}, and ${directory} is mounted read-only: ${present.length === 2 ? 'reads fail now and then, and always' : 'every read fails'} while the daemon is stopped`,
       'mount it writable, or read the published snapshot (snapshot.path)',
     );
   if (creating !== null)
@@ -105,9 +106,9 @@ export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
     return wrong(
       name,
       `${user} may not write ${described(unusable)}`,
-      `${opening(unusable, user, W_OK)}; both go by themselves when the daemon is stopped and nobody reads`,
+      `${opening(unusable, user, W_OK)}; both files disappear when the daemon is stopped and nobody reads`,
     );
-  return ok(name, present.length === 2 ? 'there, and usable' : 'missing, and made by the first who reads');
+  return ok(name, present.length === 2 ? 'present and usable' : 'missing; the first reader creates them');
 }
 
 function directoriesTo(path: string): string[] {
@@ -131,8 +132,8 @@ function opening(path: string, user: string, need: number): string {
   const member = process.getgroups?.().includes(stats?.gid ?? -1) ?? false;
   if (stats !== null && grouped && !member)
     return stats.gid === 0
-      ? `let the daemon run in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
-      : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart what runs as ${user}`;
+      ? `run the daemon in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
+      : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart the programs that run as ${user}`;
   // Never writable for everybody: that is what the group is for.
   if ((need & W_OK) !== 0 && !member)
     return `chgrp -R catalogued ${path} && chmod ${stats?.isDirectory() === false ? '0660' : '3770'} ${path} && usermod -aG catalogued ${user}`;

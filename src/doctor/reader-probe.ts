@@ -44,7 +44,7 @@ function look(): Check[] {
   const checks = [access, fileSystem(path), sharing(path, user, kind), sideFiles(path, user, kind)];
   return [
     ...checks,
-    isHealthy(checks) ? reading(kind) : skipped('reading', 'not tried: it could make what is wrong worse'),
+    isHealthy(checks) ? reading(kind) : skipped('reading', 'not tried: it could make the problems above worse'),
     ...programs(),
   ];
 }
@@ -96,11 +96,11 @@ function program(name: string, command: string, args: readonly string[]): Check 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES') return skipped(name, `${user} may not run ${command}`);
-    return skipped(name, code === 'ENOENT' ? 'not on this machine' : `${command} is there, and has none`);
+    return skipped(name, code === 'ENOENT' ? 'not on this machine' : `${command} has none`);
   }
   const number = /^\d+\.\d+\.\d+/.exec(version.trim())?.[0];
-  if (number === undefined) return skipped(name, 'it does not say its version');
+  if (number === undefined) return skipped(name, 'it does not tell its version');
   if (olderThan(number, [3, 38, 0])) return wrong(name, `${number}: the views need 3.38`, `install a newer ${command}`);
-  if (olderThan(number, [3, 51, 3])) return ok(name, `${number}; to be opened read-only: writers need 3.51.3`);
+  if (olderThan(number, [3, 51, 3])) return ok(name, `${number}; open the mirror read-only: writers need 3.51.3`);
   return ok(name, number);
 }

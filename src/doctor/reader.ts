@@ -34,7 +34,7 @@ export async function readerChecks(
   if (target !== null && process.getuid?.() !== 0)
     throw new CataloguedError('not-root', `only root can open the file as ${target.name}; this is ${self}`, {
       exitCode: exitCodes.permission,
-      hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name}, without --user`,
+      hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name} without --user`,
     });
   const name = target?.name ?? self;
   const who =
@@ -76,7 +76,7 @@ async function probed({
 function checksOf(answer: ProbeAnswer | null, user: string, silent: () => Error): Check[] {
   if (answer === null) throw silent();
   if (answer.kind === 'may-not-become')
-    throw new CataloguedError('not-root', `this root may not become ${user}`, {
+    throw new CataloguedError('not-root', `this root cannot become ${user}`, {
       exitCode: exitCodes.permission,
       hint: `it lacks CAP_SETUID and CAP_SETGID, as in a container: run it as ${user}, without --user`,
     });

@@ -4,7 +4,7 @@ import type { Config } from '../config/load.ts';
 import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { foreignPair } from '../mirror/mirror.ts';
+import { foreignPair } from '../mirror/claim.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
 import { noteOf, sameNote } from '../sqlite/identity.ts';
@@ -105,7 +105,7 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
         `${path} belongs to another inbox.db than the one in the state directory: ${inbox_path} ${trouble === 'inbox-empty' ? 'is empty' : 'is not there'}`,
         {
           exitCode: exitCodes.configuration,
-          hint: `name the mirror.inbox_path that belongs to it; where that inbox is lost, ${repairHint}`,
+          hint: `set mirror.inbox_path to the inbox that belongs to it; if that inbox is lost, ${repairHint}`,
         },
       );
     case 'mirror-missing':
@@ -114,11 +114,11 @@ function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, tr
         `there is no mirror at ${path}, but the inbox in the state directory belongs to one`,
         {
           exitCode: exitCodes.data,
-          hint: `name the mirror.path where it is, or put it back; where it is lost, ${repairHint}`,
+          hint: `set mirror.path to where it is, or put it back; if it is lost, ${repairHint}`,
         },
       );
     case 'mirror-empty':
-      return damaged(path, `${found.mirror.wrong ?? 'it holds nothing'}, and this is no first run`);
+      return damaged(path, `${found.mirror.wrong ?? 'it is empty'}, but this is not the first run`);
     case 'inbox-damaged':
     case 'inbox-foreign':
     case 'inbox-newer':

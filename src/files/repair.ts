@@ -94,7 +94,7 @@ function onlyForeign(facts: PairFacts): PairFacts {
 }
 
 function problemOf({ facts, ...looks }: FoundFiles, name: 'mirror' | 'inbox'): string | null {
-  if (facts[name] !== 'well') return looks[name].wrong ?? 'it holds nothing';
+  if (facts[name] !== 'well') return looks[name].wrong ?? 'it is empty';
   return name === 'mirror' && facts.paired === false ? 'it belongs to another inbox' : null;
 }
 

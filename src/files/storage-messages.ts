@@ -23,6 +23,6 @@ function troubleMessages(trouble: StorageStatus['trouble'], now: number): string
     return lasts < lockSaidMs
       ? []
       : [`another program has been writing ${path} for ${duration(lasts)}: waiting for it`];
-  const missing = missing_bytes === null ? '' : `, ${megabytes(missing_bytes)} have to become free`;
+  const missing = missing_bytes === null ? '' : `, ${megabytes(missing_bytes)} more must become free`;
   return [`the disk is full, ${path} cannot be written for ${duration(lasts)}${missing}`];
 }

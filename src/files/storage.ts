@@ -217,7 +217,9 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     const { missing_bytes, path } = status().trouble ?? {};
     log.error(
       { file: own.file, path, trouble: own.kind, missing_bytes },
-      own.kind === 'locked' ? 'another program is writing: waiting for it' : 'the disk is full: waiting for room',
+      own.kind === 'locked'
+        ? 'another program holds the write lock: waiting for it'
+        : 'the disk is full: waiting for room',
     );
   }
 
@@ -263,7 +265,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
       log.error({ directories: short }, 'disk space is low: bulk reads pause');
     } else if (short.length === 0 && low.since !== null) {
       low.since = null;
-      log.info({ directories: found }, 'there is enough disk space again: bulk reads go on');
+      log.info({ directories: found }, 'there is enough disk space again: bulk reads continue');
     }
     return found;
   }
@@ -338,7 +340,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
         try {
           write();
         } catch (error) {
-          log.warn({ what: name, err: error }, 'could not be written at the end');
+          log.warn({ what: name, err: error }, 'could not be written when the daemon stopped');
         }
       }
     },

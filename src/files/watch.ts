@@ -180,7 +180,7 @@ export function watchFiles(
         );
         writeLastStop(note, { ...Object.fromEntries(left), ...damagedPaths() });
       } catch (error) {
-        log.warn({ err: error }, 'the clean stop could not be noted: the next start checks the files');
+        log.warn({ err: error }, 'the clean stop could not be recorded: the next start checks the files');
       }
     },
   };

@@ -18,13 +18,13 @@ export function writeRefusalOf(kind: WriteTrouble, cause?: unknown): CataloguedE
     case 'locked':
       return new CataloguedError('locked', 'another program is writing the mirror or the inbox', {
         exitCode: exitCodes.retryLater,
-        hint: 'end its transaction, or that program (fuser names it), then try again',
+        hint: 'end its transaction, or stop that program (fuser names it), then try again',
         cause,
       });
     case 'disk-full':
       return new CataloguedError('disk-full', 'the disk is full: nothing can be stored', {
         exitCode: exitCodes.io,
-        hint: 'free space on the disk of mirror.path and mirror.state_dir (catalogued status says how much), then try again',
+        hint: 'free space on the disk of mirror.path and mirror.state_dir (catalogued status tells how much), then try again',
         cause,
       });
   }

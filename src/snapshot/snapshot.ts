@@ -46,7 +46,7 @@ export function keepSnapshots({ mirror, clock, log }: SnapshotPorts, { every, pa
     const began = clock.monotonic();
     try {
       const left = removeTemporaries(target);
-      if (left > 0) log.warn({ files: left }, 'what a killed snapshot left is removed');
+      if (left > 0) log.warn({ files: left }, 'removed what an interrupted snapshot had left behind');
       const { bytes } = await inChild(mirror.path, target, signal);
       failed = fine;
       log.info({ path: target, bytes, ms: Math.round(clock.monotonic() - began) }, 'snapshot published');

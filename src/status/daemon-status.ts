@@ -60,9 +60,9 @@ const patienceMs = 5 * 60 * 1000;
 export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
   const minutes = Math.ceil((told_until - now) / 60_000);
-  return new CataloguedError('throttled', `the service asks to wait for ${minutes} minutes`, {
+  return new CataloguedError('throttled', `the service asks us to wait ${minutes} minutes`, {
     exitCode: exitCodes.retryLater,
-    hint: 'run the same command later: it goes on where this one ended',
+    hint: 'run the same command later to continue',
   });
 }
 
@@ -71,7 +71,7 @@ export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): Ca
   if (key_refused === null) return null;
   return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
     exitCode: exitCodes.unavailable,
-    hint: 'check service.api_key_file (or CATALOGUED_API_KEY) against what the service gave you',
+    hint: 'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you',
   });
 }
 

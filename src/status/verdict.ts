@@ -35,7 +35,7 @@ export function verdictOf(
     ...(contradicted === null
       ? []
       : [
-          `${number(contradicted.products)} products are on sale by their own read and not by their dates, since ${ago(contradicted.since, now)}: asked again, and not bookable meanwhile`,
+          `${number(contradicted.products)} products are on sale by their own read but not by their dates, noticed ${ago(contradicted.since, now)}: they are read again, and not bookable meanwhile`,
         ]),
     ...(removals === null
       ? []
@@ -49,8 +49,8 @@ export function verdictOf(
       state: 'filling',
       reasons: [
         records.all === 0
-          ? 'The product list was not read yet'
-          : `${number(records.never_fetched)} of ${number(records.all)} records were never read`,
+          ? 'The product list has not been read yet'
+          : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`,
         ...troubles,
       ],
     };
@@ -72,5 +72,5 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
 
 function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
   const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
-  return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
+  return `The snapshot for readers on other hosts ${made}${failure === null ? '' : `: ${failure}`}`;
 }

@@ -130,7 +130,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 const noKey: Outcome = {
   kind: 'failed',
   code: 'no-signing-key',
-  message: 'there is no key to sign with: set signing.key_file, or signing.body: json where the service takes that',
+  message: 'there is no key to sign with: set signing.key_file, or signing.body: json if the service accepts that',
 };
 
 /** The service does not accept the token: by its status, or because it could not be decoded. */

@@ -65,7 +65,7 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
     joined: 0,
   });
 
-  const unknown = `there is no job "a/../b"; there are ${names.join(', ')}`;
+  const unknown = `there is no job "a/../b"; the jobs are ${names.join(', ')}`;
   const refused = await run('jobs', 'run', 'a/../b');
   expect(refused).toEqual({ code: 64, stdout: '', stderr: `Error: ${unknown}\n` });
   const answer = await post(join(directory.path, 'state', 'admin.sock'), '/v1/schedule/a%2F..%2Fb/run');
@@ -85,7 +85,7 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   const io = { ...capturedIo(), signal: leaving.signal };
   const left = main(['--config', file, 'jobs', 'run', 'pass'], io);
   const waiting = runHere(['--config', file, 'jobs', 'run', 'pass', '--json']);
-  const asked = () => log.lines().filter((line) => line.msg === 'job asked for').length;
+  const asked = () => log.lines().filter((line) => line.msg === 'job requested by an operator').length;
   while (asked() < 2) await setImmediate();
   const { jobs } = JSON.parse((await runHere(['--config', file, 'jobs', '--json'])).stdout) as { jobs: object[] };
   expect(jobs).toContainEqual(expect.objectContaining({ name: 'pass', running: 1, runs: 1, last_ms: null }));

@@ -126,7 +126,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       });
     const refused = await at.run('reactivate', 'all');
     expect(refused).toMatchObject({ code: 64 });
-    expect(refused.error?.hint).toContain('has to wait until the lists were read once');
+    expect(refused.error?.hint).toContain('exists only once the lists have been read');
   });
 
   it('says what it would apply, applies it, and then nothing differs', async () => {
@@ -217,7 +217,10 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();
-    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/^✓ +service +it answers, and takes the key$/m) });
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^✓ +service +it answers, and accepts the key$/m),
+    });
   });
 
   it('has a doctor who says what is wrong, and what to do', async () => {

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { type Mirror, type MirrorOptions, openMirror } from '../../src/mirror/mirror.ts';
+import type { MirrorOptions } from '../../src/mirror/claim.ts';
+import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 

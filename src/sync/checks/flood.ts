@@ -22,7 +22,7 @@ export function watchChecks(
       const raised = mirror.transaction(() =>
         mirror.alarms.raise({ kind: 'checks-flood', products: made, at: clock.now() }),
       );
-      if (raised === 'new') log.warn({ calls: made, share }, 'live checks take most of the call budget');
+      if (raised === 'new') log.warn({ calls: made, share }, 'live checks use most of the call budget');
     }
   };
 }

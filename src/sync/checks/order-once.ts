@@ -46,9 +46,9 @@ export function countOnce(
     return { ...work(take), repeated: false };
   }
   if (known.contents_sha256 !== contents_sha256)
-    throw new CataloguedError('order-differs', 'an order with this id was told of before, with other contents', {
+    throw new CataloguedError('order-differs', 'an order with this id was reported before, with other contents', {
       exitCode: exitCodes.usage,
-      hint: 'give each order, and each attempt at one, an id of its own',
+      hint: 'use a new id for each order and each attempt at one',
     });
   return { due: 0, mirror: null, repeated: true };
 }

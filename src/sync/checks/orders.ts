@@ -54,7 +54,7 @@ export function reportOrder(
   const shown = standingOf(wanted, sale, mirror.checks.date(product_id, currency, date));
   const rating = rateOrder(shown, order);
   if (outcome === 'failed')
-    log.warn({ product_id, date, code, mirror: rating }, 'an order failed: its dates are read again');
+    log.warn({ product_id, date, code, mirror: rating }, 'an order failed: reading its dates again');
   const reason = outcome === 'failed' ? 'order-failed' : 'order-recheck';
   const order_number = take?.() ?? null;
   const due = mirror.transaction(() => {
@@ -87,7 +87,7 @@ export function orderAndRecheck(
   const noted = reportOrder(ports, order, take);
   if (order.outcome === 'failed')
     recheckOrder(ports, order, signal).catch((error: unknown) => {
-      if (!signal.aborted) ports.log.error({ err: error }, 'the re-check of an order threw');
+      if (!signal.aborted) ports.log.error({ err: error }, 'reading the dates of an order again threw');
     });
   return noted;
 }
@@ -109,9 +109,9 @@ function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product
   const { extent, cadence } = policy.of(known.category);
   const where = windowOfDate(extent.windows, { timezone: known.timezone, date, now: clock.now() });
   if (where.kind !== 'within') {
-    throw new CataloguedError('outside-horizon', `${date} is past, or beyond the dates that are mirrored`, {
+    throw new CataloguedError('outside-horizon', `${date} is in the past, or beyond the mirrored dates`, {
       exitCode: exitCodes.usage,
-      hint: 'name a date from today on, within cadence.availability.horizon',
+      hint: 'give a date from today on, within cadence.availability.horizon',
     });
   }
   const records: RecordKey[] = productKinds(extent)

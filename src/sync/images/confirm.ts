@@ -14,7 +14,8 @@ export function readImagesNearLimit(ports: ConfirmPorts): void {
   const late = mirror.products.imagesVerifiedBefore(now - imagePressAfterMs, imagesAtATime);
   if (late.length === 0) return;
   const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
-  if (brought > 0) log.warn({ products: brought }, 'images not confirmed for ten days: read ahead of the sweeps');
+  if (brought > 0)
+    log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
 }
 
 /** The alarm of the twelfth day: it lasts until each of these images is confirmed or withdrawn. */
@@ -30,5 +31,5 @@ export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'pol
     return;
   }
   mirror.transaction(() => mirror.alarms.raise({ kind, at: now, products }));
-  if (!known) log.error({ products }, 'images not confirmed for twelve days: hidden after fourteen');
+  if (!known) log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');
 }

@@ -11,7 +11,7 @@ export class DirectoryFailed extends Error {
   readonly full: boolean;
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
-    super(`the directory of the images cannot be written (${code ?? String(cause)})`, { cause });
+    super(`the image directory cannot be written (${code ?? String(cause)})`, { cause });
     this.full = code === 'ENOSPC' || code === 'EDQUOT';
   }
 }

@@ -8,7 +8,7 @@ import {
   typeOf,
 } from '../../domain/catalogue/image-file.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
-import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
+import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
 import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Ports } from '../records/context.ts';
@@ -67,7 +67,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
     await setImmediate();
   }
   mirror.transaction(() => table.confirm(clock.now()));
-  if (removed > 0) log.info({ files: removed }, 'image files removed: their images are not to be shown any more');
+  if (removed > 0) log.info({ files: removed }, 'removed image files whose images may no longer be shown');
   updateDiskAlarm(ports);
 }
 
@@ -85,7 +85,8 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
   }
   const missing = [...expected].filter((file) => !directory.has(file));
   const lost = missing.length === 0 ? 0 : mirror.transaction(() => table.lost(missing, clock.now()));
-  if (orphans + lost > 0) log.warn({ orphans, lost }, 'image files put right: some without a row, or rows without one');
+  if (orphans + lost > 0)
+    log.warn({ orphans, lost }, 'repaired image files: removed files without a row, and rows without a file');
   return { orphans, lost };
 }
 
@@ -155,7 +156,7 @@ async function fetchOne(
       if (!directory.has(file) && !room.take(bytes)) {
         // It stays due: the first one when there is room again.
         if (row.file === null) return 'failed';
-        return noteFailure(ports, row, 'disk: no room in images.disk', refusedAgainAt(chance(), now));
+        return noteFailure(ports, row, 'disk: images.disk is used up', refusedAgainAt(chance(), now));
       }
       let unused: readonly string[] = [];
       await incoming.keep(file, () => {
@@ -193,7 +194,7 @@ function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, tex
 function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
   const origin = originOf(row.url);
   mirror.transaction(() => mirror.imageFiles.postpone(origin, clock.now() + noRoomMs));
-  log.error({}, 'the disk of the images is full: nothing new is fetched');
+  log.error({}, 'the disk of the image files is full: no new file is fetched');
   return { resting: origin };
 }
 
@@ -208,7 +209,7 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
     return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
   });
   removeFiles(ports, unused);
-  log.warn({ product_id, image_key, size }, 'an image is gone from its host: hidden until a read confirms it');
+  log.warn({ product_id, image_key, size }, 'an image has vanished from its host: hidden until a read confirms it');
   return 'failed';
 }
 
@@ -218,8 +219,8 @@ type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: '
 function verify(received: ReceivedImage): Verified {
   const { head, tail, bytes, checksum, sent_at, etag, last_modified } = received;
   const type = typeOf(head);
-  if (type === null) return { kind: 'refused', code: 'no-image', message: 'what came is not an image' };
-  if (!endsWell(type, head, tail, bytes)) return { kind: 'failed', code: 'half', message: 'the file has no end' };
+  if (type === null) return { kind: 'refused', code: 'no-image', message: 'the answer is not an image' };
+  if (!endsWell(type, head, tail, bytes)) return { kind: 'failed', code: 'half', message: 'the file is incomplete' };
   const dimensions = readDimensions(type, head);
   if (dimensions === null) return { kind: 'refused', code: 'no-image', message: 'the image has no width and height' };
   const file = filePath(checksum, type);
@@ -240,7 +241,7 @@ function updateDiskAlarm(ports: ImageFilePorts): void {
   }
   const alarm = { kind: 'images-disk', at: now, products } as const;
   if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
-    log.error({ disk: fetching.disk, products }, 'image files take all of images.disk: nothing new is fetched');
+    log.error({ disk: fetching.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 
 /** A file that is begun with its first bytes: most answers say that nothing has changed. */

@@ -26,7 +26,10 @@ export function holdVanishedImages(
   const products = entries.length;
   const alarm = { kind: 'images-vanished', at: clock.now(), started_at, products } as const;
   if (mirror.alarms.add(alarm) === 'new')
-    log.error({ products }, 'every product of a list page lost its images: held until they expire');
+    log.error(
+      { products },
+      'a list page shows no images for any of its products: the known ones are kept until they expire',
+    );
   return entries.map((entry) => ({ ...entry, images: null }));
 }
 

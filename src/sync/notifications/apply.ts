@@ -188,7 +188,7 @@ function close(
   if (mirror.alarms.add(alarm) === 'new')
     log.error(
       { held: mirror.closures.counts().held },
-      'too many products are said to be closed: the rest waits for its reads',
+      'too many closures announced at once: the rest take effect only after their reads',
     );
 }
 
@@ -238,10 +238,7 @@ export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
     }
     const alarm = { kind: 'hints-not-confirmed', at: now, products: 100 } as const;
     if (mirror.alarms.raise(alarm) === 'new')
-      log.error(
-        {},
-        'most closures that were announced are not confirmed: the callback address may be known to others; rotate it',
-      );
+      log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
   });
 }
 

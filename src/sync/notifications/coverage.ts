@@ -25,7 +25,10 @@ export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal):
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(ports, product_id);
-        mirror.moveStaleAt(ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence, product_id);
+        mirror.promises.moveStaleAt(
+          ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence,
+          product_id,
+        );
       }
       counts.lost += lost.length;
       return found.length;
@@ -47,7 +50,10 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
     mirror.trust.endGap(null, now);
     findClosed({ mirror, clock, policy });
   });
-  log.warn({ minutes: Math.round((now - last) / 60_000) }, 'nothing could be received: what is covered is read again');
+  log.warn(
+    { minutes: Math.round((now - last) / 60_000) },
+    'no notification could be received for a while: reading covered products again',
+  );
 }
 
 /** Once a minute: gaps of subscriptions begin and end, and what one concerns is made due, as much as the budget has room for. */
@@ -72,7 +78,7 @@ export function healGaps(ports: CoveragePorts): void {
     if (mirror.trust.waiting() > 0) return;
     mirror.trust.closeGap(gap.gap_id, now);
     const { subscription_id, from_at, to_at, products } = gap;
-    log.info({ subscription_id, from_at, to_at, products }, 'gap closed: everything it concerns was read');
+    log.info({ subscription_id, from_at, to_at, products }, 'gap closed: every product concerned was read again');
   });
 }
 

@@ -1,5 +1,5 @@
 import { afterChange, announceable, isTrusted, judgedAt } from '../../domain/push/trust.ts';
-import type { StoredProduct } from '../../mirror/catalogue/products.ts';
+import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { ExpectedNotice } from '../../mirror/push/trust.ts';
 import type { Ports } from '../records/context.ts';
 
@@ -62,8 +62,5 @@ function updateSilenceAlarm({ mirror, clock, log }: TrustPorts): void {
   const products = silent.reduce((sum, each) => sum + each.products, 0);
   const now = clock.now();
   if (mirror.alarms.raise({ kind: 'subscription-silent', at: now, products }) === 'new')
-    log.error(
-      { silent },
-      'a subscription does not announce what changes: its products are read as if it were not there',
-    );
+    log.error({ silent }, 'a subscription misses changes: its products are read as often as without it');
 }

@@ -16,8 +16,8 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import { addDays, earlier } from '../../domain/time/dates.ts';
 import { startOfDate, venueToday } from '../../domain/time/venue.ts';
-import type { WindowRead } from '../../mirror/catalogue/availability.ts';
-import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
 import type { ProductPolicy, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
@@ -75,7 +75,7 @@ export async function refreshAvailability(
     ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
   if (read.kind !== 'stored') return settleFailure(ports, record, read);
   if (read.sale === 'contradicted') {
-    const message = 'answered as not on sale, and the product itself is on sale by its own read';
+    const message = "the dates are answered as not on sale, but the product's own read says on sale";
     return { kind: 'failed', code: 'sale-contradicted', message };
   }
   const [left] = read.unanswered;
@@ -216,7 +216,7 @@ function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead 
 
 /** The service has answered for other dates than were asked for: a failed read, and the old copy stays. */
 function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
-  const said = astray === null ? 'for none, as it does of other products' : `for ${astray.from} to ${astray.to}`;
+  const said = astray === null ? 'for none, as for other products' : `for ${astray.from} to ${astray.to}`;
   return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
 }
 

@@ -2,7 +2,7 @@ import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/s
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
-import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
@@ -61,7 +61,7 @@ export async function notOnSale(
       if (product.dates_off_at === null) {
         const by = { sent_at, reason: record.due_reason };
         mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
-        log.warn({ product_id }, 'a product is on sale by its own read, and its dates are answered as not on sale');
+        log.warn({ product_id }, 'a product is on sale by its own read, but its dates are answered as not on sale');
       }
     } else {
       // Where there is no single-product read, the near dates are looked at for the reopening.

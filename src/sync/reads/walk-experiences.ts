@@ -33,7 +33,10 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
       const dropped = mirror.experiences.dropMissing(walks);
       if (missing > dropped)
-        log.error({ missing, dropped }, 'many experiences are missing from the list: kept until three lists agree');
+        log.error(
+          { missing, dropped },
+          'many experiences are missing from the list: keeping them until three lists agree',
+        );
     },
   });
 }

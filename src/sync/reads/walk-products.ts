@@ -1,7 +1,7 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { ProductRead } from '../../mirror/catalogue/products.ts';
+import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { walkForNotices } from '../notifications/apply.ts';
 import { judgeAbsence } from '../records/absence.ts';

@@ -31,17 +31,17 @@ export function refuseDates(
   const last = addDays(venueToday(null, now).latest, horizon - 1);
   for (const [name, date] of Object.entries(dates)) {
     if (date === null) continue;
-    if (!isDate(date)) throw refused(`${name} ${date} is no date of the calendar`, 'a date is YYYY-MM-DD');
+    if (!isDate(date)) throw refused(`${name} ${date} is not a calendar date`, 'give a date as YYYY-MM-DD');
     if (date < first)
-      throw refused(`${name} ${date} is past`, `the first date that can be asked about is ${first}, at some venue`);
+      throw refused(`${name} ${date} is in the past`, `the earliest date is ${first}, today at the westernmost venue`);
     if (date > last)
       throw refused(
         `${name} ${date} is beyond the horizon`,
-        `the last date that is mirrored is ${last}: cadence.availability.horizon is ${horizon} days`,
+        `the last mirrored date is ${last}: cadence.availability.horizon is ${horizon} days`,
       );
   }
   const { from = null, to = null } = dates;
-  if (from !== null && to !== null && from > to) throw refused(`from ${from} lies after to ${to}`, 'swap them');
+  if (from !== null && to !== null && from > to) throw refused(`from ${from} is after to ${to}`, 'swap them');
 }
 
 function refused(message: string, hint: string): CataloguedError {

@@ -12,7 +12,7 @@ export function updateContradictionAlarm({ mirror, clock, log }: Pick<Ports, 'mi
       return;
     }
     if (mirror.alarms.raise({ kind: 'sale-contradicted', at: now, products }) === 'new')
-      log.error({ products }, 'products are on sale by their own reads, and their dates are answered as not on sale');
+      log.error({ products }, 'products are on sale by their own reads, but their dates are answered as not on sale');
   });
 }
 
@@ -25,6 +25,6 @@ export function updateOtherDatesAlarm({ mirror, clock, log }: Pick<Ports, 'mirro
       return;
     }
     if (mirror.alarms.raise({ kind: 'other-dates', at: clock.now(), products }) === 'new')
-      log.error({ products }, 'products are answered for other dates than were asked for');
+      log.error({ products }, 'the service answers for other dates than requested');
   });
 }

@@ -12,8 +12,8 @@ export interface RefusedFacts {
 /** Refused prices that nobody has met for so long are no longer told of. */
 const forgottenMs = 24 * 3_600_000;
 const logMessages = {
-  images: 'images are not published: their addresses are not on public hosts',
-  prices: 'prices below zero are refused: what they are of cannot be bought',
+  images: 'images are not published: their URLs are not on public hosts',
+  prices: 'negative prices are rejected: what they belong to is not sold',
 } as const;
 
 /** What was left out of some products, without those of which nothing was. */

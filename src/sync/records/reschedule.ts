@@ -1,7 +1,7 @@
 import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
-import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
 /** Plans again what waits for its cadence, after a change of it: of one product, or (null) of all. */

@@ -5,13 +5,13 @@ import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { RecordSelection } from '../../mirror/schedule/records.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
 /** What a person can ask to be read again, as its help says it. */
 export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
-  products: 'the product list and what each product says of itself',
+  products: 'the product list and the detail of each product',
   checkout: 'checkout information',
   variants: 'variants',
   images: 'images and their credits',
@@ -87,7 +87,7 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
       exitCode: exitCodes.usage,
-      hint: 'without --dry-run the service is asked for it; catalogued resync --products reads the list again',
+      hint: 'without --dry-run the service is asked for it; for a new product, read the list again: catalogued resync --products',
     });
   }
   const single = request.product_ids.length > 0;

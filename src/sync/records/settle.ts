@@ -5,7 +5,7 @@ import { noExtraCalls } from '../../domain/schedule/price.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { usualLane } from '../../domain/schedule/resources.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
-import type { KnownProduct } from '../../mirror/catalogue/products.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
 import { noteAnswer } from './absence.ts';
 import type { SyncPorts } from './context.ts';

@@ -73,7 +73,7 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
   return mirror.transaction(() => {
     const plan = wantedSubscriptions(ports);
     for (const subscription_id of mirror.subscriptions.declare(plan.wanted))
-      log.warn({ subscription_id }, 'subscription no longer declared: the service offers no way to end it');
+      log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
     mirror.subscriptions.cover();
     return plan;
   });

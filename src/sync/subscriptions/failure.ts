@@ -18,11 +18,11 @@ export function failureText(outcome: Failure | Unread): string {
     case 'missing':
       return 'refused: the service has no such subscription';
     case 'throttled':
-      return `throttled: the service asks for less (${outcome.status})`;
+      return `throttled: the service asks for fewer calls (${outcome.status})`;
     case 'self-test':
       return `self-test: ${outcome.message}`;
     case 'not-read':
-      return 'refused: subscriptions cannot be read here';
+      return 'refused: the service does not let subscriptions be read';
     default:
       return `${outcome.kind satisfies AttemptFailure}: ${outcome.message} (${outcome.code})`;
   }

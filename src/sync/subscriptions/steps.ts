@@ -72,7 +72,7 @@ export async function rotateSubscription(
   const { subscription_id } = wanted;
   if (newestOf(epochsOf(ports, subscription_id))?.announced_at !== null) {
     const epoch = addresses.begin(subscription_id, clock.now());
-    log.info({ subscription_id, epoch }, 'callback address rotates: the new one is accepted');
+    log.info({ subscription_id, epoch }, 'callback address rotates: the receiver accepts the new one');
   }
   await lookBefore(ports, wanted, signal);
   return putSubscription(ports, wanted, 'rotation', signal);
@@ -103,7 +103,7 @@ async function repairSubscription(
   if (afterSelfTest(result, { failures }) === 'wait')
     return noteFailure(ports, subscription_id, { kind: 'self-test', message });
   if (result === 'failed')
-    log.warn({ subscription_id, words: message }, 'self-test failed again: the repair goes on all the same');
+    log.warn({ subscription_id, words: message }, 'self-test failed again: repairing the subscription all the same');
   return action === 'put'
     ? putSubscription(ports, wanted, 'repair', signal)
     : reactivateSubscription(ports, wanted, signal);

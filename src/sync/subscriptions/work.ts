@@ -183,8 +183,8 @@ function chosen(wanted: readonly WantedSubscription[], id: string | null): reado
     exitCode: exitCodes.usage,
     hint:
       names === ''
-        ? 'declare it under subscriptions; one of mirrored entities has to wait until the lists were read once'
-        : `those that are: ${names}`,
+        ? 'declare it under subscriptions; one with entities: mirrored exists only once the lists have been read'
+        : `use one of ${names}`,
   });
 }
 
@@ -249,7 +249,7 @@ function updateAlarms(ports: SubscriptionPorts): void {
         failure,
       }));
       if (came === 'new')
-        log.error({ alarm: kind, subscriptions }, 'a subscription needs a look: catalogued subscription list');
+        log.error({ alarm: kind, subscriptions }, 'a subscription needs attention: catalogued subscription list');
       if (came === 'ended') log.info({ alarm: kind }, 'alarm ended');
     }
   });

@@ -1,6 +1,8 @@
-import type { Database } from '../../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
 
-/** The places of products in the service's own order of popularity. Every function runs inside the caller's transaction. */
+/** The places of products in the service's own order of popularity. */
 export interface ListPlaceTable {
   /** Products that stand one after the other in the list, and the place of the first; the first of all is 1. */
   note(product_ids: readonly number[], first: number): void;
@@ -8,17 +10,28 @@ export interface ListPlaceTable {
   clear(): void;
 }
 
-export function listPlaceTable(db: Database): ListPlaceTable {
-  // A place more or less says nothing: only what has moved by a twentieth is written, so that a quiet week costs nothing.
-  const put = db.prepare<[number, number]>(
-    `INSERT INTO product_list_place (product_id, list_place) VALUES (?, ?)
-     ON CONFLICT DO UPDATE SET list_place = excluded.list_place
-       WHERE 20 * abs(list_place - excluded.list_place) > min(list_place, excluded.list_place)`,
+/** A place more or less says nothing: only what has moved by this share is written, so that a quiet week costs nothing. */
+const worthWriting = 20;
+
+export function listPlaceTable(db: Writes): ListPlaceTable {
+  const put = db.change(({ product_id, list_place }: Bound<Tables['product_list_place']>) =>
+    query
+      .insertInto('product_list_place')
+      .values({ product_id, list_place })
+      .onConflict((known) =>
+        known
+          .doUpdateSet((of) => ({ list_place: of.ref('excluded.list_place') }))
+          .where((of) => {
+            const [was, is] = [of.ref('product_list_place.list_place'), of.ref('excluded.list_place')];
+            const moved = of.fn<number>('abs', [of(was, '-', is)]);
+            return of(of(moved, '*', worthWriting), '>', of.fn<number>('min', [was, is]));
+          }),
+      ),
   );
-  const clear = db.prepare('DELETE FROM product_list_place');
+  const clear = db.change(() => query.deleteFrom('product_list_place'));
   return {
     note: (product_ids, first) => {
-      for (const [index, product_id] of product_ids.entries()) put.run(product_id, first + index);
+      for (const [index, product_id] of product_ids.entries()) put.run({ product_id, list_place: first + index });
     },
     clear: () => {
       clear.run();
