@@ -65,8 +65,6 @@ export function watchTrouble({
   let again = Promise.withResolvers<void>();
   let recovering: Promise<void> = Promise.resolve();
 
-  const grown = (ms: number) => freeSpaceGrown({ space, clock, closing }, ms);
-
   /** Tries less and less often until a write succeeds and its trouble does not come back. */
   async function recover(own: CurrentTrouble): Promise<void> {
     const found = probe(files);
@@ -75,7 +73,7 @@ export function watchTrouble({
     Object.assign(own, found ?? { file: own.kind === 'disk-full' ? short : own.file });
     let wait = patience[own.kind].first;
     for (;;) {
-      await (own.kind === 'disk-full' ? grown(wait) : clock.sleep(wait, closing).catch(() => undefined));
+      await patientlyWait({ space, clock, closing }, own.kind, wait);
       if (closing.aborted) return;
       report(own);
       const still = probe(files);
@@ -88,8 +86,8 @@ export function watchTrouble({
       if (await isOver(own)) break;
     }
     trouble = null;
-    const fields = { file: own.file, trouble: own.kind, ms: clock.now() - own.since };
-    log[own.told ? 'info' : 'debug'](fields, 'files are written again');
+    const { file, kind, since, told } = own;
+    log[told ? 'info' : 'debug']({ file, trouble: kind, ms: clock.now() - since }, 'files are written again');
   }
 
   /** Lets everybody write; true: none of them met trouble for a while. */
@@ -157,6 +155,16 @@ function probe(files: TroubleWatchOptions['files']): { kind: WriteTrouble; file:
     }
   }
   return null;
+}
+
+/** Waits so long, or until a full disk has more room. */
+async function patientlyWait(
+  options: Pick<TroubleWatchOptions, 'space' | 'clock' | 'closing'>,
+  kind: WriteTrouble,
+  ms: number,
+): Promise<void> {
+  if (kind === 'disk-full') await freeSpaceGrown(options, ms);
+  else await options.clock.sleep(ms, options.closing).catch(() => undefined);
 }
 
 /** Waits for free space to grow, and no longer than `ms`. */
