@@ -72,7 +72,7 @@ describe('GET /v1/changes as JSON', () => {
   it('says of a cursor before the floor that it is gone (410), of one ahead of the newest or of nonsense that it is wrong (400)', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.changes.prune(2000);
+    it.mirror.transaction(() => it.mirror.changes.prune(2000));
     it.add(1);
     expect(await it.json('/v1/changes?after=4')).toEqual({
       status: 410,
@@ -134,7 +134,7 @@ describe('GET /v1/changes as server-sent events', () => {
   it('refuses a cursor before the stream begins, with the statuses of the JSON', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.changes.prune(2000);
+    it.mirror.transaction(() => it.mirror.changes.prune(2000));
     const ask = async (cursor: string) => {
       const { status, refusal } = await eventSource(it.socket, '/v1/changes', { headers: { 'last-event-id': cursor } });
       return [status, refusal?.error];
@@ -160,7 +160,7 @@ describe('GET /v1/changes as server-sent events', () => {
     for (let turn = 0; turn < 400; turn += 1) await setImmediate();
     // 20 MB wait in the file; some hundred kB are in the two sockets.
     expect(handed).toBeLessThan(3000);
-    it.mirror.changes.prune(2000);
+    it.mirror.transaction(() => it.mirror.changes.prune(2000));
     source.response.resume();
     await source.ended;
     expect(source.events.at(-1)).toMatchObject({ id: null, event: 'reset', data: { error: 'cursor-too-old' } });
