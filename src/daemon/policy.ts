@@ -1,7 +1,7 @@
 import type { Config } from '../config/load.ts';
 import { windows } from '../domain/catalogue/availability.ts';
 import { type Resource, resourceNames, resources } from '../domain/schedule/resources.ts';
-import type { StaleAfter } from '../mirror/schedule/promises.ts';
+import type { StaleAfter } from '../mirror/schedule/stale.ts';
 import type { Policy, ProductPolicy } from '../sync/records/context.ts';
 
 type Category = Config['categories'][number];
@@ -25,6 +25,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     of: (category) => byCategory.get(category ?? '') ?? general,
     daysPerRequest: service.profile.days_per_request,
     pageSize: service.profile.page_size,
+    listOrdered: service.profile.list_order !== null,
     adaptive:
       config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
     removals: config.removals,

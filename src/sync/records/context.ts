@@ -5,7 +5,7 @@ import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { StaleAfter } from '../../mirror/schedule/promises.ts';
+import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { SharedAnswer } from './shared-answer.ts';
 
@@ -24,6 +24,8 @@ export interface Policy extends ProductPolicy {
   of(category: string | null): ProductPolicy;
   readonly daysPerRequest: number;
   readonly pageSize: number;
+  /** Whether the product list comes in the order of popularity. */
+  readonly listOrdered: boolean;
   /** Null: every record is read by its cadence alone. */
   readonly adaptive: {
     /** Calls beyond what the cadences need, as a share of them. */
