@@ -1,5 +1,14 @@
 import { dirname } from 'node:path';
-import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from '../clock.ts';
+import {
+  type Chance,
+  type Clock,
+  DeadlineExceeded,
+  type Entropy,
+  newId,
+  systemChance,
+  systemClock,
+  systemEntropy,
+} from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import type { Budget } from '../domain/schedule/budget.ts';
@@ -9,6 +18,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
@@ -40,6 +50,9 @@ import { trustedClock } from './trusted-clock.ts';
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
+  readonly entropy?: Entropy;
+  /** Numbers files, where the disk's own numbers would tell one life from another. */
+  readonly inodeOf?: InodeOf;
   /** Callback addresses, where the inbox has none. */
   readonly addresses?: OwnAddresses;
   /** Asks our own public address; else it is asked for real. */
@@ -89,6 +102,7 @@ export function wire(
 ): Wiring {
   const machine = overrides.clock ?? systemClock;
   const chance = overrides.chance ?? systemChance;
+  const entropy = overrides.entropy ?? systemEntropy;
   const stack = new AsyncDisposableStack();
   try {
     const { state_dir, inbox_path, path } = config.mirror;
@@ -116,6 +130,8 @@ export function wire(
         master: secrets.receiver_secret,
         now: now(),
         deliveries_bytes: config.retention.deliveries_bytes,
+        entropy,
+        ...(overrides.inodeOf === undefined ? {} : { inodeOf: overrides.inodeOf }),
       }),
     );
     const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
@@ -130,6 +146,7 @@ export function wire(
         currency,
         image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
         backups: backupsIn(config.backup.directory),
+        newFeedId: () => newId(entropy),
         feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
       }),
     );
@@ -196,6 +213,7 @@ export function wire(
       mirror,
       clock,
       chance,
+      entropy,
       log,
       policy: policyOf(config, mirror.offers.offers),
       retries: retryBudget(),
