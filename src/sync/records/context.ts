@@ -24,6 +24,8 @@ export interface Policy extends ProductPolicy {
   of(category: string | null): ProductPolicy;
   readonly daysPerRequest: number;
   readonly pageSize: number;
+  /** Whether the product list comes in the order of popularity. */
+  readonly listOrdered: boolean;
   /** Null: every record is read by its cadence alone. */
   readonly adaptive: {
     /** Calls beyond what the cadences need, as a share of them. */
