@@ -35,41 +35,41 @@ import { policyOf } from './policy.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 import { trustedClock } from './trusted-clock.ts';
 
-/** What a test replaces: time, chance, and what it has no receiver for. */
+/** Overrides for tests: time, chance, and what needs a receiver. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
-  /** Callback addresses, where the inbox has none. */
+  /** Callback addresses to use if the inbox has none. */
   readonly addresses?: OwnAddresses;
-  /** Asks our own public address; else it is asked for real. */
+  /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
-  /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
+  /** Addresses of a test's image host on this machine. No configuration can set these. */
   readonly imageHost?: { readonly addresses: readonly string[] };
-  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  /** Replaces the check of a whole file, which runs in a process with its own time. */
   readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
-/** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
+/** All wired parts, of the daemon or of a command that works without one. */
 export interface Wiring extends AsyncDisposable {
   readonly config: Config;
   readonly mirror: Mirror;
   readonly inbox: Inbox;
   /** Whether both files are still where they were opened, and sound. */
   readonly files: FileWatch;
-  /** What waits for the disk and for locks. */
+  /** Waits for the disk and for locks. */
   readonly storage: Storage;
   readonly limiter: Limiter;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** Any GET, undecoded: for what asks how the service behaves. */
+  /** Sends any GET and returns it undecoded, for the probe. */
   readonly raw: RawReads;
-  /** One list call of one row: whether the service answers and takes the key. */
+  /** Requests a list of one row: tells whether the service answers and accepts the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
-  /** How many calls the service has answered since the start. */
+  /** Returns how many calls the service has answered since the start. */
   answers(): number;
-  /** What is done about a machine's clock that is wrong. */
+  /** Watches for a wrong clock of the machine. */
   readonly watch: ClockWatch;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How far our clock is from the service's. */
   readonly serviceClock: ServiceClock;
@@ -78,8 +78,8 @@ export interface Wiring extends AsyncDisposable {
 }
 
 /**
- * Takes the lock (75), opens both files and wires the client to them. Closing happens in the reverse order and notes
- * a clean end.
+ * Takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
+ * clean end.
  */
 export function wire(
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
@@ -95,7 +95,7 @@ export function wire(
     ownDirectory(state_dir);
     prepareDirectory(dirname(inbox_path), 0o700);
     stack.use(acquireLock(state_dir));
-    // By the clock that is believed, once there is one.
+    // By the trusted clock, once there is one.
     let now = machine.now;
     stack.use(acquireMirrorLock(path));
     const found = findFiles(config, 'touched');
@@ -146,7 +146,7 @@ export function wire(
     now = clock.now;
     const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
     inbox.deliveries.goOnAbove(mirror.lastDelivery());
-    // A restored mirror; a new one reads everything anyway.
+    // For a restored mirror; a new one reads everything anyway.
     const again = mirror.filledAt() === null ? null : inbox.deliveries.waitAgain(mirror.lastDelivery());
     if (again !== null && again.deliveries > 0)
       log.warn({ deliveries: again.deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
@@ -214,11 +214,11 @@ export function wire(
       }
     };
     const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: service_clock.forget });
-    // What a wrong clock has written is healed first, so that what is due is planned by the right one.
+    // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
     watch.observe();
     forgetUnasked(mirror, profile);
     prepareRecords(ports);
-    // What cannot be applied again is as good as never received.
+    // Deliveries that cannot be applied again count as never received.
     if (again != null && again.gone_since !== null) noteAbsence(ports, again.gone_since);
     const subscriptions = manageSubscriptions({
       loaded: { config, secrets },
@@ -257,13 +257,13 @@ export function wire(
       [Symbol.asyncDispose]: () => closing.disposeAsync(),
     };
   } catch (error) {
-    // Nothing here needs an await to be given back; what failed is thrown on.
+    // Disposing here is synchronous; the failure is thrown on.
     stack.disposeAsync().catch(() => undefined);
     throw error;
   }
 }
 
-/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+/** Records when the process ended; if that fails, its last heartbeat counts instead. */
 function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
@@ -272,7 +272,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   }
 }
 
-/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+/** Records the newest change in the inbox; if that fails, the reserved ceiling counts instead. */
 export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
@@ -281,7 +281,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   }
 }
 
-/** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
+/** Forgets missing paths that the configuration no longer asks for. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {
@@ -289,7 +289,7 @@ function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['se
   });
 }
 
-/** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */
+/** Creates the state directory (inbox, lock, socket), or throws if others can enter it. */
 function ownDirectory(path: string): void {
   const { mode, uid } = prepareDirectory(path, 0o700);
   const ours = process.getuid === undefined || uid === process.getuid();

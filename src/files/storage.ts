@@ -10,15 +10,15 @@ import { writeRefusal } from './write-refusal.ts';
 
 type FileName = 'mirror' | 'inbox';
 
-/** Whether the two files can be written, and what room there is for them. */
+/** Whether the two files can be written, and how much space they have. */
 export interface StorageStatus {
-  /** Why nothing is written now; null: it is. */
+  /** Why nothing can be written now; null: it can. */
   readonly trouble: {
     readonly kind: WriteTrouble;
     readonly file: FileName;
     readonly path: string;
     readonly since: number;
-    /** Bytes that have to become free before space is no longer low; null: it is not low, or no disk is full. */
+    /** Bytes that must become free before space is no longer low; null: no disk is full. */
     readonly missing_bytes: number | null;
   } | null;
   readonly directories: readonly {
@@ -31,38 +31,39 @@ export interface StorageStatus {
   }[];
 }
 
-/** A condition that only the running process knows: it cannot be stored, or ends with the process. */
+/** An alarm that only the running process knows: it cannot be stored, or ends with the process. */
 export interface LiveAlarm {
   readonly kind: 'disk-full' | 'disk-low' | 'file-locked' | 'snapshot-failing';
   readonly raised_at: number;
   readonly products: 0;
 }
 
-/**
- * What all writing goes through that can wait: a full disk and another program's lock pass. Disposing gives up what waits.
- */
+/** Runs writes that can wait for a full disk or another program's lock to pass. Disposing gives up those that wait. */
 export interface Storage extends AsyncDisposable {
-  /** From now on no write blocks the event loop for a lock; until then `keepTrying` throws what its work throws. */
+  /**
+   * Called when the start is done: from now on no write blocks the event loop for a lock. Before it `keepTrying` throws
+   * what its work throws.
+   */
   serve(): void;
   /**
-   * Runs work when the files can be written, and again after each trouble, until it has run to its end. Rejects with any
-   * other error; resolves to null where the signal is aborted first. The work finds by itself what is left to do.
+   * Runs work when the files can be written, and again after each trouble until it completes; the work must find out
+   * itself what is left. Rejects with any other error; resolves to null if the signal aborts first.
    */
   keepTrying<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result | null>;
-  /** For somebody who waits: tries for two seconds, then throws a `disk-full` (74) or `locked` (75). */
+  /** Runs work for a waiting caller: tries for two seconds, then throws `disk-full` (74) or `locked` (75). */
   promptly<Result>(work: () => Result): Promise<Result>;
-  /** Writes now, or as soon as that is possible; of several with the same name only the last. */
+  /** Writes now or as soon as possible; of several writes with one name only the last. */
   soon(name: string, write: () => void): void;
-  /** Told of a write that failed elsewhere: what cannot be waited for is not looked at. */
+  /** Called with a write error from elsewhere; ignores errors that do not pass by waiting. */
   noticed(error: unknown): void;
-  /** Looks at the space, at most every 30 seconds while there is enough. */
+  /** Measures the free space, at most every 30 seconds while there is enough. */
   look(): void;
   /** Whether there is room for bulk reads. */
   readonly isLow: boolean;
   status(): StorageStatus;
-  /** Trouble of a minute, and low space. */
+  /** Returns the alarms about trouble that lasts a minute, and about low space. */
   alarms(): LiveAlarm[];
-  /** Rejects with what a file does not survive: a failed fsync, damage. */
+  /** Rejects with an error that a file does not survive: a failed fsync, or damage. */
   readonly broken: Promise<never>;
 }
 
@@ -71,7 +72,7 @@ export interface StoragePorts {
   readonly inbox: StoredFile;
   readonly clock: Clock;
   readonly log: Logger;
-  /** An argument, so that a test can have a full disk. */
+  /** Returns the free space; tests replace it to simulate a full disk. */
   readonly spaceOf?: (directory: string) => FileSystemSpace;
 }
 
@@ -85,16 +86,16 @@ interface Trouble {
   kind: WriteTrouble;
   file: FileName;
   readonly since: number;
-  /** True: nobody tries. False: it may be over, and is as soon as it does not come back. */
+  /** True: nothing is tried. False: it may be over, and is once it does not come back. */
   stopped: boolean;
   told: boolean;
 }
 
 const promptlyMs = 2000;
 const lookEveryMs = 30_000;
-/** So often a full disk is asked whether there is room now. */
+/** How often the space of a full disk is measured. */
 const askEveryMs = 1000;
-/** Free space that has grown by so much is worth a try. */
+/** By how much free space must grow for another try. */
 const roomBytes = 1024 * 1024;
 const lockWaitMs = { closing: 1000 } as const;
 
@@ -115,7 +116,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
   const low: { since: number | null } = { since: null };
   let spaces: { at: number; directories: StorageStatus['directories'] } | null = null;
 
-  /** The first trouble that a write meets now; null: none. Throws what is not waited for. */
+  /** Returns the first trouble that a write meets now; null: none. Throws errors that do not pass by waiting. */
   function probe(): { kind: WriteTrouble; file: FileName } | null {
     for (const file of names) {
       try {
@@ -181,7 +182,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     else log.debug(fields, 'files are written again');
   }
 
-  /** Lets everybody write; true: none of them met trouble for a while. */
+  /** Lets all writes proceed; returns whether none met trouble for a while. */
   async function isOver(own: Trouble): Promise<boolean> {
     again = Promise.withResolvers();
     own.stopped = false;
@@ -209,7 +210,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf = fileSystemS
     return Math.min(...names.map((name) => spaceOf(dirname(files[name].path)).free_bytes));
   }
 
-  /** Told once, and not of a lock that is let go of at once. */
+  /** Logs a trouble once, but not a lock that is released quickly. */
   function report(own: Trouble): void {
     if (own.told || (own.kind === 'locked' && clock.now() - own.since < 1000)) return;
     own.told = true;
