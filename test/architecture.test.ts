@@ -99,7 +99,7 @@ const doors: Record<string, RegExp> = {
   'better-sqlite3': /^sqlite\/|^mirror\/sql\/sql\.ts$/,
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
-  undici: /^upstream\/(http|image-host)\.ts$/,
+  undici: /^upstream\/(http|image-host|no-answer|response)\.ts$/,
   'image-size': /^upstream\/image-header\.ts$/,
   croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,

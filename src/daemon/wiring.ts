@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { type Chance, type Clock, DeadlineExceeded, systemChance, systemClock } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { publishable } from '../domain/push/public-address.ts';
+import type { Budget } from '../domain/schedule/budget.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -159,10 +160,10 @@ export function wire(
         chance,
         burst_statuses: profile.burst_statuses,
         learned: mirror.budget.learned(),
-        throttled: (learned) => storage.soon('budget', () => mirror.budget.saveLearned(learned)),
+        throttled: (learned) => storage.soon('budget', () => saveLearned(mirror, learned)),
       }),
     );
-    stack.defer(() => storage.soon('budget', () => mirror.budget.saveLearned(limiter.learned())));
+    stack.defer(() => storage.soon('budget', () => saveLearned(mirror, limiter.learned())));
     const service_clock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
     const transport = stack.use(
       createHttp({
@@ -279,6 +280,10 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   } catch (error) {
     log.warn({ err: error }, 'the newest change could not be noted in the inbox');
   }
+}
+
+function saveLearned(mirror: Mirror, budget: Budget): void {
+  mirror.transaction(() => mirror.budget.saveLearned(budget));
 }
 
 /** Forgets missing paths that the configuration no longer asks for. */

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import type { FeedDecision } from '../domain/changes/feed.ts';
-import type { Resource } from '../domain/schedule/resources.ts';
 import { type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
@@ -30,7 +29,7 @@ import { type TrustTable, trustTable } from './push/trust.ts';
 import { type BudgetTable, budgetTable } from './schedule/budget.ts';
 import { type JobTable, jobTable } from './schedule/jobs.ts';
 import { type OfferTable, offerTable } from './schedule/offers.ts';
-import { moveStaleAt, type Promised, type StaleAfter, writePromises } from './schedule/promises.ts';
+import { type PromiseTable, promiseTable } from './schedule/promises.ts';
 import { type RecordTable, recordTable } from './schedule/records.ts';
 import { type WalkTable, walkTable } from './schedule/walks.ts';
 import { mirrorFile } from './sql/files.ts';
@@ -70,11 +69,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   transaction<Result>(work: () => Result): Result;
   /** Tells after each commit that added to the change feed: by then any reader sees it. Nothing is told of a rollback. */
   onChanges(listener: () => void): Disposable;
-  writePromises(promised: Promised, daysPerRequest: number): boolean;
-  /** What is promised of a resource is promised no more. */
-  dropPromise(resource: Resource): void;
-  /** After a change of what covers a product: its `stale_at` with the cadence. */
-  moveStaleAt(cadence: StaleAfter, product_id: number): void;
+  readonly promises: PromiseTable;
   writeZones(now: number): void;
   /** Heals what a wrong clock has written. Returns the rows changed, by table. */
   healInstants(now: number): Record<string, number>;
@@ -117,7 +112,6 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const closures = closureTable(db);
   const zones = zoneTable(writes);
   const log = logCopy(connection, path);
-  const dropPromise = db.prepare<[string]>('DELETE FROM promise WHERE resource = ?');
   const listeners = new Set<() => void>();
 
   return {
@@ -135,13 +129,13 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     variants: variantTables(writes),
     experiences: experienceTables(writes),
     imageFiles: imageFileTable(writes),
-    records: recordTable(db),
-    walks: walkTable(db),
-    jobs: jobTable(db),
-    budget: budgetTable(db),
+    records: recordTable(writes),
+    walks: walkTable(writes),
+    jobs: jobTable(writes),
+    budget: budgetTable(writes),
     changes,
     checks: checkTables(db),
-    offers: offerTable(db),
+    offers: offerTable(writes),
     removals: removalTable(writes, changes),
     alarms: alarmTable(db),
     categories: categoryTable(writes),
@@ -156,11 +150,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    writePromises: (promised, daysPerRequest) => writePromises(db, promised, daysPerRequest),
-    dropPromise: (resource) => {
-      dropPromise.run(resource);
-    },
-    moveStaleAt: (cadence, product_id) => moveStaleAt(db, cadence, product_id),
+    promises: promiseTable(writes),
     writeZones: zones.write,
     healInstants: (now) => healInstants(db, mirrorInstants, now),
     markFilled: (now) => {

@@ -9,15 +9,17 @@ import type { Mirror } from './mirror.ts';
 import { closureTable } from './push/closures.ts';
 import { subscriptionTable } from './push/subscriptions.ts';
 import { trustTable } from './push/trust.ts';
-import { budgetTable } from './schedule/budget.ts';
-import { offerTable } from './schedule/offers.ts';
-import { recordTable } from './schedule/records.ts';
+import { type BudgetReads, budgetReads } from './schedule/budget.ts';
+import { type OfferReads, offerReads } from './schedule/offers.ts';
+import { type RecordReads, recordReads } from './schedule/record-reads.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
-export interface MirrorFacts
-  extends Pick<Mirror, 'records' | 'closures' | 'budget' | 'changes' | 'offers' | 'subscriptions' | 'trust'> {
+export interface MirrorFacts extends Pick<Mirror, 'closures' | 'changes' | 'subscriptions' | 'trust'> {
+  readonly records: RecordReads;
+  readonly budget: BudgetReads;
+  readonly offers: OfferReads;
   readonly products: ProductReads;
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
@@ -57,15 +59,15 @@ export function mirrorFacts(db: Database): MirrorFacts {
   return {
     dateNow: (product_id, date) => dateNow.all({ product_id, date }),
     changes,
-    offers: offerTable(db),
+    offers: offerReads(reads),
     removals: removalReads(reads),
-    records: recordTable(db),
+    records: recordReads(reads),
     products: productReads(reads),
     closures,
     trust: trustTable(db),
     categories: categoryReads(reads),
     experiences: experienceReads(reads),
-    budget: budgetTable(db),
+    budget: budgetReads(reads),
     subscriptions: subscriptionTable(db),
   };
 }

@@ -22,11 +22,6 @@ export function param<Value>(name: string): RawBuilder<Value> {
   return sql<Value>`${sql.raw(`@${name}`)}`;
 }
 
-/** A condition or an order that reads better as SQL; never with a value in it. */
-export function raw<Value>(text: string): RawBuilder<Value> {
-  return sql<Value>`${sql.raw(text)}`;
-}
-
 /**
  * Prepares a compiled query whose values are all `param`s. Note that `undefined` would bind silently as NULL and a
  * boolean throws: rows are of the tables' types, with 0 and 1.

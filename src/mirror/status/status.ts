@@ -8,7 +8,7 @@ import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { type NotOffered, offerTable } from '../schedule/offers.ts';
+import { type NotOffered, offerReads } from '../schedule/offers.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -152,7 +152,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       )
       .all(),
     error_rate: errorRateOf(db),
-    not_offered: offerTable(db)
+    not_offered: offerReads(readsOf(db))
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),
     alarms: db

@@ -25,7 +25,10 @@ export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal):
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(ports, product_id);
-        mirror.moveStaleAt(ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence, product_id);
+        mirror.promises.moveStaleAt(
+          ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence,
+          product_id,
+        );
       }
       counts.lost += lost.length;
       return found.length;

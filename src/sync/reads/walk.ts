@@ -140,5 +140,5 @@ function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
     state.next_page > 0 &&
     state.started_at <= now + futureToleranceMs &&
     now - state.started_at < maxPauseMs;
-  return usable ? state : mirror.walks.begin(key, now, 1);
+  return usable ? state : mirror.transaction(() => mirror.walks.begin(key, now, 1));
 }

@@ -5,7 +5,7 @@ import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { StaleAfter } from '../../mirror/schedule/promises.ts';
+import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { SharedAnswer } from './shared-answer.ts';
 

@@ -6,7 +6,7 @@ import {
   splitListEdition,
   walkKinds,
 } from '../../domain/schedule/record-kinds.ts';
-import type { RecordSelection } from '../../mirror/schedule/records.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { Ports } from './context.ts';
 
 /*

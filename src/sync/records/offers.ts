@@ -88,7 +88,7 @@ export function noteNotOffered(
     const resource = resourceAt(path);
     if (resource === null) return true;
     mirror.records.dropResource(resource);
-    mirror.dropPromise(resource);
+    mirror.promises.drop(resource);
     then();
     mirror.jobs.finish(clock.now());
     return true;

@@ -30,7 +30,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
     }
     mirror.records.dropOthers([primary, ...further, ...wanted.flatMap(({ kinds }) => kinds)]);
     for (const product_id of policy.included) includeProduct({ mirror, policy }, product_id);
-    if (mirror.writePromises(policy, policy.daysPerRequest)) reschedule(ports, null);
+    if (mirror.promises.write(policy, policy.daysPerRequest)) reschedule(ports, null);
     else for (const product_id of moved) reschedule(ports, product_id);
     mirror.writeZones(clock.now());
   });

@@ -10,7 +10,7 @@ import {
   type Priced,
   pricesAround,
 } from '../../domain/schedule/price.ts';
-import type { AdaptiveRecord } from '../../mirror/schedule/records.ts';
+import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import type { Ports } from './context.ts';
 import { cadenceOf } from './reschedule.ts';
 import { believed } from './settle.ts';
@@ -48,7 +48,7 @@ export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void
     await setImmediate();
   }
   const price = clearingPrice(demand, policy.adaptive.extra, (policy.ceiling * mostOfCeiling) / 1000);
-  mirror.budget.savePrice(price, clock.now());
+  mirror.transaction(() => mirror.budget.savePrice(price, clock.now()));
 }
 
 /** Returns when the price of a call is to be found next; null: none is needed, or not before the fill has ended. */

@@ -6,7 +6,7 @@ import { changesPerDay } from '../../domain/schedule/volatility.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
-import type { RecordDetail } from '../../mirror/schedule/records.ts';
+import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import type { Ports } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
