@@ -25,6 +25,6 @@ ${tableOf<JobRuns>(
 
 function jobState({ failure, overdue, runs }: JobRuns): Html {
   if (failure !== null) return html`<span class="no">✗ failed</span> <code>${failure}</code>`;
-  if (overdue === 0 && runs === 0) return html`<span class="none">none yet</span>`;
+  if (overdue === 0 && runs === 0) return html`<span class="none">not run yet</span>`;
   return overdue === 1 ? html`<span class="some">overdue</span>` : html`<span class="yes">✓ ok</span>`;
 }

@@ -4,10 +4,10 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
 import { priceDueAt } from '../sync/records/pricing.ts';
+import { witnessFeed } from './open-files.ts';
 import type { Parts } from './parts.ts';
 import { prune } from './prune.ts';
 import type { Job } from './schedule.ts';
-import { witnessFeed } from './wiring.ts';
 
 const second = 1000;
 const minute = 60 * second;

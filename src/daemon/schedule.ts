@@ -129,18 +129,22 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     if (!signal.aborted) throw error;
   }
 
-  function look({ job, running: run, failure, ...entry }: Entry): JobRuns {
-    const running = run === null ? 0 : 1;
+  function look({ job, next_at, last_run_at, ...entry }: Entry): JobRuns {
+    const running = entry.running === null ? 0 : 1;
     const asked = { asksService: job.asks_service === true };
     return {
       name: job.name,
       every_ms: 'every' in job ? job.every : null,
       at: 'at' in job ? job.at.pattern : null,
       zone: 'at' in job ? job.at.zone : null,
+      next_at,
       running,
-      overdue: isOverdue({ ...entry, running }, asked, clock.now()) ? 1 : 0,
-      failure: failure ?? job.trouble?.() ?? null,
-      ...entry,
+      overdue: isOverdue({ next_at, running, last_run_at }, asked, clock.now()) ? 1 : 0,
+      runs: entry.runs,
+      failures: entry.failures,
+      last_run_at,
+      last_ms: entry.last_ms,
+      failure: entry.failure ?? job.trouble?.() ?? null,
     };
   }
 

@@ -29,7 +29,7 @@ export interface ServiceProbes {
   /** Milliseconds; null: the service has sent no Date. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   readonly notOffered: () => readonly OptionalPath[];
   /** Returns the senders of the last deliveries, newest first; null: no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;

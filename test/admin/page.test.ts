@@ -206,7 +206,7 @@ describe('the operator page says', () => {
     [
       'of each job when it ran, how long that took, and when it runs next',
       known,
-      [/chores 1 min 40 s ago 12 ms in 20 s ✓ ok/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h none yet/],
+      [/chores 1 min 40 s ago 12 ms in 20 s ✓ ok/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h not run yet/],
     ],
     [
       'which job failed and which is overdue, which breaks no promise yet',
