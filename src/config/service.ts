@@ -40,6 +40,8 @@ const parameters = {
   to: token().default('end_date'),
 };
 
+const orderError = 'expected a query parameter and its value, like sort=popularity desc';
+
 /** What the specification leaves open (service-facts.md): defaults, and every one can be changed. */
 const profile = section({
   authorization: section({
@@ -70,6 +72,12 @@ const profile = section({
   subscription_reads: flag(true).describe('Whether a subscription can be read; the specification lists only its PUT.'),
   parameters: section(parameters).describe('Names of the query parameters.'),
   page_size: whole(100, 1, 100).describe('Rows requested per list page.'),
+  list_order: z
+    .string({ error: orderError })
+    .regex(/^[^\s=&]+=[^=&]+$/, { error: orderError })
+    .nullable()
+    .default('sort=popularity desc')
+    .describe('Query parameter and value that request the list in order of popularity; null: its order means nothing.'),
   days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),
   entities_per_subscription: whole(1000, 1, 100_000).describe(
     "A longer list is split into several subscriptions; the service's limit is unknown.",

@@ -25,6 +25,7 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     of: (category) => byCategory.get(category ?? '') ?? general,
     daysPerRequest: service.profile.days_per_request,
     pageSize: service.profile.page_size,
+    listOrdered: service.profile.list_order !== null,
     adaptive:
       config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
     removals: config.removals,

@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { newestSeq } from '../mirror/changes/changes.ts';
+import { changeReads } from '../mirror/changes/changes.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -23,6 +23,7 @@ import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { lookAt } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { backupsIn, type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 
 /** The result of `repair`: what it did, or with `dry` would do. */
@@ -145,7 +146,7 @@ function feedMemory({ mirror }: Paths, { mirror: kept }: RepairPlan): Memory {
   const row = asked(mirror.inbox_path, (db) =>
     db.prepare<[], Memory>('SELECT feed_ceiling AS ceiling, feed_newest AS newest FROM inbox').get(),
   );
-  const seen = asked(mirror.path, newestSeq) ?? 0;
+  const seen = asked(mirror.path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
   // In a damaged mirror the number only shows that it was given out.
   return { ceiling: Math.max(row?.ceiling ?? 0, seen), newest: kept === 'keep' ? seen : 0 };
 }

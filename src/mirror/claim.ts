@@ -4,9 +4,9 @@ import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { repairHint } from '../sqlite/refusals.ts';
-import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
+import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import type { FeedCeiling } from './changes/changes.ts';
-import { newestSeq } from './changes/changes.ts';
+import { changeReads } from './changes/changes.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -56,7 +56,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
     identified: (stored?.feed_id ?? null) !== null,
     paired,
     same_file: feed?.isSame(path) ?? true,
-    newest: newestSeq(connection),
+    newest: changeReads(readsOf(connection)).newest(),
     witnessed: feed?.witnessed ?? 0,
     ceiling: feed?.ceiling() ?? 0,
   });

@@ -16,6 +16,7 @@ import { type ImageFileTable, imageFileTable } from './catalogue/image-file/file
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
+import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { zoneTable } from './catalogue/zones.ts';
@@ -64,6 +65,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
+  readonly listPlaces: ListPlaceTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
@@ -108,8 +110,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const db = planningOnce(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
-  const changes = changeTable(db, feed ?? noCeiling);
-  const closures = closureTable(db);
+  const changes = changeTable(writes, feed ?? noCeiling);
+  const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const log = logCopy(connection, path);
   const listeners = new Set<() => void>();
@@ -137,8 +139,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(db),
     offers: offerTable(writes),
     removals: removalTable(writes, changes),
-    alarms: alarmTable(db),
+    alarms: alarmTable(writes),
     categories: categoryTable(writes),
+    listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(db),
     transaction: (work) => {
       const before = changes.added();

@@ -21,19 +21,32 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
   const { language, currency } = splitListEdition(record.edition);
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
+  let ordered = policy.listOrdered;
   return walk(ports, record, {
     cadence: listCadence(policy.cadence),
-    read: (page) => upstream.productPage(page, language, currency, signal),
+    read: async (page) => {
+      const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
+      if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
+      // It does not know the order: better without places than without products.
+      ordered = false;
+      return upstream.productPage(page, language, currency, signal);
+    },
     id: (entry: ProductEntry) => entry.product_id,
-    store: (page, sent_at, started_at) => {
+    store: (page, sent_at, { started_at, next_page }) => {
       noteRefused(ports, refusedOf(page.entries), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
+      if (primary && ordered)
+        mirror.listPlaces.note(
+          page.entries.map(({ product_id }) => product_id),
+          (next_page - 1) * policy.pageSize + 1,
+        );
       // Only the primary walk says anything about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
     },
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
+      if (!ordered) mirror.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
       walkForNotices(ports, started_at);
       mirror.alarms.clearImages(started_at, clock.now());

@@ -13,8 +13,8 @@ export interface List<Entry> {
   /** Called when the first page was not answered; returns `gone` if there is no such list, which is no failure. */
   refused?(reading: NoAnswer): 'gone' | 'failed';
   id(entry: Entry): number;
-  /** `started_at`: when this attempt of the walk began. */
-  store(page: Page<Entry>, sent_at: number, started_at: number): boolean;
+  /** `walk`: when this attempt of it began, and which page this is. */
+  store(page: Page<Entry>, sent_at: number, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
   /** Called at the end of the list. `rejected` counts unusable rows, whose ids are unknown. */
   finished(end: { complete: boolean; started_at: number; rows: number; rejected: number }): void;
 }
@@ -57,7 +57,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
         state = stored ?? mirror.walks.begin(key, clock.now(), 1);
         return null;
       }
-      changed = list.store(page, sent_at, before.started_at) || changed;
+      changed = list.store(page, sent_at, before) || changed;
       const repeated = mirror.walks.turn(key, before, page.entries.map(list.id));
       state = mirror.walks.find(key) ?? before;
       const rows = page.entries.length + page.rejected.length;

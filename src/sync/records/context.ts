@@ -24,6 +24,8 @@ export interface Policy extends ProductPolicy {
   of(category: string | null): ProductPolicy;
   readonly daysPerRequest: number;
   readonly pageSize: number;
+  /** Whether the product list comes in the order of popularity. */
+  readonly listOrdered: boolean;
   /** Null: records are read by their cadences alone. */
   readonly adaptive: {
     /** Extra calls, as a share of those that the cadences need. */
