@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -11,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
 import { inboxFile } from '../inbox/inbox.ts';
@@ -48,7 +48,10 @@ const dayMs = 86_400_000;
  * Sets aside unusable files and prepares a start with the rest. Destroys nothing, and can be repeated after a kill.
  * Refuses while a daemon runs (75), and for a file of another program (65).
  */
-export function repairFiles(config: Paths, { now, dry }: { readonly now: number; readonly dry: boolean }): Repair {
+export function repairFiles(
+  config: Paths,
+  { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
+): Repair {
   const { path, inbox_path, state_dir } = config.mirror;
   prepareDirectory(dirname(path), 0o3770);
   prepareDirectory(state_dir, 0o700);
@@ -82,6 +85,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   const mirror = plan.mirror === 'keep' || backup !== null ? 'any' : 'none';
   pairAgain(inbox_path, {
     ...memory,
+    pair_id: newId(entropy),
     mirror,
     heartbeat: plan.inbox === 'keep' || mirror === 'none' ? null : last_seen,
   });
@@ -166,6 +170,7 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
 }
 
 interface Pairing extends Memory {
+  readonly pair_id: string;
   readonly mirror: 'any' | 'none';
   /** Null: as it is. */
   readonly heartbeat: number | null;
@@ -175,7 +180,7 @@ interface Pairing extends Memory {
  * Pairs the files again in one last commit; until then the same command starts over. The next start pairs the mirror
  * and begins a new feed.
  */
-function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing): void {
+function pairAgain(path: string, { pair_id, ceiling, newest, mirror, heartbeat }: Pairing): void {
   const db = openForWriting(path, inboxFile);
   try {
     const work = () => {
@@ -183,7 +188,7 @@ function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing
       db.prepare(
         `UPDATE inbox SET pair_id = ?, mirror_state = ?, mirror_inode = NULL, feed_newest = ?,
            feed_ceiling = max(feed_ceiling, ?), heartbeat_at = coalesce(?, heartbeat_at)`,
-      ).run(randomUUID(), mirror, newest, ceiling, heartbeat);
+      ).run(pair_id, mirror, newest, ceiling, heartbeat);
     };
     db.transaction(work).immediate();
   } finally {

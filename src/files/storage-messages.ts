@@ -1,5 +1,5 @@
 import { duration, megabytes } from '../format.ts';
-import type { StorageStatus } from './storage.ts';
+import type { StorageStatus } from './storage-status.ts';
 
 /** How long another program's lock must last to be reported: most are released at once. */
 const lockSaidMs = 5000;
