@@ -12,6 +12,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { statusReader } from '../mirror/status/reader.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
@@ -100,7 +101,7 @@ export function answersOf(
       files.look();
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
     },
-    changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
+    changes: { feed: changeFeed(readsOf(reader)), clock: ports.clock, onChanges: mirror.onChanges },
     answers: {
       'GET /v1/status': () => statusWithin(0),
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),

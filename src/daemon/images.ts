@@ -42,7 +42,7 @@ export function keepImageFiles(
   });
   const filePorts: ImageFilePorts = {
     ...ports,
-    directory: imageDirectory(directory),
+    directory: imageDirectory(directory, ports.entropy),
     fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk) } : null,
   };
   let begun = false;

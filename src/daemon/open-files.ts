@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
-import type { Clock } from '../clock.ts';
+import { type Clock, type Entropy, newId } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import type { MirrorOptions } from '../mirror/claim.ts';
@@ -28,15 +29,17 @@ export interface OpenFiles {
 
 export interface OpenFilesOptions {
   readonly machine: Clock;
+  readonly entropy: Entropy;
   readonly log: Logger;
   readonly checkFile?: FileWatchOptions['checkFile'] | undefined;
+  readonly inodeOf?: InodeOf | undefined;
 }
 
 /** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
 export function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { machine, log, checkFile }: OpenFilesOptions,
+  { machine, entropy, log, checkFile, inodeOf }: OpenFilesOptions,
 ): OpenFiles {
   // By the clock that is believed, once there is one.
   let now = machine.now;
@@ -44,8 +47,10 @@ export function openFiles(
   const files = stack.use(lockFiles(stack, config, { clock: time, log, checkFile }));
   const { path, inbox_path } = config.mirror;
   const { deliveries_bytes } = config.retention;
-  const inbox = stack.use(openInbox(inbox_path, { master: secrets.receiver_secret, now: now(), deliveries_bytes }));
-  const mirror = stack.use(openMirror(mirrorOptions(config, inbox)));
+  const master = secrets.receiver_secret;
+  const numbers = inodeOf === undefined ? {} : { inodeOf };
+  const inbox = stack.use(openInbox(inbox_path, { master, now: now(), deliveries_bytes, entropy, ...numbers }));
+  const mirror = stack.use(openMirror(mirrorOptions(config, inbox, entropy)));
   inbox.feed.witness(mirror.changes.newest());
   inbox.feed.opened(path);
   files.opened(mirror, inbox);
@@ -87,7 +92,7 @@ function lockFiles(
   });
 }
 
-function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox): MirrorOptions {
+function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox, entropy: Entropy): MirrorOptions {
   const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
   return {
     path: mirror.path,
@@ -97,6 +102,7 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
     currency: service.currencies[0],
     image_size: images.files ? (images.sizes[0] ?? null) : null,
     backups: backupsIn(backup.directory),
+    newFeedId: () => newId(entropy),
     feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
   };
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
@@ -13,7 +12,7 @@ import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subs
 
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
-  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'>;
+  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'entropy' | 'log'>;
   readonly mayRotate: () => boolean;
   /** Null: there is no master secret. */
   readonly addresses: OwnAddresses | null;
@@ -44,6 +43,7 @@ export function manageSubscriptions({
     profile: config.service.profile,
     signing: signingOf(config.signing, secrets),
     clock,
+    entropy: ports.entropy,
   });
   const subscriptionPorts: SubscriptionPorts = {
     ...ports,
@@ -54,7 +54,7 @@ export function manageSubscriptions({
     selfTest:
       options.selfTest ??
       ((signal) => {
-        const token = randomBytes(32).toString('base64url');
+        const token = Buffer.from(ports.entropy(32)).toString('base64url');
         return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal }, signal);
       }),
   };

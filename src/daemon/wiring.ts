@@ -1,8 +1,9 @@
-import { type Chance, type Clock, systemChance, systemClock } from '../clock.ts';
+import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import type { FileWatchOptions } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
@@ -22,6 +23,9 @@ import { manageSubscriptions } from './subscriptions.ts';
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
+  readonly entropy?: Entropy;
+  /** Numbers files, where the disk's own numbers would tell one life from another. */
+  readonly inodeOf?: InodeOf;
   /** Callback addresses, where the inbox has none. */
   readonly addresses?: OwnAddresses;
   /** Asks our own public address; else it is asked for real. */
@@ -59,11 +63,12 @@ type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
 export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wiring {
   const stack = new AsyncDisposableStack();
   try {
-    const { clock: machine = systemClock, chance = systemChance, checkFile, imageHost } = overrides;
-    const opened = openFiles(stack, loaded, { machine, log, checkFile });
+    const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
+    const { checkFile, inodeOf, imageHost } = overrides;
+    const opened = openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf });
     const imageAddresses = imageHost?.addresses ?? [];
     const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });
-    return wired(stack, { loaded, log, chance, overrides, opened, service });
+    return wired(stack, { loaded, log, chance, entropy, overrides, opened, service });
   } catch (error) {
     // Nothing here needs an await to be given back; what failed is thrown on.
     stack.disposeAsync().catch(() => undefined);
@@ -75,18 +80,23 @@ interface Parts {
   readonly loaded: Loaded;
   readonly log: Logger;
   readonly chance: Chance;
+  readonly entropy: Entropy;
   readonly overrides: Overrides;
   readonly opened: OpenFiles;
   readonly service: ServiceConnection;
 }
 
-function wired(stack: AsyncDisposableStack, { loaded, log, chance, overrides, opened, service }: Parts): Wiring {
+function wired(
+  stack: AsyncDisposableStack,
+  { loaded, log, chance, entropy, overrides, opened, service }: Parts,
+): Wiring {
   const { config } = loaded;
   const { mirror, inbox, files, storage, clock, gone_since } = opened;
   const { limiter, upstream, http, raw, probe, serviceClock } = service;
   const policy = policyOf(config, mirror.offers.offers);
   const retries = retryBudget();
-  const ports = { upstream, mirror, clock, chance, log, policy, retries, productPath: sharedAnswer<PathVerdict>() };
+  const productPath = sharedAnswer<PathVerdict>();
+  const ports = { upstream, mirror, clock, chance, entropy, log, policy, retries, productPath };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // What a wrong clock has written is healed first, so that what is due is planned by the right one.
   watch.observe();

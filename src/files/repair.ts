@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -11,10 +10,11 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
 import { inboxFile } from '../inbox/inbox.ts';
-import { newestSeq } from '../mirror/changes/changes.ts';
+import { changeReads } from '../mirror/changes/changes.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -23,6 +23,7 @@ import { forgetLastStop } from '../sqlite/last-stop.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { lookAt } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { backupsIn, type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 
 /** What `repair` did, or with `dry` would do. */
@@ -47,7 +48,10 @@ const dayMs = 86_400_000;
  * Sets aside what cannot be used of the two files and prepares a start on the rest: nothing is destroyed, and a kill in
  * between is made good by the same command. Refuses while a daemon runs (75), and a file of another program (65).
  */
-export function repairFiles(config: Paths, { now, dry }: { readonly now: number; readonly dry: boolean }): Repair {
+export function repairFiles(
+  config: Paths,
+  { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
+): Repair {
   const { path, inbox_path, state_dir } = config.mirror;
   prepareDirectory(dirname(path), 0o3770);
   prepareDirectory(state_dir, 0o700);
@@ -81,6 +85,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   const mirror = plan.mirror === 'keep' || backup !== null ? 'any' : 'none';
   pairAgain(inbox_path, {
     ...memory,
+    pair_id: newId(entropy),
     mirror,
     heartbeat: plan.inbox === 'keep' || mirror === 'none' ? null : last_seen,
   });
@@ -142,7 +147,7 @@ function feedMemory({ mirror }: Paths, { mirror: kept }: RepairPlan): Memory {
   const row = asked(mirror.inbox_path, (db) =>
     db.prepare<[], Memory>('SELECT feed_ceiling AS ceiling, feed_newest AS newest FROM inbox').get(),
   );
-  const seen = asked(mirror.path, newestSeq) ?? 0;
+  const seen = asked(mirror.path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
   // Of a damaged mirror the number says nothing more than that it was given out.
   return { ceiling: Math.max(row?.ceiling ?? 0, seen), newest: kept === 'keep' ? seen : 0 };
 }
@@ -162,13 +167,14 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
 }
 
 interface Pairing extends Memory {
+  readonly pair_id: string;
   readonly mirror: 'any' | 'none';
   /** Null: as it is. */
   readonly heartbeat: number | null;
 }
 
 /** One commit, the last of all: until then the same command starts over. The next start pairs the mirror, and names a new feed. */
-function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing): void {
+function pairAgain(path: string, { pair_id, ceiling, newest, mirror, heartbeat }: Pairing): void {
   const db = openForWriting(path, inboxFile);
   try {
     const work = () => {
@@ -176,7 +182,7 @@ function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing
       db.prepare(
         `UPDATE inbox SET pair_id = ?, mirror_state = ?, mirror_inode = NULL, feed_newest = ?,
            feed_ceiling = max(feed_ceiling, ?), heartbeat_at = coalesce(?, heartbeat_at)`,
-      ).run(randomUUID(), mirror, newest, ceiling, heartbeat);
+      ).run(pair_id, mirror, newest, ceiling, heartbeat);
     };
     db.transaction(work).immediate();
   } finally {

@@ -1,5 +1,5 @@
 import { duration, megabytes } from '../format.ts';
-import type { StorageStatus } from './storage.ts';
+import type { StorageStatus } from './storage-status.ts';
 
 /** Another program's lock is said only when it lasts: most are let go of at once. */
 const lockSaidMs = 5000;

@@ -110,8 +110,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const db = planningOnce(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
-  const changes = changeTable(db, feed ?? noCeiling);
-  const closures = closureTable(db);
+  const changes = changeTable(writes, feed ?? noCeiling);
+  const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const log = logCopy(connection, path);
   const listeners = new Set<() => void>();
@@ -139,7 +139,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(db),
     offers: offerTable(writes),
     removals: removalTable(writes, changes),
-    alarms: alarmTable(db),
+    alarms: alarmTable(writes),
     categories: categoryTable(writes),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(db),

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
-import type { LiveAlarm } from '../files/storage.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';

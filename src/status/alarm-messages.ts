@@ -1,4 +1,4 @@
-import type { LiveAlarm } from '../files/storage.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { FileAlarmKind } from '../files/watch.ts';
 import { ago, number } from '../format.ts';
 import type { Alarm } from '../mirror/status/alarms.ts';

@@ -1,5 +1,5 @@
-import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
+import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, number, resourceLabel } from '../format.ts';
 import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';

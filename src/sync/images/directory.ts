@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, opendir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type Entropy, newId } from '../../clock.ts';
 import { filePattern } from '../../domain/catalogue/image-file.ts';
 
 /** The directory cannot be written: it is full, read-only, or not ours. Nothing that the mirror depends on. */
@@ -38,7 +38,7 @@ export interface ImageDirectory {
 
 const temporaryName = /^\.[0-9a-f-]{36}\.part$/;
 
-export function imageDirectory(path: string): ImageDirectory {
+export function imageDirectory(path: string, entropy: Entropy): ImageDirectory {
   const writing = new Set<string>();
   const keeping = new Map<string, number>();
 
@@ -64,7 +64,7 @@ export function imageDirectory(path: string): ImageDirectory {
   }
 
   async function begin(): Promise<IncomingFile> {
-    const name = `.${randomUUID()}.part`;
+    const name = `.${newId(entropy)}.part`;
     const temporary = join(path, name);
     const handle = await create(name);
     return {

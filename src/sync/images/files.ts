@@ -92,25 +92,29 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
 
 /** Fetches what is due, some hundred files at most. Resolves early, with what was done, when the signal is aborted. */
 export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
-  const { mirror, clock, fetching } = ports;
+  const { mirror, clock, chance, fetching } = ports;
   const done = { stored: 0, unchanged: 0, failed: 0 };
   const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
   const room = fetching.room.measure();
-  const queue = due(room.isFull() ? 'kept' : 'all', passFiles);
+  // Each has its own chance from here on: which of them ends first is up to the network and the disk.
+  const drawn = (row: ImageFile) => ({ row, chance: chance() });
+  const queue = due(room.isFull() ? 'kept' : 'all', passFiles).map(drawn);
   const resting = new Set<string>();
   const giveUp = (error: unknown) => {
     queue.length = 0;
     throw error;
   };
   const work = async () => {
-    for (let row = queue.shift(); row !== undefined && !signal.aborted; row = queue.shift()) {
+    for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
+      const { row, chance: own } = next;
+      const given = { ...ports, chance: () => own };
       if (resting.has(originOf(row.url)) || (row.file === null && room.isFull())) continue;
-      const result = await fetchOne(ports, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
+      const result = await fetchOne(given, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
         if (signal.aborted) return null;
         if (!(error instanceof DirectoryFailed)) throw error;
         if (error.full) return noteNoRoom(ports, row);
-        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, ports.chance(), clock.now()));
+        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, own, clock.now()));
       });
       if (result === null) return;
       if (typeof result === 'object') resting.add(result.resting);

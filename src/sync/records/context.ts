@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../../clock.ts';
+import type { Chance, Clock, Entropy } from '../../clock.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
@@ -51,6 +51,7 @@ export interface Ports {
   readonly mirror: Mirror;
   readonly clock: Clock;
   readonly chance: Chance;
+  readonly entropy: Entropy;
   readonly log: Logger;
   readonly policy: Policy;
   readonly retries: RetryBudget;
