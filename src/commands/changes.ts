@@ -6,6 +6,7 @@ import { printable } from '../format.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -127,7 +128,7 @@ function openFeed(path: string): OpenFeed {
   const opened = fileAt(path);
   const db = openMirrorForReading(path);
   return {
-    feed: changeFeed(db),
+    feed: changeFeed(readsOf(db)),
     version: () => Number(db.pragma('data_version', { simple: true })),
     replaced: () => {
       const now = fileAt(path);

@@ -4,9 +4,9 @@ import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { type RemovalReads, removalReads } from './catalogue/removals.ts';
-import { changeTable } from './changes/changes.ts';
+import { type ChangeReads, changeReads } from './changes/changes.ts';
 import type { Mirror } from './mirror.ts';
-import { closureTable } from './push/closures.ts';
+import { type ClosureReads, closureReads } from './push/closures.ts';
 import { subscriptionTable } from './push/subscriptions.ts';
 import { trustTable } from './push/trust.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
@@ -16,7 +16,9 @@ import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
-export interface MirrorFacts extends Pick<Mirror, 'closures' | 'changes' | 'subscriptions' | 'trust'> {
+export interface MirrorFacts extends Pick<Mirror, 'subscriptions' | 'trust'> {
+  readonly closures: ClosureReads;
+  readonly changes: ChangeReads;
   readonly records: RecordReads;
   readonly budget: BudgetReads;
   readonly offers: OfferReads;
@@ -41,8 +43,6 @@ export interface DateNow {
 /** The same queries over a connection that cannot write: one whose function writes would throw. */
 export function mirrorFacts(db: Database): MirrorFacts {
   const reads = readsOf(db);
-  const changes = changeTable(db);
-  const closures = closureTable(db);
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
@@ -58,12 +58,12 @@ export function mirrorFacts(db: Database): MirrorFacts {
   );
   return {
     dateNow: (product_id, date) => dateNow.all({ product_id, date }),
-    changes,
+    changes: changeReads(reads),
     offers: offerReads(reads),
     removals: removalReads(reads),
     records: recordReads(reads),
     products: productReads(reads),
-    closures,
+    closures: closureReads(reads),
     trust: trustTable(db),
     categories: categoryReads(reads),
     experiences: experienceReads(reads),

@@ -13,6 +13,7 @@ import { serviceChecks } from '../../src/doctor/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
 import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { readsOf } from '../../src/sqlite/statements.ts';
 import { memoryAddresses } from '../fakes/callback-addresses.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
@@ -78,9 +79,11 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
       const { log } = testLog('fatal');
       const { subscriptions, probe, serviceClock, mirror } = stack.use(wire(loaded, log, { addresses }));
       const feed = changeFeed(
-        stack.adopt(openMirrorForReading(mirror.path), (db) => {
-          db.close();
-        }),
+        readsOf(
+          stack.adopt(openMirrorForReading(mirror.path), (db) => {
+            db.close();
+          }),
+        ),
       );
       const probes = {
         config: loaded.config,
