@@ -5,25 +5,27 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
 
-// The first thing checked, before any native import: better-sqlite3 ends an older Node with a segmentation fault.
+// Checked before any native import: better-sqlite3 crashes an older Node with a segmentation fault.
 const needed = 26;
-// `npm ci` brings a Node along for hosts whose own is older; it stands beside dist/ in a checkout.
+// `npm ci` installs a Node for hosts whose own is older, beside dist/ in a checkout.
 const projectNode = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
 
 if (Number(process.versions.node.split('.')[0]) >= needed) await run();
 else if (existsSync(projectNode)) handOver();
 else {
   process.stderr.write(
-    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\nTry: npm ci, which brings one along, then the same command again\n`,
+    `Error: catalogued needs Node ${needed} or newer, this is ${process.versions.node}\nTry: npm ci, which installs one, then run the same command again\n`,
   );
   process.exitCode = 78;
 }
 
-/** Goes on under the project's Node as a child that gets our signals and ends with us, even where we are killed. */
+/**
+ * Runs the program under the project's Node, as a child that gets our signals and ends with us, even if we are killed.
+ */
 function handOver(): void {
   const child = spawn(projectNode, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends SIGINT to both of us: only what was sent to us alone is passed on.
+    // A terminal sends SIGINT to both processes: only signals sent to us alone are passed on.
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
@@ -34,13 +36,14 @@ function handOver(): void {
 }
 
 async function run(): Promise<void> {
-  // Handed over by an older Node that is gone: end as it did, at once.
+  // The older Node that started us is gone: end at once, as it did.
   process.on('disconnect', () => process.exit(70));
   process.channel?.unref();
 
-  // The heap grows by a quarter between two collections, not several times over: a fill holds a third less memory.
+  // Lets the heap grow by a quarter between collections instead of several times over: a fill holds a third less
+  // memory.
   v8.setFlagsFromString('--heap-growing-percent=25');
-  // Compiled code is kept between starts (in the temporary directory): `status` answers in half the time.
+  // Keeps compiled code between starts, in the temporary directory: `status` answers in half the time.
   module.enableCompileCache?.();
   const { main, commandNamed, report } = await import('./commands/main.ts');
   const args = process.argv.slice(2);
@@ -51,7 +54,8 @@ async function run(): Promise<void> {
       stopping.abort(new Error(`stopped by ${signal}`));
     });
   }
-  // Asks a daemon to reload. Every other command loses its terminal: it ends in order, and a second one does not hurry it.
+  // SIGHUP asks a daemon to reload. Any other command has lost its terminal: it ends in order, and a second SIGHUP does
+  // not hurry it.
   process.on('SIGHUP', () => {
     if (commandNamed(args) !== 'run') stopping.abort(new Error('stopped by SIGHUP'));
   });
@@ -60,21 +64,21 @@ async function run(): Promise<void> {
     return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The daemon outlives whoever reads its log: its work is worth more than the lines that tell of it.
+    // The daemon outlives the reader of its log: its work is worth more than the log lines.
     if (commandNamed(args) === 'run') return;
-    // The reader of a pipe has left (`catalogued status | head -1`): nobody is there to tell.
+    // The reader of a pipe has left (`catalogued status | head -1`): nobody reads an error.
     if (error.code === 'EPIPE') process.exit(0);
-    // Exit 1 would say that the answer is no, and it could not be given.
+    // Exit 1 would mean that the answer is no, but it could not be printed.
     writeSync(2, `Error: cannot write the output: ${error.message}\n`);
     process.exit(74);
   });
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-    // Nobody reads what goes wrong (`2>&1 | head`): that is no reason for a stack, or to end a daemon.
+    // Nobody reads standard error (`2>&1 | head`): no reason to print a stack or to end a daemon.
     if (commandNamed(args) !== 'run') process.exit(error.code === 'EPIPE' ? 0 : 74);
   });
   const { stdout, stderr, env } = process;
   const io = { stdout, stderr, env, signal: stopping.signal, onHangup };
-  // What nobody caught: its cause is said like any other, and nothing is saved that could be half done.
+  // Uncaught errors are reported like any other, and nothing half done is saved.
   process.on('uncaughtException', (error) => process.exit(report(error, io, commandNamed(args))));
   process.exitCode = await main(args, io);
 }

@@ -1,23 +1,30 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Time as an argument. Everything that reads the time, waits or limits a wait takes a `Clock`,
- * so that the daemon, the sandbox and the tests can share one that does not pass by itself.
+ * The source of time, passed as an argument. Everything that reads the time, waits or limits a wait takes a `Clock`, so
+ * that daemon, sandbox and tests can share a virtual one.
  */
 export interface Clock {
-  /** Epoch milliseconds, UTC: the wall clock, which may jump. */
+  /** Returns the wall clock in epoch milliseconds, UTC; it may jump. */
   now(): number;
-  /** Milliseconds since some fixed moment, for durations: never jumps. */
+  /** Returns milliseconds since some fixed moment, for durations: never jumps. */
   monotonic(): number;
-  /** Milliseconds since the machine was booted, to a hundredth of a second: never jumps, and goes on while it is suspended. */
+  /**
+   * Returns milliseconds since the machine was booted, to a hundredth of a second: never jumps, and counts while the
+   * machine is suspended.
+   */
   boot(): number;
-  /** Names this boot of the machine, so that a later process can tell; null where it has no name. */
+  /** Returns an id of this boot of the machine, which a later process can compare; null if there is none. */
   bootId(): string | null;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** A signal that aborts with a `DeadlineExceeded` after `ms`, or with the parent's reason before; dispose it when done. */
+  /**
+   * Returns a signal that aborts with a `DeadlineExceeded` after `ms`, or earlier with the parent's reason; dispose it
+   * when done.
+   */
   deadline(ms: number, parent?: AbortSignal): Deadline;
 }
 
@@ -29,6 +36,19 @@ export interface Deadline extends Disposable {
 export type Chance = () => number;
 
 export const systemChance: Chance = Math.random;
+
+/** So many bytes that nobody can foresee: what ids and tokens are made of. */
+export type Entropy = (bytes: number) => Uint8Array;
+
+export const systemEntropy: Entropy = randomBytes;
+
+/** A random UUID (version 4). */
+export function newId(entropy: Entropy): string {
+  const bytes = Buffer.from(entropy(16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
 
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';

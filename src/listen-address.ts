@@ -1,7 +1,7 @@
-/** Where something listens: a unix socket, or a host and port. */
+/** An address to listen on: a unix socket, or a host and port. */
 export type ListenAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
-/** `unix:PATH` or `HOST:PORT`, as the configuration writes it. */
+/** Parses `unix:PATH` or `HOST:PORT`. */
 export function listenAddress(listen: string): ListenAddress {
   if (listen.startsWith('unix:')) return { socket: listen.slice('unix:'.length) };
   const { hostname, port } = new URL(`http://${listen}`);

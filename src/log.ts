@@ -4,7 +4,7 @@ import { printableOutput } from './format.ts';
 
 export type { Logger } from 'pino';
 
-/** What secrets look like, wherever in a line they stand: callback addresses, tokens with their word, signed tokens, keys. */
+/** The forms of secrets anywhere in a line: callback addresses, tokens with their scheme, signed tokens, keys. */
 const secretForms = [
   /(?<=\/)[\w-]{43}(?![\w-])/g,
   /(?<=\b(?:Token|Bearer) )[\w.~+/=-]{8,}/g,
@@ -13,9 +13,9 @@ const secretForms = [
 ];
 
 /**
- * The program's log: one JSON line an event, fields first, a constant lower-case phrase last. What could carry a
- * secret (keys, headers, whole URLs) is never handed to it; `redact` is the second net, and what leaves is searched
- * once more: a path in an error's message has no name that could be listed. What a terminal would obey is escaped.
+ * Creates the program's log: one JSON line per event, fields first, a constant lower-case phrase last. Callers never
+ * pass what could contain a secret (keys, headers, whole URLs); `redact` is the second net, and each line is searched
+ * once more for the forms of secrets, which error messages may contain. Control characters are escaped.
  */
 export function createLog(level: string, destination: DestinationStream): Logger {
   return pino(

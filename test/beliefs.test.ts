@@ -272,6 +272,25 @@ const beliefs: readonly Belief[] = [
     ),
   },
   {
+    belief: 'list_order',
+    otherwise: 'it does not know the order',
+    seen: '`product_popularity`: no list_place; a call more for each walk',
+    shows: async () => {
+      using directory = temporaryDirectory();
+      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+      const more = { service: { profile: { authorization: { header: null }, list_order: 'sort=price' } } };
+      await using wiring = wire(
+        testConfig(directory.path, sandbox.url, more),
+        createLog('silent', capturedIo().stderr),
+      );
+      await pass(wiring.ports, wiring.workers, { job_id: null, signal: never });
+      const db = openMirrorForReading(wiring.mirror.path);
+      const places = db.prepare('SELECT list_place FROM product_popularity').pluck().all();
+      db.close();
+      expect(places).toEqual([null, null, null]);
+    },
+  },
+  {
     belief: 'days_per_request',
     otherwise: 'seven days are the most',
     seen: '`probe`: capped at 7 days, `days_per_request: 7`',

@@ -158,7 +158,7 @@ describe('doctor --reader', () => {
     [
       'a directory whose files are not of the group',
       ({ directory }) => chmodSync(directory, 0o1770),
-      /not of the group of the daemon/,
+      /do not belong to the daemon/,
     ],
     [
       'a directory whose files a reader can remove',
@@ -224,12 +224,12 @@ describe('doctor --reader', () => {
     say('python3', 'exit 1');
     const checks = await found(harness.path, { search_path: bin });
     expect(checks['SQLite of PHP']).toMatchObject({ verdict: 'wrong', found: '3.34.1: the views need 3.38' });
-    expect(checks['SQLite of Python']).toMatchObject({ verdict: 'skipped', found: 'python3 is there, and has none' });
+    expect(checks['SQLite of Python']).toMatchObject({ verdict: 'skipped', found: 'python3 has none' });
     expect(checks['sqlite3 shell']).toMatchObject({ verdict: 'skipped', found: 'not on this machine' });
     say('sqlite3', 'echo 3.51.2 2026-01-01');
     expect((await found(harness.path, { search_path: bin }))['sqlite3 shell']).toMatchObject({
       verdict: 'ok',
-      found: '3.51.2; to be opened read-only: writers need 3.51.3',
+      found: '3.51.2; open the mirror read-only: writers need 3.51.3',
     });
   });
 
@@ -254,7 +254,7 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
     await once(reader, 'close');
     expect((await longReaders(harness.path, never, { large: 0 }))[1]).toMatchObject({
       verdict: 'wrong',
-      found: expect.stringContaining('cannot be seen from here'),
+      found: expect.stringContaining('not visible from here'),
     });
   });
 

@@ -60,7 +60,7 @@ describe('the doctor', () => {
       'names a service that is busy',
       { probe: async () => ({ kind: 'throttled', status: 429, until: null }) },
       'service',
-      { verdict: 'wrong', found: 'it asks for less (429)' },
+      { verdict: 'wrong', found: 'it throttles (429)' },
     ],
     ['takes a clock that is right', {}, 'clock', { verdict: 'ok', found: '0.4 s behind the service' }],
     [
@@ -87,7 +87,7 @@ describe('the doctor', () => {
       'hears nobody there',
       { subscriptions: managed({}, 'failed') },
       'receiver',
-      { verdict: 'wrong', found: 'asked at its public address: no answer in time' },
+      { verdict: 'wrong', found: 'not reached through its public address: no answer in time' },
     ],
     ['has nothing to hear where none runs', { peers: null }, 'receiver', { verdict: 'skipped' }],
     ['knows no deliveries yet', {}, 'last deliveries', { verdict: 'skipped', found: 'none yet' }],

@@ -8,6 +8,7 @@ const homes = {
   'What to do with what is stale': 'docs/reading.md',
   Search: 'docs/search.md',
   Commands: 'docs/operating.md',
+  Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',
   'Exit codes': 'docs/troubleshooting.md',
   Alarms: 'docs/troubleshooting.md',

@@ -1,59 +1,395 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startDaemon } from '../src/daemon/daemon.ts';
-import { testConfig } from './fakes/test-config.ts';
-import { testLog } from './fakes/test-log.ts';
-import { temporaryDirectory } from './fakes/test-mirror.ts';
+import type { Job } from '../src/daemon/schedule.ts';
+import { wallClock } from '../src/domain/time/wall-clock.ts';
+import { requestResync } from '../src/sync/records/resync.ts';
+import { firstColumn } from './documents.ts';
+import { type JobWorld, jobWorld } from './fakes/job-world.ts';
+import { thorough } from './fakes/thorough.ts';
 
-/** The schedule as it is agreed: a job's name and its period in seconds or its pattern, in the order of one instant. */
-const agreed = [
-  'disk 1',
-  'clock 1',
-  'feed-witness 60',
-  'receiver 60',
-  'check-flood 60',
-  'subscriptions 60',
-  'chores 60',
-  'offers 60',
-  'categories 3600',
-  'pass 1',
-  'outage 1',
-  'snapshot 1',
-  'check-counts 1',
-  'image-limits 60',
-  'image-files 1',
-  'start-check 60',
-  'optimise 0 4 * * *',
-  'integrity 0 4 * * *',
-  'retention 3600',
-  'image-sweep 3600',
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+const noon = Date.parse('2026-11-21T12:00:00Z');
+const never = new AbortController().signal;
+
+/** What a job does that can be seen from outside. */
+interface Effect {
+  readonly job: string;
+  readonly claim: string;
+  /** When it is seen, of a list that is made a quarter of a second after noon. */
+  readonly at: '12:00:01' | '12:01:00' | '12:30:00' | '13:00:00';
+  /** Gives the job something to do; without it there is something in a world that has just been made. */
+  cause?(world: JobWorld): unknown;
+  seen(world: JobWorld): boolean;
+  /** When it is seen of a mutated job, where that is not as with the others. */
+  readonly instead?: Readonly<Record<string, string>>;
+}
+
+const listed = ({ sandbox }: JobWorld) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
+const fetchImages = ({ drive, schedule }: JobWorld) => drive(schedule.run('image-files'));
+const orphan = ({ images }: JobWorld) => join(images, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
+const anyProduct = ({ parts }: JobWorld) => parts.wiring.mirror.products.ids()[0] ?? 0;
+
+const effects: readonly Effect[] = [
+  {
+    job: 'disk',
+    claim: 'low space is told of in the next second',
+    at: '12:00:01',
+    cause: ({ disk }) => Object.assign(disk, { free_bytes: 1e6 }),
+    seen: ({ said }) => said('disk space is low: bulk reads pause') > 0,
+  },
+  {
+    job: 'clock',
+    claim: 'the service is asked for the time in the next second when two clocks disagree',
+    at: '12:00:01',
+    cause: (world) => {
+      world.machine.offset_ms = 3 * hour;
+      world.sandbox.calls.reset();
+    },
+    seen: (world) => listed(world) > 0,
+  },
+  {
+    job: 'feed-witness',
+    claim: 'the inbox knows within a minute how far the change feed is',
+    at: '12:01:00',
+    seen: ({ ask, parts }) => ask('inbox', 'SELECT feed_newest FROM inbox') === parts.wiring.mirror.changes.newest(),
+  },
+  {
+    job: 'receiver',
+    claim: 'the inbox knows to the minute until when deliveries could be received',
+    at: '12:01:00',
+    seen: ({ ask, start }) => ask('inbox', 'SELECT heartbeat_at FROM inbox') > start,
+  },
+  {
+    job: 'check-flood',
+    claim: 'a minute full of checks raises an alarm',
+    at: '12:01:00',
+    cause: ({ drive, parts }) => {
+      const check = async () => ({ kind: 'answer', text: '', hash: '', bytes: 0, sent_at: noon }) as const;
+      const checks = Array.from({ length: 45 }, () => parts.wiring.limiter.run(check, never, 'checkout'));
+      return drive(Promise.all(checks));
+    },
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM alarm WHERE kind = 'checks-flood'") > 0,
+    // Too few for two minutes; and the checks themselves take three quarters of one.
+    instead: { 'half as often': 'never', 'twice as often': '12:00:45' },
+  },
+  {
+    job: 'subscriptions',
+    claim: 'a subscription that was not looked at for an hour is asked for within a minute',
+    at: '12:01:00',
+    cause: ({ sandbox, change }) => {
+      change('mirror', `UPDATE subscription SET checked_at = ${noon - 2 * hour}`);
+      sandbox.calls.reset();
+    },
+    seen: ({ sandbox }) => (sandbox.calls.counts().by_kind['/v2/product-change-notification/all'] ?? 0) > 0,
+  },
+  {
+    job: 'chores',
+    claim: 'images that were not confirmed for twelve days raise an alarm within a minute',
+    at: '12:01:00',
+    cause: ({ change }) => change('mirror', `UPDATE product SET images_verified_at = ${noon - 12.5 * day}`),
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM alarm WHERE kind = 'images-unverified'") > 0,
+  },
+  {
+    job: 'offers',
+    claim: 'a path that was not offered for a week is asked again within a minute',
+    at: '12:01:00',
+    // It still is not there; else its records would be prepared, and categories with them.
+    cause: ({ sandbox, parts: { wiring } }) => {
+      sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
+      wiring.mirror.transaction(() => wiring.mirror.offers.notOffered('experiences', noon - 8 * day));
+    },
+    seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM offer') > start,
+  },
+  {
+    job: 'categories',
+    claim: 'the product that sells best is in its category within an hour',
+    at: '13:00:00',
+    cause: (world) => {
+      const { mirror } = world.parts.wiring;
+      mirror.transaction(() => mirror.categories.countSale(anyProduct(world), 5, noon));
+    },
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM product WHERE category = 'top'") > 0,
+  },
+  {
+    job: 'pass',
+    claim: 'what becomes due is read in the next second',
+    at: '12:00:01',
+    cause: (world) => {
+      const of = { resources: ['variants'], product_ids: [anyProduct(world)], from: null, to: null } as const;
+      requestResync(world.parts.wiring.ports, of);
+    },
+    seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM record WHERE resource = 'variants'") > start,
+  },
+  {
+    job: 'outage',
+    claim: 'a service that is away is told of in the next second',
+    at: '12:00:01',
+    cause: async ({ sandbox, drive, parts }) => {
+      await sandbox.setReachable('no');
+      await drive(parts.wiring.probe(never));
+    },
+    seen: ({ said }) => said('the service cannot be reached: readers keep what is mirrored') > 0,
+  },
+  {
+    job: 'snapshot',
+    claim: 'a copy that is due is published in the next second',
+    at: '12:00:01',
+    cause: ({ snapshot }) => rmSync(snapshot, { force: true }),
+    seen: ({ snapshot }) => existsSync(snapshot),
+  },
+  {
+    job: 'check-counts',
+    claim: 'what was counted of checks is stored in the next second',
+    at: '12:00:01',
+    cause: (world) => world.parts.checks.counter.add({ product_id: anyProduct(world), tier: 'near' }, 'right'),
+    seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM check_count') > 0,
+  },
+  {
+    job: 'image-limits',
+    claim: 'which image files are wanted is known within a minute',
+    at: '12:01:00',
+    cause: async (world) => {
+      // The first fetch of a process does this once by itself.
+      await fetchImages(world);
+      world.change('mirror', 'DELETE FROM image_file');
+    },
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM image_file') > 0,
+  },
+  {
+    job: 'image-files',
+    claim: 'image files that are due are fetched in the next second',
+    at: '12:00:01',
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM image_file WHERE file IS NOT NULL') > 0,
+  },
+  {
+    job: 'start-check',
+    claim: 'a file that was too large for the start is checked within a minute',
+    at: '12:01:00',
+    seen: ({ said }) => said('file checked', { depth: 'quick' }) > 0,
+  },
+  {
+    job: 'optimise',
+    claim: 'the planner has its statistics again after the maintenance',
+    at: '12:30:00',
+    cause: ({ change }) => change('mirror', 'DROP TABLE sqlite_stat1'),
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'") > 0,
+  },
+  {
+    job: 'integrity',
+    claim: 'both files are gone through in full by the maintenance',
+    at: '12:30:00',
+    seen: ({ said }) => said('file checked', { depth: 'full' }) === 2,
+  },
+  {
+    job: 'retention',
+    claim: 'a change that is older than it may be is forgotten within an hour',
+    at: '13:00:00',
+    cause: ({ change }) => change('mirror', 'UPDATE change SET at = 0 WHERE seq = 1'),
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM change WHERE at = 0') === 0,
+  },
+  {
+    job: 'image-sweep',
+    claim: 'an image file that no row uses is gone within an hour',
+    at: '13:00:00',
+    cause: async (world) => {
+      // The first fetch of a process does this once by itself.
+      await fetchImages(world);
+      mkdirSync(dirname(orphan(world)), { recursive: true });
+      writeFileSync(orphan(world), 'x');
+    },
+    seen: (world) => !existsSync(orphan(world)),
+  },
 ];
 
-/** What stands elsewhere than agreed, or is not agreed at all. */
-function differing(found: readonly string[]): string[] {
-  const places = Array.from({ length: Math.max(agreed.length, found.length) }, (_, place) => place);
-  return places.flatMap((place) =>
-    found[place] === agreed[place] ? [] : [`${place}: ${found[place] ?? 'nothing'} for ${agreed[place] ?? 'nothing'}`],
-  );
+type Mutation = (jobs: readonly Job[]) => Job[];
+
+/** The seconds after noon at which jobs tick and somebody looks: also just before an effect is due. */
+const looks: Readonly<Record<Effect['at'], readonly number[]>> = {
+  '12:00:01': [0.5, 0.75, 1, 2, 5],
+  '12:01:00': [1, 2, 5, 10, 15, 30, 45, 59, 60, 61, 120],
+  '12:30:00': [1, 60, 600, 900, 1200, 1799, 1800, 1801, 3600],
+  '13:00:00': [1, 60, 600, 900, 1200, 1800, 2700, 3599, 3600, 3601],
+};
+
+/** Why there is no daemon with one job in two places. */
+const twice = 'two jobs have one name';
+
+/** When the effect of a job is seen first in a daemon with such a list; `never`, or why there is no such daemon. */
+async function effectIn(effect: Effect, mutated: Mutation = (jobs) => [...jobs]): Promise<string> {
+  await using stack = new AsyncDisposableStack();
+  try {
+    const world = stack.use(
+      await jobWorld({ start: noon + second / 4, at: '30 12 * * *', works: [effect.job], mutated }),
+    );
+    // What runs at the start.
+    await world.drive(world.schedule.runDue());
+    await effect.cause?.(world);
+    if (effect.seen(world)) throw new Error(`${effect.job}: there is nothing to do`);
+    for (const seconds of looks[effect.at]) {
+      const at = noon + seconds * second;
+      if (at <= world.clock.now()) continue;
+      await world.until(at);
+      await world.drive(world.schedule.runDue());
+      if (effect.seen(world)) return new Date(at).toISOString().slice(11, 23).replace('.000', '');
+    }
+    return 'never';
+  } catch (error) {
+    if ((error as Error).message !== twice) throw error;
+    return twice;
+  }
 }
 
-async function jobsFound(): Promise<string[]> {
-  using directory = temporaryDirectory();
-  await using daemon = await startDaemon(testConfig(directory.path, 'http://127.0.0.1:9'), testLog('silent').log);
-  return daemon.schedule.list().map(({ name, every_ms, at }) => `${name} ${every_ms === null ? at : every_ms / 1000}`);
+function changed(name: string, change: (job: Job) => Job[]): Mutation {
+  return (jobs) => jobs.flatMap((job) => (job.name === name ? change(job) : [job]));
 }
 
-describe('the list of jobs', () => {
-  it('is the one that is agreed, with its periods and its order', async () => {
-    expect(differing(await jobsFound())).toEqual([]);
+function every(factor: number): (job: Job) => Job[] {
+  const pattern = factor > 1 ? '0 13 * * *' : '15 12 * * *';
+  return (job) =>
+    'every' in job
+      ? [{ ...job, every: job.every * factor }]
+      : [{ ...job, at: wallClock({ at: pattern, zone: 'UTC' }) }];
+}
+
+/** What is done to one job, and when its effect is seen then. */
+const mutations: Readonly<
+  Record<string, { readonly change: (job: Job) => Job[]; readonly seen: Readonly<Record<Effect['at'], string>> }>
+> = {
+  'left out': {
+    change: () => [],
+    seen: { '12:00:01': 'never', '12:01:00': 'never', '12:30:00': 'never', '13:00:00': 'never' },
+  },
+  doubled: {
+    change: (job) => [job, job],
+    seen: { '12:00:01': twice, '12:01:00': twice, '12:30:00': twice, '13:00:00': twice },
+  },
+  'half as often': {
+    change: every(2),
+    seen: { '12:00:01': '12:00:02', '12:01:00': '12:02:00', '12:30:00': '13:00:00', '13:00:00': 'never' },
+  },
+  'twice as often': {
+    change: every(1 / 2),
+    seen: { '12:00:01': '12:00:00.500', '12:01:00': '12:00:30', '12:30:00': '12:15:00', '13:00:00': '12:30:00' },
+  },
+};
+
+it('the documents name every job, and no other', () => {
+  expect(firstColumn('Jobs').sort()).toEqual(effects.map(({ job }) => job).sort());
+});
+
+describe('a daemon with its list of jobs:', () => {
+  it('each of them has an effect here, in its place', async () => {
+    await using world = await jobWorld({ start: noon, at: '30 12 * * *', works: [] });
+    expect(effects.map(({ job }) => job)).toEqual(world.schedule.list().map(({ name }) => name));
   });
 
-  it.each(agreed)('would be noticed without, with a second, a slower and a misplaced %s (control)', (job) => {
-    const at = agreed.indexOf(job);
-    const [name] = job.split(' ');
-    const others = agreed.toSpliced(at, 1);
-    expect(differing(others)).not.toEqual([]);
-    expect(differing(agreed.toSpliced(at, 0, job))).not.toEqual([]);
-    expect(differing(agreed.with(at, `${name} 7200`))).toHaveLength(1);
-    expect(differing(others.toSpliced(at === 0 ? 1 : at - 1, 0, job))).toHaveLength(2);
+  it.each(effects)('$job: $claim', async (effect) => {
+    expect(await effectIn(effect)).toBe(effect.at);
+  });
+});
+
+describe('a daemon with another list of jobs is noticed by these effects (control):', () => {
+  const cases = effects.flatMap((effect) =>
+    Object.entries(mutations).map(([mutation, { change, seen }]) => {
+      const { job, at, claim } = effect;
+      return { effect, mutation, change, job, claim, at, instead: effect.instead?.[mutation] ?? seen[at] };
+    }),
+  );
+  // Else one of each mutation.
+  const tried = thorough ? cases : cases.filter((_, index) => index % 25 === 0);
+
+  it.each(tried)('$job $mutation: "$claim" fails, $instead for $at', async ({ job, effect, change, instead }) => {
+    expect(await effectIn(effect, changed(job, change))).toBe(instead);
+  });
+});
+
+/** The jobs of one instant in the order in which their effects are seen, each looked for between two jobs. */
+async function orderIn(causes: readonly Effect[], mutated: Mutation = (jobs) => [...jobs]): Promise<string[]> {
+  await using stack = new AsyncDisposableStack();
+  const order: string[] = [];
+  let world: JobWorld | null = null;
+  const between = () => {
+    for (const { job, seen } of world === null ? [] : causes)
+      if (world !== null && !order.includes(job) && seen(world)) order.push(job);
+  };
+  const works = causes.map(({ job }) => job);
+  const made = stack.use(await jobWorld({ start: noon + 59 * minute, at: '0 13 * * *', works, mutated, between }));
+  await made.drive(made.schedule.runDue());
+  for (const { cause } of causes) await cause?.(made);
+  await made.until(noon + hour - second / 2);
+  const early = causes.filter(({ seen }) => seen(made)).map(({ job }) => job);
+  if (early.length > 0) throw new Error(`there is nothing to do for ${early.join(', ')}`);
+  await made.until(noon + hour);
+  world = made;
+  await made.drive(made.schedule.runDue());
+  return order;
+}
+
+/** Every job at once, but for the clock: while that is in doubt nothing is forgotten. */
+const together = effects.flatMap((effect): Effect[] => {
+  if (effect.job === 'clock') return [];
+  if (effect.job !== 'outage') return [effect];
+  // One that is over: the others ask the service.
+  const cause = async (world: JobWorld) => {
+    await effect.cause?.(world);
+    world.parts.outage.look();
+    await world.sandbox.setReachable('yes');
+    while (world.parts.wiring.limiter.pause().unreachable_since !== null)
+      await world.drive(world.parts.wiring.probe(never));
+  };
+  return [{ ...effect, cause, seen: ({ said }) => said('the service answers again') > 0 }];
+});
+const doubted = effects.filter(({ job }) => ['disk', 'clock', 'feed-witness', 'receiver'].includes(job));
+
+function namesOf(list: readonly Effect[]): string[] {
+  return list.map(({ job }) => job);
+}
+
+/** A list in which a job and the one after it have changed places. */
+function swapped(jobs: readonly Job[], name: string): Job[] {
+  const at = jobs.findIndex((job) => job.name === name);
+  return jobs.with(at, jobs[at + 1] as Job).with(at + 1, jobs[at] as Job);
+}
+
+describe('the jobs of one instant', () => {
+  it('begin in the order of the list, also with the clock in doubt', async () => {
+    expect(await orderIn(together)).toEqual(namesOf(together));
+    expect(await orderIn(doubted)).toEqual(namesOf(doubted));
+  });
+
+  const pairs = effects.slice(0, -1).map(({ job }, at) => ({ job, next: effects[at + 1]?.job ?? '' }));
+  const tried = thorough ? pairs : pairs.filter(({ job }) => job === 'chores');
+
+  it.each(tried)('are noticed where $next comes before $job: that test fails (control)', async ({ job, next }) => {
+    const causes = [job, next].includes('clock') ? doubted : together;
+    const found = await orderIn(causes, (jobs) => swapped(jobs, job));
+    expect(found).not.toEqual(namesOf(causes));
+    // And nothing but their order: of all the others the effects are seen as before.
+    const others = (names: readonly string[]) => names.filter((name) => name !== job && name !== next);
+    expect(others(found)).toEqual(others(namesOf(causes)));
+  });
+});
+
+describe('a daemon that starts', () => {
+  it.each([
+    ['applies what is declared at once', (jobs: readonly Job[]) => [...jobs], true],
+    [
+      'would be noticed if it waited for the next minute (control)',
+      changed('subscriptions', ({ at_start: _, ...job }) => [job as Job]),
+      false,
+    ],
+  ])('%s', async (_, mutated, applied) => {
+    await using stack = new AsyncDisposableStack();
+    const world = stack.use(
+      await jobWorld({ start: noon + second / 4, at: '30 12 * * *', works: ['subscriptions'], mutated }),
+    );
+    stack.use(world.schedule.start());
+    stack.defer(world.stop);
+    await world.until(noon + 5 * second);
+    expect(world.sandbox.subscriptions().length > 0).toBe(applied);
   });
 });

@@ -95,7 +95,7 @@ describe('work that meets another writer', () => {
     await pass(58_000);
     expect(storage.alarms()).toEqual([]);
     expect(lines().filter(({ level }) => level === 'error')).toMatchObject([
-      { file: 'inbox', trouble: 'locked', msg: 'another program is writing: waiting for it' },
+      { file: 'inbox', trouble: 'locked', msg: 'another program holds the write lock: waiting for it' },
     ]);
     await pass(2000);
     expect(storage.alarms()).toEqual([{ kind: 'file-locked', raised_at: start, products: 0 }]);
@@ -236,7 +236,7 @@ describe('what a person reads', () => {
     space.free_bytes = 0;
     await pass(2000);
     expect(words()).toEqual([
-      'the disk is full, /nowhere/mirror/mirror.db cannot be written for 8 s, 2.0 MiB have to become free',
+      'the disk is full, /nowhere/mirror/mirror.db cannot be written for 8 s, 2.0 MiB more must become free',
       '0.0 MiB free in /nowhere/mirror: bulk reads pause below 2.0 MiB',
       '0.0 MiB free in /nowhere/inbox: bulk reads pause below 2.0 MiB',
     ]);

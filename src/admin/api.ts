@@ -35,26 +35,27 @@ import {
 /** A question that a daemon answers. */
 export interface Operation {
   readonly summary: string;
-  /** Also the storefront's own door answers it; absent: the operator's alone. */
+  /** The storefront interface answers it too; absent: only the operator's. */
   readonly storefront?: true;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answer: z.ZodType;
-  /** Where there may be nothing to answer about: the 404, of the id as it was asked. */
+  /** The 404 of an operation whose subject may not exist, given the id as requested. */
   readonly missing?: (id: string) => { readonly error: string; readonly message: string };
   /** Statuses besides 200, 400 and those of every route, and what they mean. */
   readonly refusals?: Readonly<Record<number, string>>;
 }
 
-const unwritable = { 503: 'the files cannot be written now' } as const;
+const unwritable = { 503: 'the mirror or the inbox cannot be written now' } as const;
 const notMirrored = { 404: 'the product is not in the mirror' } as const;
 
 export const operations = {
-  'GET /v1/status': { summary: 'What is mirrored, how old it is, and which promises are kept', answer: status },
-  'GET /v1/plan': { summary: 'What the call budget buys', answer: plan },
+  'GET /v1/status': { summary: 'Returns what is mirrored, how old it is, and which promises are kept', answer: status },
+  'GET /v1/plan': { summary: 'Returns what the call budget buys', answer: plan },
   'GET /v1/explain/{id}': {
-    summary: 'When and why a product was read and will be; with a date, what the file said of it',
+    summary:
+      'Explains when and why a product was read and will be read next; with a date, what the mirror said about that date',
     path: explainedProduct,
     query: explainedDate,
     answer: explanation.or(dateExplanation),
@@ -62,50 +63,53 @@ export const operations = {
     refusals: notMirrored,
   },
   'GET /v1/changes': {
-    summary: 'The change feed after a cursor; as server-sent events where text/event-stream is accepted',
+    summary: 'Returns the change feed after a cursor, as server-sent events to clients that accept text/event-stream',
     storefront: true,
     query: changesAsked,
     answer: changes,
-    refusals: { 410: 'the cursor is too old, or of another feed', 503: 'too many follow the feed' },
+    refusals: { 410: 'the cursor is too old, or belongs to another feed', 503: 'too many clients follow the feed' },
   },
   'POST /v1/check': {
-    summary: 'The live check before an order',
+    summary: 'Checks live, before an order, whether what was shown still holds',
     storefront: true,
     body: checkQuestion,
     answer: checkAnswer,
     refusals: { ...notMirrored, ...unwritable },
   },
   'POST /v1/orders': {
-    summary: 'Tells of an order: its dates are read again',
+    summary: 'Reports an order, so that its dates are read again',
     storefront: true,
     body: orderReport,
     answer: orderNoted,
-    refusals: { ...notMirrored, 409: "the order's id came before with other contents", ...unwritable },
+    refusals: { ...notMirrored, 409: 'this order id was used before with other contents', ...unwritable },
   },
   'POST /v1/resync': {
-    summary: 'Makes the named records due now; a dry run says what it would cost',
+    summary: 'Makes the named records due now; a dry run returns only what that would cost',
     body: resyncRequest,
     answer: resyncStarted,
     refusals: unwritable,
   },
   'GET /v1/jobs/{id}': {
-    summary: 'How far a resync has come',
+    summary: 'Returns the progress of a resync',
     path: jobAsked,
     answer: job,
     missing: (id) => ({ error: 'no-such-job', message: `there is no job ${id}` }),
     refusals: { 404: 'there is no such job' },
   },
   'GET /v1/schedule': {
-    summary: "The daemon's jobs: when each ran last and will next, and what came of it",
+    summary: "Returns the daemon's jobs: the last run of each, its result, and the next run",
     answer: schedule,
   },
   'POST /v1/schedule/{name}/run': {
-    summary: 'Runs one of them now, or joins the run that is under way; answers when that has ended',
+    summary: 'Runs a job now, or joins the run under way; answers when it has ended',
     path: jobNamed,
     answer: jobAnswer,
     refusals: { 404: 'there is no such job' },
   },
-  'GET /v1/removals': { summary: 'Products that the list no longer shows, and what is held', answer: removals },
+  'GET /v1/removals': {
+    summary: 'Returns the products that the service no longer lists, and which removals are held',
+    answer: removals,
+  },
   'POST /v1/removals/approve': {
     summary: 'Withdraws held products: those named, or all',
     body: decidedRemovals,
@@ -118,19 +122,22 @@ export const operations = {
     answer: decision,
     refusals: unwritable,
   },
-  'GET /v1/subscriptions': { summary: 'What is declared, and what is known of it', answer: subscriptionList },
+  'GET /v1/subscriptions': {
+    summary: 'Returns the declared subscriptions and their last known state',
+    answer: subscriptionList,
+  },
   'POST /v1/subscriptions/compare': {
-    summary: 'What is declared beside what the service has',
+    summary: 'Asks the service, and compares what it has with what is declared',
     body: oneOrAll,
     answer: comparisons,
   },
   'POST /v1/subscriptions/apply': {
-    summary: 'Sends the service what differs from the declaration',
+    summary: 'Sends the service every subscription that differs from its declaration',
     body: applied,
     answer: applications,
   },
   'POST /v1/subscriptions/reactivate': {
-    summary: 'Asks the service to send again what it has given up',
+    summary: 'Asks the service to resume a subscription that it has stopped serving',
     body: one,
     answer: attempts,
   },
@@ -140,22 +147,25 @@ export const operations = {
     answer: attempts,
   },
   'POST /v1/notifications/replay': {
-    summary: 'Applies once more what was received since then',
+    summary: 'Applies every delivery received since a time once more',
     body: replayed,
     answer: replay,
     refusals: unwritable,
   },
-  'GET /v1/doctor': { summary: 'What only a daemon can look at: the service, and its own receiver', answer: doctor },
+  'GET /v1/doctor': {
+    summary: 'Runs the checks of doctor that need a running daemon: the service, and the receiver',
+    answer: doctor,
+  },
   'POST /v1/probe': {
-    summary: 'Asks the service, in at most forty calls, whether it is as is believed',
+    summary: 'Compares the service with our assumptions about it, in at most 40 calls',
     answer: probe,
-    refusals: { 409: 'a probe is under way' },
+    refusals: { 409: 'a probe is already running' },
   },
 } as const satisfies Record<`${'GET' | 'POST'} /v1/${string}`, Operation>;
 
 export type OperationName = keyof typeof operations;
 
-/** What the storefront's own door answers. */
+/** The operations that the storefront interface answers. */
 export const storefrontOperations = (Object.keys(operations) as OperationName[]).filter(
   (name) => 'storefront' in operations[name],
 );
@@ -172,26 +182,26 @@ type ReadOnly<Value> = Value extends readonly (infer Each)[]
     ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
     : Value;
 
-/** What a client fills the path with, where it has names in braces. */
+/** The values for the names in braces of an operation's path. */
 export type Path<Name extends OperationName> = ReadOnly<Given<Part<Name, 'path'>>>;
 
-/** What a client sends as the body, where there is one. */
+/** The body of an operation's request. */
 export type Body<Name extends OperationName> = ReadOnly<Given<Part<Name, 'body'>>>;
 
-/** A request as its operation has read it: with defaults, and nothing that was not asked for. */
+/** A request as its operation has parsed it: with defaults, and without unknown members. */
 export interface Asked<Name extends OperationName> {
   readonly path: Read<Part<Name, 'path'>>;
   readonly query: Read<Part<Name, 'query'>>;
   readonly body: Read<Part<Name, 'body'>>;
 }
 
-/** Answers a request; the signal aborts when whoever asked leaves, where that ends the work. */
+/** Answers a request. The signal aborts when the client disconnects, for operations that this ends. */
 export type Answering<Name extends OperationName> = (
   asked: Asked<Name>,
   signal: AbortSignal,
 ) => Found<Name> | Promise<Found<Name>>;
 
-/** What a daemon does for each operation; the change feed is answered by a stream of its own. */
+/** The daemon's function for each operation; the change feed has a stream of its own. */
 export type Answers = { readonly [Name in Exclude<OperationName, 'GET /v1/changes'>]: Answering<Name> };
 
 type Found<Name extends OperationName> =

@@ -5,8 +5,9 @@ import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 
 /**
- * What `/metrics` tells, all of it of the status. Instants are seconds, so that an age is `time() - x`. Labels are
- * resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or a word of the service's.
+ * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
+ * Labels are resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or text of
+ * the service.
  */
 export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_info', 'Version and contract of the mirror; always 1.', ({ status }) => [
@@ -19,11 +20,13 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       value: 1,
     },
   ]),
-  gauge('catalogued_true', 'Whether the verdict of status and page is true (1) or not (0).', ({ status, now }) =>
+  gauge('catalogued_true', 'Is 1 if status and page call the mirror true, else 0.', ({ status, now }) =>
     one(bit(verdictOf(status, now).state === 'true')),
   ),
-  gauge('catalogued_filled_timestamp_seconds', 'When every record had been read once; none: not yet.', ({ status }) =>
-    one(seconds(status.filled_at)),
+  gauge(
+    'catalogued_filled_timestamp_seconds',
+    'Time at which every record had been read once; absent until then.',
+    ({ status }) => one(seconds(status.filled_at)),
   ),
 
   gauge('catalogued_records', 'Records by resource, tier and state: fresh, stale or expired.', ({ status }) =>
@@ -34,23 +37,25 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       })),
     ),
   ),
-  gauge('catalogued_promise_kept', 'Whether every record is within its promise (1) or not (0).', ({ status }) =>
+  gauge('catalogued_promise_kept', 'Is 1 if every record is within its promise, else 0.', ({ status }) =>
     status.freshness.map((line) => ({ labels: promise(line), value: line.kept })),
   ),
-  gauge('catalogued_promise_seconds', 'How old a record may become.', ({ status }) =>
+  gauge('catalogued_promise_seconds', 'Promised maximum age of a record.', ({ status }) =>
     status.freshness.map((line) => ({ labels: promise(line), value: line.promise_ms / 1000 })),
   ),
   gauge(
     'catalogued_oldest_read_timestamp_seconds',
-    'When the oldest record was read; 0: one was never read.',
+    'Time at which the oldest record was read; 0 if one was never read.',
     ({ status }) => status.freshness.flatMap((line) => some(promise(line), seconds(line.oldest_checked_at))),
   ),
   gauge('catalogued_records_never_read', 'Records that were never read.', ({ status }) =>
     one(status.records.never_fetched),
   ),
   gauge('catalogued_records_failing', 'Records whose last read failed.', ({ status }) => one(status.records.failing)),
-  gauge('catalogued_records_quarantined', 'Records tried once a day, after failures in a row.', ({ status }) =>
-    one(status.records.quarantined),
+  gauge(
+    'catalogued_records_quarantined',
+    'Records retried only once a day, after several failures in a row.',
+    ({ status }) => one(status.records.quarantined),
   ),
 
   gauge('catalogued_products_visible', 'Products that storefronts see.', ({ status }) => one(status.products.visible)),
@@ -58,63 +63,67 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_products_withdrawn', 'Products that the service no longer offers.', ({ status }) =>
     one(status.products.withdrawn),
   ),
-  gauge('catalogued_images_shown', 'Images that may be shown now.', ({ status }) => one(status.images)),
+  gauge('catalogued_images_shown', 'Images shown now.', ({ status }) => one(status.images)),
   gauge(
     'catalogued_images_oldest_confirmed_timestamp_seconds',
-    'When the oldest image shown was confirmed.',
+    'Time at which the oldest shown image was last confirmed.',
     ({ status }) => one(seconds(status.oldest_image_at)),
   ),
 
   counter('catalogued_calls_total', 'Calls to the service since the start, by lane.', ({ status }) =>
     labelled('lane', status.daemon.lanes),
   ),
-  gauge('catalogued_calls_in_flight', 'Calls that wait for their answer.', ({ status }) =>
-    one(status.daemon.calls_in_flight),
-  ),
-  gauge('catalogued_call_rate_limit', 'Calls a second that are allowed now, as learned.', ({ status }) =>
+  gauge('catalogued_calls_in_flight', 'Calls in flight.', ({ status }) => one(status.daemon.calls_in_flight)),
+  gauge('catalogued_call_rate_limit', 'Calls a second allowed now, as learned.', ({ status }) =>
     one(status.daemon.rate),
   ),
   gauge('catalogued_call_rate_ceiling', 'Calls a second at most, as configured.', ({ status }) =>
     one(status.daemon.ceiling),
   ),
-  counter('catalogued_throttled_total', 'Answers since the start that asked for fewer calls.', ({ status }) =>
+  counter('catalogued_throttled_total', 'Answers since the start that throttled us.', ({ status }) =>
     one(status.daemon.throttled),
   ),
-  gauge('catalogued_paused_until_timestamp_seconds', 'No call starts before; none: no pause.', ({ status, now }) =>
-    one((status.daemon.not_before ?? 0) > now ? seconds(status.daemon.not_before) : null),
+  gauge(
+    'catalogued_paused_until_timestamp_seconds',
+    'End of the pause in which no call is sent; absent without a pause.',
+    ({ status, now }) => one((status.daemon.not_before ?? 0) > now ? seconds(status.daemon.not_before) : null),
   ),
-  gauge('catalogued_service_reachable', 'Whether the service can be reached (1) or not (0).', ({ status }) =>
+  gauge('catalogued_service_reachable', 'Is 1 if the service can be reached, else 0.', ({ status }) =>
     one(bit(status.daemon.unreachable_since === null)),
   ),
-  gauge('catalogued_key_refused', 'Whether the service refuses the key (1) or not (0).', ({ status }) =>
+  gauge('catalogued_key_refused', 'Is 1 if the service refuses the key, else 0.', ({ status }) =>
     one(bit(status.daemon.key_refused !== null)),
   ),
 
-  counter('catalogued_deliveries_received_total', 'Deliveries stored, ever.', ({ status }) =>
+  counter('catalogued_deliveries_received_total', 'Deliveries ever stored.', ({ status }) =>
     one(status.inbox.received),
   ),
-  counter('catalogued_deliveries_settled_total', 'Deliveries that were dealt with, ever, by outcome.', ({ status }) => {
+  counter('catalogued_deliveries_settled_total', 'Deliveries ever settled, by outcome.', ({ status }) => {
     const { applied, superseded, quarantined } = status.inbox;
     return labelled('outcome', { applied, superseded, quarantined });
   }),
   gauge('catalogued_deliveries_waiting', 'Deliveries stored and not applied yet.', ({ status }) =>
     one(status.inbox.waiting),
   ),
-  gauge('catalogued_deliveries_bytes', 'What deliveries take in the inbox.', ({ status }) =>
+  gauge('catalogued_deliveries_bytes', 'Size of the deliveries in the inbox.', ({ status }) =>
     one(status.inbox.stored_bytes),
   ),
-  gauge('catalogued_deliveries_bytes_limit', 'What they may take: retention.deliveries_bytes.', ({ status }) =>
+  gauge('catalogued_deliveries_bytes_limit', 'Limit of that size: retention.deliveries_bytes.', ({ status }) =>
     one(status.inbox.budget_bytes),
   ),
-  counter('catalogued_delivery_bodies_gone_total', 'Bodies that had to go to stay within that, ever.', ({ status }) =>
-    one(status.inbox.bodies_gone),
+  counter(
+    'catalogued_delivery_bodies_gone_total',
+    'Bodies ever deleted early to stay within that limit.',
+    ({ status }) => one(status.inbox.bodies_gone),
   ),
-  gauge('catalogued_last_delivery_timestamp_seconds', 'When the last delivery came; none: none yet.', ({ status }) =>
-    one(seconds(status.inbox.last_delivery_at)),
+  gauge(
+    'catalogued_last_delivery_timestamp_seconds',
+    'Time of the last delivery; absent before the first.',
+    ({ status }) => one(seconds(status.inbox.last_delivery_at)),
   ),
   counter(
     'catalogued_receiver_refused_total',
-    'Requests to the receiver since the start that got its 404, by reason.',
+    'Requests since the start that the receiver answered 404, by reason.',
     ({ status }) => (status.inbox.receiver === null ? [] : labelled('reason', status.inbox.receiver.refused)),
   ),
   counter(
@@ -122,35 +131,41 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     'Deliveries since the start that could not be stored (503).',
     ({ status }) => one(status.inbox.receiver?.failed ?? null),
   ),
-  counter('catalogued_receiver_unfinished_total', 'Deliveries since the start whose sender left.', ({ status }) =>
-    one(status.inbox.receiver?.unfinished ?? null),
+  counter(
+    'catalogued_receiver_unfinished_total',
+    'Deliveries since the start whose sender disconnected.',
+    ({ status }) => one(status.inbox.receiver?.unfinished ?? null),
   ),
   counter(
     'catalogued_receiver_crowded_total',
     'Deliveries since the start answered 503 because too much came at once.',
     ({ status }) => one(status.inbox.receiver?.crowded ?? null),
   ),
-  counter('catalogued_receiver_truncated_total', 'Deliveries since the start that were cut.', ({ status }) =>
+  counter('catalogued_receiver_truncated_total', 'Deliveries since the start that were truncated.', ({ status }) =>
     one(status.inbox.receiver?.truncated ?? null),
   ),
 
-  gauge('catalogued_closures_unconfirmed', 'Products off sale as announced, until a read decides.', ({ status }) =>
-    one(status.closures.unconfirmed),
+  gauge(
+    'catalogued_closures_unconfirmed',
+    'Products off sale by an announcement that no read has confirmed yet.',
+    ({ status }) => one(status.closures.unconfirmed),
   ),
   gauge(
     'catalogued_closures_held',
-    'Announced closures that wait for their read, because they are too many.',
+    'Announced closures held back, because there are too many, until their reads.',
     ({ status }) => one(status.closures.held),
   ),
-  gauge('catalogued_removals_held', 'Products whose removal waits for lists that agree, or a person.', ({ status }) =>
-    one(status.removals?.held ?? 0),
+  gauge(
+    'catalogued_removals_held',
+    'Products whose removal is held until three lists agree or a person decides.',
+    ({ status }) => one(status.removals?.held ?? 0),
   ),
   gauge(
     'catalogued_notification_gaps',
-    'Times without notifications that are not healed yet; ten at most.',
+    'Periods without notifications whose products are not all read again yet; at most ten.',
     ({ status }) => one(status.gaps.length),
   ),
-  gauge('catalogued_alarm', 'Whether a condition that a person should know of lasts (1) or not (0).', ({ status }) => {
+  gauge('catalogued_alarm', 'Is 1 while a condition lasts that a person should know of, else 0.', ({ status }) => {
     const raised = new Set(status.alarms.map(({ kind }) => kind));
     return [...new Set([...alarmKinds, ...raised])].map((kind) => ({ labels: { kind }, value: bit(raised.has(kind)) }));
   }),
@@ -161,19 +176,22 @@ export const metricFamilies: readonly MeasuredFamily[] = [
       value: 1,
     })),
   ),
-  gauge('catalogued_subscription_trusted', 'Whether what it covers is read less often (1) or not (0).', ({ status }) =>
-    status.subscriptions.map(({ subscription_id, trusted }) => ({
-      labels: { subscription: subscription_id },
-      value: trusted,
-    })),
+  gauge(
+    'catalogued_subscription_trusted',
+    'Is 1 if the subscription is trusted, so that covered products are read less often, else 0.',
+    ({ status }) =>
+      status.subscriptions.map(({ subscription_id, trusted }) => ({
+        labels: { subscription: subscription_id },
+        value: trusted,
+      })),
   ),
   gauge(
     'catalogued_subscription_trust_ratio',
-    'Of the changes that it should have announced, those it did.',
+    'Share of the changes it should have announced that it did announce.',
     ({ status }) =>
       status.subscriptions.flatMap(({ subscription_id, trust }) => some({ subscription: subscription_id }, trust)),
   ),
-  gauge('catalogued_subscription_last_delivery_timestamp_seconds', 'When its last delivery came.', ({ status }) =>
+  gauge('catalogued_subscription_last_delivery_timestamp_seconds', 'Time of its last delivery.', ({ status }) =>
     status.subscriptions.flatMap((each) =>
       some({ subscription: each.subscription_id }, seconds(each.last_delivery_at)),
     ),
@@ -184,28 +202,30 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     'Checks that showed whether the mirror was right, by tier.',
     byTier('checks'),
   ),
-  gauge('catalogued_availability_checks_wrong', 'Of those, the ones in which it was wrong.', byTier('wrong')),
+  gauge('catalogued_availability_checks_wrong', 'Those in which the mirror was wrong.', byTier('wrong')),
   gauge(
     'catalogued_availability_orders',
     'Orders that showed whether the mirror was right, by tier.',
     byTier('orders'),
   ),
-  gauge('catalogued_availability_orders_wrong', 'Of those, the ones in which it was wrong.', byTier('orders_wrong')),
+  gauge('catalogued_availability_orders_wrong', 'Those in which the mirror was wrong.', byTier('orders_wrong')),
   gauge('catalogued_availability_checks_unanswered', 'Checks that the service did not answer.', ({ status }) =>
     one(status.error_rate.unanswered),
   ),
 
   gauge(
     'catalogued_snapshot_published_timestamp_seconds',
-    'When the snapshot for readers elsewhere was made.',
+    'Time at which the snapshot for readers on other hosts was made.',
     ({ status }) => one(seconds(status.snapshot?.published_at ?? null)),
   ),
-  gauge('catalogued_snapshot_late', 'Whether it is older than two periods, or missing (1), or not (0).', ({ status }) =>
-    one(status.snapshot?.late ?? null),
+  gauge(
+    'catalogued_snapshot_late',
+    'Is 1 if the snapshot is missing or older than two periods, else 0.',
+    ({ status }) => one(status.snapshot?.late ?? null),
   ),
   gauge(
     'catalogued_storage_trouble',
-    'Whether a full disk or another writer keeps a file from being written (1) or not (0).',
+    'Is 1 while a full disk or another writer keeps a file from being written, else 0.',
     ({ status: { storage } }) =>
       (['disk-full', 'locked'] as const).map((kind) => ({
         labels: { kind },
@@ -214,39 +234,37 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
   gauge(
     'catalogued_storage_missing_bytes',
-    'Bytes that have to become free while the disk is full.',
+    'Bytes that must become free while the disk is full.',
     ({ status: { storage } }) => one(storage.trouble?.missing_bytes ?? null),
   ),
-  gauge('catalogued_disk_free_bytes', 'Free bytes where a file is.', ({ status: { storage } }) =>
+  gauge('catalogued_disk_free_bytes', 'Free bytes on the disk of a file.', ({ status: { storage } }) =>
     storage.directories.map(({ of, free_bytes }) => ({ labels: { file: of }, value: free_bytes })),
   ),
-  gauge('catalogued_disk_low_bytes', 'Below so many free bytes bulk reads pause.', ({ status: { storage } }) =>
+  gauge('catalogued_disk_low_bytes', 'Bulk reads pause below this many free bytes.', ({ status: { storage } }) =>
     storage.directories.map(({ of, low_below_bytes }) => ({ labels: { file: of }, value: low_below_bytes })),
   ),
   gauge('catalogued_mirror_bytes', 'Size of the mirror.', ({ status }) => one(status.file_bytes)),
-  gauge('catalogued_wal_bytes', 'Size of its write-ahead log.', ({ status }) => one(status.wal_bytes)),
+  gauge('catalogued_wal_bytes', "Size of the mirror's write-ahead log.", ({ status }) => one(status.wal_bytes)),
 
   gauge(
     'catalogued_job_last_run_timestamp_seconds',
-    'When the last run of a job began; none: none has.',
+    'Time at which the last run of a job began; absent before the first.',
     ({ status }) => status.jobs.flatMap(({ name, last_run_at }) => some({ job: name }, seconds(last_run_at))),
   ),
-  gauge('catalogued_job_last_run_seconds', 'How long it took; none: it still runs.', ({ status }) =>
+  gauge('catalogued_job_last_run_seconds', 'Duration of the last run of a job; absent while it runs.', ({ status }) =>
     status.jobs.flatMap(({ name, last_ms }) => some({ job: name }, seconds(last_ms))),
   ),
-  gauge('catalogued_job_next_run_timestamp_seconds', 'When a job runs next.', ({ status }) =>
+  gauge('catalogued_job_next_run_timestamp_seconds', 'Time of the next run of a job.', ({ status }) =>
     status.jobs.flatMap(({ name, next_at }) => some({ job: name }, seconds(next_at))),
   ),
-  gauge('catalogued_job_failing', 'Whether the last run of a job failed (1) or not (0).', ({ status }) =>
+  gauge('catalogued_job_failing', 'Is 1 if the last run of a job failed, else 0.', ({ status }) =>
     status.jobs.map(({ name, failure }) => ({ labels: { job: name }, value: bit(failure !== null) })),
   ),
-  gauge(
-    'catalogued_job_overdue',
-    'Whether a job should have run, or have ended, some time ago (1) or not (0).',
-    ({ status }) => status.jobs.map(({ name, overdue }) => ({ labels: { job: name }, value: overdue })),
+  gauge('catalogued_job_overdue', 'Is 1 if a job should have run, or ended, some time ago, else 0.', ({ status }) =>
+    status.jobs.map(({ name, overdue }) => ({ labels: { job: name }, value: overdue })),
   ),
 
-  gauge('process_start_time_seconds', 'When the daemon was started.', ({ process }) => one(process.started_at / 1000)),
+  gauge('process_start_time_seconds', 'Start time of the daemon.', ({ process }) => one(process.started_at / 1000)),
   counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
   gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
   gauge('nodejs_heap_size_used_bytes', 'Memory of the heap in use.', ({ process }) => one(process.heap_bytes)),
@@ -262,7 +280,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
 ];
 
-/** Rows go with `retention.changes`, so these are no counters. */
+/** Returns counts by tier. Rows are deleted after `retention.changes`, so these are gauges, not counters. */
 function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
   return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
 }
@@ -273,7 +291,7 @@ function promise({ resource, tier }: Freshness): Labels {
 
 const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled', 'missing']);
 
-/** The service could say anything. */
+/** Maps a status to one of the known ones, because the service could send anything. */
 function knownStatus(status: string | null): string {
   return status === null ? 'unknown' : statuses.has(status) ? status : 'other';
 }

@@ -4,25 +4,25 @@ import type { Operation } from './api.ts';
 
 type Json = Record<string, unknown>;
 
-/** Who gets in at the operator's door. */
+/** The security schemes of the operator's interface. */
 const operators = [{ token: [] }, { password: [] }];
 
-/** What a daemon answers besides its API: no command asks for these. */
+/** Routes outside the API, which no command calls. */
 const others: readonly [string, Json][] = [
-  ['/', plain('Whether the mirror is true, and why not: a page for people', 'text/html')],
-  ['/metrics', plain('The status for Prometheus', 'text/plain')],
+  ['/', plain('Shows people whether the mirror is true, and if not, why', 'text/html')],
+  ['/metrics', plain('Returns the metrics for Prometheus', 'text/plain')],
   ['/openapi.json', plain('This document', 'application/json')],
-  ['/healthz', { ...plain('Whether the process lives', 'application/json'), security: [] }],
+  ['/healthz', { ...plain('Answers 200 while the process lives', 'application/json'), security: [] }],
   [
     '/readyz',
     {
-      ...plain('Whether the mirror is filled and can be served', 'application/json', { 503: 'it is not' }),
+      ...plain('Answers 200 once the mirror is filled and can be read', 'application/json', { 503: 'it is not' }),
       security: [],
     },
   ],
 ];
 
-/** The operations as OpenAPI 3.1. */
+/** Returns the operations as an OpenAPI 3.1 document. */
 export function openApi(operations: Readonly<Record<string, Operation>>): Json {
   const paths: Record<string, Json> = {};
   for (const [name, operation] of Object.entries(operations)) {
@@ -43,11 +43,11 @@ export function openApi(operations: Readonly<Record<string, Operation>>): Json {
       schemas: { Refusal: schemaOf(refusal) },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'the admin token; none is needed on a unix socket' },
-        password: { type: 'http', scheme: 'basic', description: 'the admin token as the password of anybody' },
+        password: { type: 'http', scheme: 'basic', description: 'the admin token as the password of any user' },
         storefront: {
           type: 'http',
           scheme: 'bearer',
-          description: "the storefront token, at the storefront's own door; none is needed on a unix socket",
+          description: 'the storefront token, on storefront.listen; none is needed on a unix socket',
         },
       },
     },
@@ -72,7 +72,7 @@ function described({ summary, storefront, path, query, body, answer, refusals = 
       : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: {
       200: { description: 'the answer', content: { 'application/json': { schema: schemaOf(answer) } } },
-      ...refused({ 400: 'what was asked cannot be answered', ...refusals }),
+      ...refused({ 400: 'the request is invalid', ...refusals }),
     },
   };
 }
@@ -80,9 +80,11 @@ function described({ summary, storefront, path, query, body, answer, refusals = 
 function refused(refusals: Readonly<Record<number, string>>): Json {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } };
   return Object.fromEntries(
-    Object.entries({ ...refusals, 401: 'the token is missing or wrong', 403: 'it comes from another origin' }).map(
-      ([status, description]) => [status, { description, content }],
-    ),
+    Object.entries({
+      ...refusals,
+      401: 'the token is missing or wrong',
+      403: 'the request comes from a page of another origin',
+    }).map(([status, description]) => [status, { description, content }]),
   );
 }
 

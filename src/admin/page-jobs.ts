@@ -9,7 +9,7 @@ export function jobsPart({ jobs }: DaemonStatus, now: number): Html {
   const none = (text: string | null) => text ?? html`<span class="none">none yet</span>`;
   return html`<section class="wide"><h2>Jobs</h2>
 ${tableOf<JobRuns>(
-  "The daemon's regular work, since its start",
+  "The daemon's jobs since its start",
   [
     { heading: 'job', cell: ({ name }) => name },
     { heading: 'every', kind: 'number', cell: jobPeriod },
@@ -25,6 +25,6 @@ ${tableOf<JobRuns>(
 
 function jobState({ failure, overdue, runs }: JobRuns): Html {
   if (failure !== null) return html`<span class="no">✗ failed</span> <code>${failure}</code>`;
-  if (overdue === 0 && runs === 0) return html`<span class="none">none yet</span>`;
-  return overdue === 1 ? html`<span class="some">overdue</span>` : html`<span class="yes">✓ well</span>`;
+  if (overdue === 0 && runs === 0) return html`<span class="none">not run yet</span>`;
+  return overdue === 1 ? html`<span class="some">overdue</span>` : html`<span class="yes">✓ ok</span>`;
 }

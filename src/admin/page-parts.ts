@@ -11,10 +11,10 @@ import { tableOf } from './page-tables.ts';
 const headlines: Readonly<Record<StatusVerdict['state'], string>> = {
   true: 'The mirror is true',
   filling: 'The mirror is not filled yet',
-  broken: 'The mirror is not wholly true',
+  broken: 'The mirror is not entirely true',
 };
 
-/** Each with a shape of its own: a tick, a cross, an hourglass. */
+/** The signs of the verdict, each with its own shape: a tick, a cross, an hourglass. */
 const signs: Readonly<Record<StatusVerdict['state'], Html>> = {
   true: html`<path d="M7 12.5l3.2 3.2L17 9"/>`,
   filling: html`<path d="M8.5 7h7M8.5 17h7M9.5 7c0 5 5 5 5 10M14.5 7c0 5-5 5-5 10"/>`,
@@ -29,7 +29,7 @@ export function verdictPart(verdict: StatusVerdict, { freshness, records }: Mirr
   const { state, reasons } = verdict;
   const text =
     state === 'true'
-      ? html`<p class="soft">All ${freshness.length} promises are kept: each of ${number(records.all)} records was read in time, and nothing waits for a person.</p>`
+      ? html`<p class="soft">All ${freshness.length} promises are kept: each of ${number(records.all)} records was read in time, and nothing needs a person.</p>`
       : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
   return html`<section class="wide verdict ${state}" aria-labelledby="verdict">
 <svg viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><circle cx="12" cy="12" r="10.5"/>${signs[state]}</svg>
@@ -43,7 +43,7 @@ export function figuresPart(status: DaemonStatus, now: number): Html {
   const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
   const read = records.all - records.never_fetched;
   return html`<section class="wide" aria-label="Key figures"><dl class="figures">
-${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing was read' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
+${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
 ${figure('Products on sale', number(products.sellable), `${number(products.visible)} visible, ${number(products.withdrawn)} withdrawn`)}
 ${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
 ${figure('Calls a second', `${daemon.rate.toFixed(1)} at most`, `of ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
@@ -56,7 +56,7 @@ function figure(name: string, value: string, more: string | null): Html {
   return html`<div><dt>${name}</dt><dd>${value}${more === null ? null : html`<small>${more}</small>`}</dd></div>`;
 }
 
-/** What the verdict does not hang on. */
+/** Returns remarks that do not affect the verdict. */
 export function remarksPart(
   { daemon, gaps, closures, records, failures, not_offered, jobs }: DaemonStatus,
   now: number,
@@ -66,38 +66,38 @@ export function remarksPart(
     ...when(
       daemon.unreachable_since,
       (since) =>
-        `The service has not been reachable for ${duration(now - since)}: readers notice nothing until promises fall due.`,
+        `The service has been unreachable for ${duration(now - since)}. Readers notice nothing until promises are broken.`,
     ),
     ...when(
       told ? daemon.told_until : null,
-      (until) => `The service asks to wait for another ${duration(until - now)}.`,
+      (until) => `The service asks us to wait another ${duration(until - now)}.`,
     ),
     ...when(
       closures.unconfirmed || null,
-      (count) => `Products off sale as announced, until a read confirms it: ${number(count)}.`,
+      (count) => `Products off sale by an announcement that no read has confirmed yet: ${number(count)}.`,
     ),
     ...when(
       closures.held || null,
-      (count) => `Announced closures that wait for their read, because they are too many: ${number(count)}.`,
+      (count) => `Announced closures held back until their reads, because there are too many: ${number(count)}.`,
     ),
     ...gaps.map(
       ({ subscription_id, from_at, to_at, products }) =>
-        `Nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', and that lasts' : `: ${number(products)} products made due so far`}.`,
+        `Nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', still lasting' : `: ${number(products)} products made due so far`}.`,
     ),
     ...not_offered.map(
       ({ path, since, set }) =>
-        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}: asked again once a week; set ${set} to ask no more.`,
+        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again once a week; set ${set} to stop asking.`,
     ),
     ...jobs.flatMap((job) => when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`)),
     ...when(
       records.failing || null,
       (count) =>
-        `Records that failed when they were read last: ${number(count)}; tried only once a day: ${number(records.quarantined)}.`,
+        `Records whose last read failed: ${number(count)}; retried only once a day: ${number(records.quarantined)}.`,
     ),
   ];
   if (remarks.length === 0) return null;
   const failing = tableOf<MirrorStatus['failures'][number]>(
-    'What they failed with',
+    'Why they failed',
     [
       { heading: 'resource', cell: ({ resource }) => resourceLabel(resource) },
       { heading: 'records', kind: 'number', cell: ({ records }) => number(records) },
@@ -117,7 +117,7 @@ ${
   freshness.length === 0
     ? html`<p class="none">None can be judged yet: nothing was read.</p>`
     : tableOf<Freshness>(
-        'How old a record may become, and how many are within it',
+        'How old records may become, and how many are younger',
         [
           {
             heading: 'what',
@@ -138,13 +138,13 @@ ${
 `;
 }
 
-/** What shoppers ask for first stands first. */
+/** The order of tiers: what shoppers ask for first comes first. */
 const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
 
-/** Fresh, stale and expired as parts of one bar; the numbers stand beside it. */
+/** Draws fresh, stale and expired as parts of one bar, beside their numbers. */
 function shares({ records, fresh, stale, expired }: Freshness): Html {
   const width = (count: number) => (records === 0 ? 0 : Math.round((count / records) * 10_000) / 100);
-  // What is not nothing can be seen.
+  // Any count above 0 is visible.
   const [late, gone] = [stale, expired].map((count) => (count === 0 ? 0 : Math.max(1.5, width(count)))) as [
     number,
     number,
@@ -157,16 +157,16 @@ type Reports = Pick<ErrorRate, 'checks' | 'wrong' | 'orders' | 'orders_wrong'>;
 export function errorRatePart(rate: ErrorRate): Html {
   if (rate.rate === null)
     return html`<section><h2>Availability error rate</h2>
-<p class="none">None yet: no check before an order, and no order, has shown whether the mirror was right.</p></section>
+<p class="none">None yet: no check and no order has shown whether the mirror was right.</p></section>
 `;
   return html`<section><h2>Availability error rate</h2>
 <p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of ${number(reports(rate))} checks and orders.${unanswered(rate)}</p>
-${tableOf<ErrorRate['by_tier'][number]>('By tier of the date asked for', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
+${tableOf<ErrorRate['by_tier'][number]>('By tier of the date', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
 ${
   rate.worst.length === 0
     ? null
     : tableOf<ErrorRate['worst'][number]>(
-        'The products that were wrong most often',
+        'Products that were wrong most often',
         [{ heading: 'product', cell: ({ product_id }) => String(product_id) }, ...reportColumns],
         rate.worst,
       )
@@ -189,11 +189,11 @@ function wrongShare(row: Reports): Html | string {
   return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
 }
 
-/** What tells nothing of the mirror is in no share. */
+/** Describes the checks that are in no share, because they show nothing about the mirror. */
 function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
   return unknown + silent === 0
     ? ''
-    : ` In no share: ${number(unknown)} about dates that it does not have, ${number(silent)} that the service did not answer.`;
+    : ` Not counted: ${number(unknown)} about dates that the mirror does not have, ${number(silent)} that the service did not answer.`;
 }
 
 export function callsPart({ daemon }: DaemonStatus): Html {
@@ -213,7 +213,7 @@ ${tableOf(
 export function notificationsPart({ inbox, subscriptions }: DaemonStatus, now: number): Html {
   const received =
     inbox.receiver === null && inbox.received === 0
-      ? html`<p class="none">No receiver runs: every change is found by reading.</p>`
+      ? html`<p class="none">No receiver runs: changes are found only by reading.</p>`
       : html`<p>${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${counted(inbox.quarantined, 'some')} in quarantine, ${number(inbox.waiting)} waiting. The last: ${inbox.last_delivery_at === null ? 'none yet' : ago(inbox.last_delivery_at, now)}. They take ${megabytes(inbox.stored_bytes)} of ${megabytes(inbox.budget_bytes)}${inbox.bodies_gone === 0 ? null : html`; ${counted(inbox.bodies_gone, 'some')} bodies went before their time`}.</p>`;
   const declared =
     subscriptions.length === 0
@@ -256,7 +256,7 @@ function trust({ trust: share, trusted }: SubscriptionStatus): Html {
 }
 
 export function imagesPart({ images, oldest_image_at, unconfirmed_images }: MirrorStatus, now: number): Html {
-  if (oldest_image_at === null) return html`<section><h2>Images</h2><p class="none">None is shown.</p></section>\n`;
+  if (oldest_image_at === null) return html`<section><h2>Images</h2><p class="none">No image is shown.</p></section>\n`;
   const hidden = (at: number) => (at > now ? `in ${duration(at - now)}` : ago(at, now));
   return html`<section><h2>Images</h2>
 <p>${number(images)} are shown. The oldest was confirmed ${ago(oldest_image_at, now)}; unless it is confirmed again, it is hidden ${hidden(oldest_image_at + imageLimitMs)}.</p>
@@ -281,7 +281,7 @@ export function snapshotPart({ snapshot }: DaemonStatus, now: number): Html | nu
   if (snapshot === null) return null;
   const { path, published_at, bytes, every_ms, late, failure } = snapshot;
   const made = published_at === null ? 'none yet' : `${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
-  return html`<section><h2>Snapshot for readers elsewhere</h2>
+  return html`<section><h2>Snapshot for readers on other hosts</h2>
 <p><code>${path}</code>, every ${duration(every_ms)}. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}.</p>
 ${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}</section>
 `;

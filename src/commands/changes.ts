@@ -6,10 +6,11 @@ import { printable } from '../format.ts';
 import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/read-only.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
-/** So many are read at a time, so that neither a long feed nor a slow terminal takes memory. */
+/** The number of changes read at a time, so that neither a long feed nor a slow terminal uses much memory. */
 const atOnce = 500;
 const usualLimit = 100;
 const lookEveryMs = 250;
@@ -62,7 +63,7 @@ async function list(path: string, { after, feed, limit = usualLimit }: Options, 
   await printAfter(mirror.feed, cursorOf(mirror.feed, after ?? mirror.feed.bounds().floor, feed), limit, print, signal);
 }
 
-/** Looks whether anybody has committed since: a number in memory, not a query. A file that was replaced is opened again. */
+/** Prints changes as they are committed. Polls a number in memory, not a query; reopens a file that was replaced. */
 async function follow(
   path: string,
   { after, feed, limit = Number.POSITIVE_INFINITY }: Options,
@@ -116,18 +117,18 @@ async function printAfter(feed: ChangeFeed, cursor: Cursor, limit: number, print
 
 interface OpenFeed extends Disposable {
   readonly feed: ChangeFeed;
-  /** Another one after each commit of somebody else. */
+  /** Returns a number that changes with each commit of another connection. */
   version(): number;
-  /** Whether another file has the path now: a snapshot that was published again, a mirror that was restored. */
+  /** Tells whether another file is at the path now: a newer snapshot, or a restored mirror. */
   replaced(): boolean;
 }
 
 function openFeed(path: string): OpenFeed {
-  // Before it is opened: one that comes in between is opened twice, and not missed.
+  // Read before opening: a file replaced in between is opened twice rather than missed.
   const opened = fileAt(path);
   const db = openMirrorForReading(path);
   return {
-    feed: changeFeed(db),
+    feed: changeFeed(readsOf(db)),
     version: () => Number(db.pragma('data_version', { simple: true })),
     replaced: () => {
       const now = fileAt(path);
@@ -157,7 +158,7 @@ function printRows(io: Io): Print {
   };
 }
 
-/** Of one width each, so that rows which come an hour later stand under the same headings. */
+/** Pads each cell to a fixed width, so that rows printed an hour later still line up with the headings. */
 function row(seq: string, at: string, product: string, kind: string, of: string, what: string): string {
   return `${seq.padStart(9)}  ${at.padEnd(20)}  ${product.padStart(9)}  ${kind.padEnd(20)}  ${of.padEnd(10)}  ${what}`;
 }

@@ -6,7 +6,8 @@ import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
-import { type CheckAnswer, type CheckedDate, checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
+import { checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
+import type { CheckAnswer, CheckedDate } from '../sync/checks/check-answer.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
@@ -73,7 +74,7 @@ export function checkCommand(io: Io): Command {
     });
 }
 
-/** Without a daemon: asks the service, and stores the answer. */
+/** Asks the service and stores the answer, where no daemon runs. */
 async function checkHere(wiring: Wiring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
   await using ports = checkPorts(wiring);
   refuseDates(ports, { date: question.date });

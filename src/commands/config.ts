@@ -7,7 +7,7 @@ import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
-/** `config check`, `config show`, `config schema`. */
+/** Builds `config check`, `config show` and `config schema`. */
 export function configCommand(io: Io): Command {
   const command = new Command('config')
     .description('Checks, shows or describes the configuration.')
@@ -73,7 +73,7 @@ export function configCommand(io: Io): Command {
   return command;
 }
 
-/** As it stands in schema/config.schema.json. */
+/** Returns the text of schema/config.schema.json. */
 export function printSchema(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
 }
@@ -124,7 +124,7 @@ function valueAt(config: Config, key: string): unknown {
   return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown> | null)?.[name], config);
 }
 
-/** As a person writes it. */
+/** Returns a value as a person would write it. */
 function readable(value: unknown, kind: SettingKind): unknown {
   if (typeof value !== 'number') return value;
   return kind === 'duration' ? printDuration(value) : kind === 'size' ? printSize(value) : value;

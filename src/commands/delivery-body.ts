@@ -1,13 +1,13 @@
 import { printableLines } from '../format.ts';
 
-/** What a person is shown of a body, in characters. */
+/** The most characters of a body that are shown. */
 const shownAtMost = 4096;
 const bytesALine = 16;
 const deepest = 20;
 
 /**
- * A body for a terminal: JSON with its lines broken and every value as it was written, other text as it is, anything
- * else as a hex dump. What could steer the terminal is written as an escape.
+ * Returns a body for a terminal: JSON broken into lines with every value as it was written, other text unchanged,
+ * anything else as a hex dump. Characters that could control the terminal become escapes.
  */
 export function renderBody(body: Buffer): string {
   const text = textOf(body);
@@ -16,7 +16,7 @@ export function renderBody(body: Buffer): string {
   return shown.length < shownAtMost ? shown : `${shown.slice(0, shownAtMost)}\n… of ${body.length} bytes`;
 }
 
-/** Null: not UTF-8, or it has NUL in it. A character that the end has cut off is left out. */
+/** Returns the body as text; null if it is not UTF-8 or contains NUL. A character cut off at the end is left out. */
 export function textOf(body: Buffer): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body, { stream: true });

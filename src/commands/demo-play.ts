@@ -1,25 +1,25 @@
 import type { Clock } from '../clock.ts';
-import type { ShownProduct } from '../mirror/catalogue/products.ts';
+import type { ShownProduct } from '../mirror/catalogue/product/reads.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
-/** What the play reaches through: the service that it changes, and the mirror that it watches. */
+/** The ports of the play: the service that it changes, and the mirror that it watches. */
 export interface Stage {
   readonly sandbox: Pick<Sandbox, 'world'>;
   readonly mirror: Pick<Mirror, 'products' | 'closures'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   say(line: string): void;
-  /** The description that the file shows. */
+  /** Returns the description that the mirror shows. */
   description(product_id: number): string | null;
 }
 
 const lookEveryMs = 50;
 
 /**
- * The service closes one product, opens another that was closed before and changes a text, and the file follows: each
- * step is said when the file shows it. Returns early when it is aborted. (The one that was just closed would take a
- * minute to reopen: notifications ask for one read a product and minute.)
+ * Lets the service close one product, open another and change a text, and reports each step once the mirror shows it.
+ * Returns early when aborted. (It opens another product because the one just closed would take a minute: notifications
+ * cause one read per product and minute.)
  */
 export async function play(stage: Stage): Promise<void> {
   const { sandbox, mirror } = stage;
@@ -63,7 +63,7 @@ function shownAs(
   return shown !== null && is(shown) ? shown : null;
 }
 
-/** Looks again and again until there is something to see; null: it was aborted. */
+/** Polls until `look` returns something; returns null if aborted. */
 async function until<Seen>({ clock, signal }: Stage, look: () => Seen | null): Promise<Seen | null> {
   while (!signal.aborted) {
     const seen = look();

@@ -1,10 +1,10 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
+import { newId, systemClock, systemEntropy } from '../clock.ts';
 import { documentText } from '../config/document.ts';
 import { type LoadedConfig, parseConfig } from '../config/load.ts';
 import { createSecret } from '../config/secrets.ts';
@@ -37,7 +37,7 @@ export function demoCommand(io: Io): Command {
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       refuseForeign(directory);
-      const key = randomUUID();
+      const key = newId(systemEntropy);
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using images = await startImageHost({ clock: systemClock, seed: 7 });
       await using sandbox = await startSandbox({
@@ -50,7 +50,7 @@ export function demoCommand(io: Io): Command {
         hold_ms: holdMs,
         signing_public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       });
-      // Closed when it is mirrored, so that the play can open it.
+      // Closed from the start, so that the play can open it.
       const [last] = sandbox.products().slice(-1);
       if (last !== undefined) sandbox.world.disable(last.id, { reason: 'temporary_closure' });
       io.stdout.write(
@@ -58,7 +58,7 @@ export function demoCommand(io: Io): Command {
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
-      const token = randomBytes(16).toString('hex');
+      const token = hexOf(16);
       await using daemon = await startDaemon(config, createLog('error', io.stderr), {
         admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
       });
@@ -72,10 +72,10 @@ export function demoCommand(io: Io): Command {
     });
 }
 
-/** Changes are held for minutes by the service; nobody wants to wait for them here. */
+/** How long the sandbox holds changes; the service holds them for minutes, too long for a demo. */
 const holdMs = 3000;
 
-/** Subscribes, and shows how the file follows what the service announces. */
+/** Subscribes, and shows how the mirror follows what the service announces. */
 async function notify(io: Io, sandbox: Sandbox, { wiring }: Daemon): Promise<void> {
   const { mirror, subscriptions, ports } = wiring;
   if ('why' in subscriptions) throw subscriptions.why;
@@ -110,7 +110,7 @@ function openMirrorToRead(path: string) {
   };
 }
 
-/** A port that was free a moment ago: the callback address is part of the configuration. */
+/** Returns a port that was free a moment ago: the configuration needs the callback address in advance. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -122,7 +122,7 @@ async function freePort(): Promise<number> {
 interface DemoParts {
   readonly directory: string;
   readonly sandbox: Sandbox;
-  /** The receiver's. */
+  /** The port of the receiver. */
   readonly port: number;
   readonly key: string;
   readonly signing: string;
@@ -130,14 +130,14 @@ interface DemoParts {
 
 interface DemoConfig {
   readonly config: LoadedConfig;
-  /** The same as files, for the other commands: texts by path. */
+  /** The same configuration as files for the other commands: texts by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The embedded defaults, pointed at the sandbox: it is ours, so it may be asked as fast as it can. */
+/** Returns the embedded defaults pointed at the sandbox, which may be called as fast as it can answer. */
 function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): DemoConfig {
   const state_dir = join(directory, 'state');
-  const receiving = randomBytes(32).toString('hex');
+  const receiving = hexOf(32);
   const secrets = {
     key: join(state_dir, 'api_key'),
     signing: join(state_dir, 'signing_key.pem'),
@@ -184,7 +184,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
 
 const mark = '# The demo writes this file at each start; the other commands use it.';
 
-/** Somebody's own configuration, keys and mirror are not to be written over; in the demo's own directory there are none. */
+/** Throws if the directory holds a configuration, keys or a mirror that the demo did not make. */
 function refuseForeign(directory: string): void {
   if (directory === ownDirectory) return;
   const config = configFile(directory);
@@ -254,3 +254,5 @@ Commands to try there
 Stop with Ctrl-C.
 `;
 }
+
+const hexOf = (bytes: number) => Buffer.from(systemEntropy(bytes)).toString('hex');

@@ -49,7 +49,7 @@ interface Options {
   readonly path?: string;
 }
 
-/** Null: nobody asks about a reader. */
+/** Returns the question about a reader; null without `--reader`. */
 function questionOf({ reader, user, path }: Options, io: Io, configuration: () => LoadedConfig): ReaderQuestion | null {
   if (reader) {
     const file = path ?? configuration().config.mirror.path;
@@ -73,7 +73,7 @@ async function examine(io: Io, configuration: () => LoadedConfig, overrides: Ove
   return [...localChecks(loaded), ...(await beyond(io, loaded, overrides))];
 }
 
-/** What the service and the receiver say: asked by the daemon where one runs. */
+/** Returns the checks of service and receiver, run by the daemon if one runs. */
 async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
   const { config, secrets } = loaded;
   try {
@@ -82,7 +82,7 @@ async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promi
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);
-    // Files that a first start makes are not made by somebody who only looks.
+    // The first start creates the files, not a command that only looks.
     if (!existsSync(config.mirror.path)) return [none, daemonless];
     await using wiring = wire(loaded, createLog('silent', io.stderr), overrides);
     const { probe, serviceClock, subscriptions, notOffered } = wiring;

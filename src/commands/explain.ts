@@ -109,7 +109,7 @@ function shownAs(
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
 }
 
-/** What its dates say of the sale, where the product itself says otherwise. */
+/** Describes the contradiction of a product whose own read says on sale but whose dates do not. */
 function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): string[][] {
   if (dates_off_at === null || !sellable) return [];
   const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));

@@ -16,7 +16,10 @@ import {
 import { type ImageFacts, readImageFacts } from '../mirror/catalogue/image-audit.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 
-/** A dated statement of what is published and by which rule: the fields are a contract. Instants are epoch milliseconds. */
+/**
+ * A dated statement of which images are published, and by which rule. The fields are a contract; instants are epoch
+ * milliseconds.
+ */
 export interface ImageAudit {
   readonly at: number;
   readonly service: string;
@@ -46,10 +49,10 @@ export interface ImageAudit {
 
 const rule = `An image is published only while it stands in the last complete read of its product, and for less than ${imageLimitMs / 86_400_000} days after that read; its credit is the one that read returned (specification §1 rule 4).`;
 
-/** Reads the mirror's file alone, and looks which image files are still on the disk. */
+/** Audits the mirror's file, and checks which image files are still on disk. Needs no daemon. */
 export function auditImages(config: Pick<Config, 'mirror' | 'images' | 'service'>): ImageAudit {
   const db = openMirrorForReading(config.mirror.path);
-  // Before anything is asked: what expires in between is not shown any more, and no breach.
+  // Read first: an image that expires during the audit is no longer shown, and no breach.
   const now = systemClock.now();
   let facts: ImageFacts;
   try {

@@ -3,7 +3,7 @@ import type { ImageAudit } from './image-audit.ts';
 import { csv } from './terminal/csv.ts';
 import { table } from './terminal/table.ts';
 
-/** The audit as a report that can be sent to a rights holder: the summary first, then every image. Times are UTC. */
+/** Returns the audit as a report for a rights holder: the summary first, then every image. Times are UTC. */
 export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {
   const { at, service, mirror, written_by, filled_at, rule, summary } = audit;
   const { published, products, credited, oldest_confirmation_at, hidden, takedowns, longest_takedown_ms } = summary;
@@ -92,7 +92,9 @@ function section(title: string, headings: readonly string[], rows: readonly (rea
   return rows.length === 0 ? [] : ['', title, '', table(headings, rows)];
 }
 
-/** One line an image, a takedown and a change of credit: `record` says which. Instants are UTC, ISO 8601. */
+/**
+ * Returns one line per image, takedown and credit change; the column `record` tells which. Instants are UTC, ISO 8601.
+ */
 export function reportCsv({ published, takedowns, credit_changes }: ImageAudit): string {
   const header = [
     'record', 'product_id', 'title', 'image_key', 'url', 'credit', 'credit_before', 'first_confirmed', 'last_confirmed',

@@ -8,7 +8,7 @@ import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
-/** A pass of a first fill takes as long as the service lets it. */
+/** How long to wait for a job: the pass of a first fill takes as long as the service needs. */
 const patienceMs = 24 * 3_600_000;
 
 export function jobsCommand(io: Io): Command {

@@ -6,7 +6,7 @@ import { faultOf } from '../sqlite/fault.ts';
 import { version } from '../version.ts';
 import type { Io } from './terminal/io.ts';
 
-/** A command's module is loaded when it is the one that was typed: `status` has to answer at once. */
+/** The commands. Only the module of the command typed is loaded, so that `status` answers at once. */
 const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Promise<Command> }>> = {
   run: {
     summary: 'run the daemon in the foreground: keep the mirror true',
@@ -86,7 +86,7 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   },
 };
 
-/** Runs one command line and returns its exit code; prints errors, and never a stack for what a person can mend. */
+/** Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. */
 export async function main(args: readonly string[], given: Omit<Io, 'answerIsNo'>): Promise<ExitCode> {
   let answer: ExitCode = exitCodes.done;
   const answerIsNo = () => {
@@ -102,7 +102,7 @@ export async function main(args: readonly string[], given: Omit<Io, 'answerIsNo'
   }
 }
 
-/** The same stream, with everything that is written through the last door. */
+/** Returns the stream with everything written to it made harmless (`printableOutput`). */
 function harmless<Stream extends Io['stdout']>(stream: Stream): Stream {
   return new Proxy(stream, {
     get: (target, name) => {
@@ -115,7 +115,7 @@ function harmless<Stream extends Io['stdout']>(stream: Stream): Stream {
   });
 }
 
-/** The command of a command line; undefined: it names none. */
+/** Returns the name of the command in a command line; undefined without one. */
 export function commandNamed(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--config');
 }
@@ -141,7 +141,7 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
   return program;
 }
 
-/** Output goes through `io`, and errors are thrown: `main` is the one who ends. */
+/** Directs a command's output to `io` and makes commander throw: only `main` ends the process. */
 function quiet(command: Command, io: Io): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => io.stdout.write(text),
@@ -178,14 +178,14 @@ export function report(
   return exitCodes.bug;
 }
 
-/** What was thrown first: closing everything may have failed after it, and is wrapped around it. */
+/** Returns what was thrown first: failures of closing afterwards are wrapped around it. */
 function firstOf(error: unknown): unknown {
   let first = error;
   while (first instanceof SuppressedError) first = first.suppressed;
   return first;
 }
 
-/** The error of a chain of causes that a person can act on; the outermost one where there is none. */
+/** Returns the error in a chain of causes that a person can act on; the outermost one if there is none. */
 function decisive(error: unknown): unknown {
   for (const each of chainOf(error)) {
     if (each instanceof CataloguedError) return each;
@@ -206,7 +206,7 @@ function stacksOf(error: unknown): string {
   return [error, ...chainOf(error).slice(1)].map(stack).join('\nCaused by: ');
 }
 
-/** An error and its causes, the outermost first: a handful at most, should they go round in a circle. */
+/** Returns an error and its causes, the outermost first; at most a handful, in case they form a circle. */
 function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 8; each = firstOf(each.cause)) chain.push(each);

@@ -90,13 +90,13 @@ export function notificationsCommand(io: Io): Command {
   return command;
 }
 
-/** By the daemon where one runs, else here, holding the lock. */
+/** Replays through the daemon if one runs, else here under the lock. */
 async function replay(loaded: LoadedConfig, since: number): Promise<{ deliveries: number; running: boolean }> {
   const { config, secrets } = loaded;
   const answer = await askDaemon(loaded, { operation: 'POST /v1/notifications/replay', body: { since } });
   if (answer !== null) return { deliveries: answer.deliveries, running: true };
   const { state_dir, inbox_path } = config.mirror;
-  // Refuses where there is none, before one is made.
+  // Refuses a missing inbox before opening could create one.
   openInboxForReading(inbox_path)[Symbol.dispose]();
   using _ = acquireLock(state_dir);
   const now = systemClock.now();
@@ -153,7 +153,7 @@ function render(found: Delivery): string {
   return `${[...facts, '', body].join('\n')}\n`;
 }
 
-/** The body as text where it is UTF-8, and always as base64. */
+/** Returns a delivery for JSON: the body as base64, and as text too if it is UTF-8. */
 function asJson({ body, ...facts }: Delivery): object {
   return { ...facts, text: textOf(body), base64: body.toString('base64') };
 }

@@ -15,7 +15,7 @@ export function productIds(value: string, previous: readonly number[]): number[]
   return [...previous, productId(value)];
 }
 
-/** Parses a date of the calendar. */
+/** Parses a calendar date. */
 export function calendarDate(value: string): string {
   if (!isDate(value)) throw new InvalidArgumentError('expected a calendar date, YYYY-MM-DD.');
   return value;

@@ -47,7 +47,7 @@ export function orderCommand(io: Io): Command {
   return command;
 }
 
-/** To the daemon where one runs; else into the file, holding the lock, and the dates are read here. */
+/** Reports to the daemon if one runs; else writes to the file under the lock and reads the dates here. */
 async function report(io: Io, command: Command, report: IdentifiedOrder): Promise<string> {
   const { read, ...noted }: OrderCounted & { readonly read?: boolean } = await daemonOrHere(
     { io, loaded: configurationFor(io, command) },

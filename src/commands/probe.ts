@@ -12,7 +12,7 @@ import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
-/** Forty calls, and pauses that the service may ask for. */
+/** Time for forty calls and the pauses that the service may ask for. */
 const patienceMs = 10 * 60_000;
 
 export function probeCommand(io: Io, overrides: Overrides & { calls_a_second?: number } = {}): Command {
@@ -55,7 +55,7 @@ async function askRunning(io: Io, loaded: LoadedConfig): Promise<ProbeReport | n
   return report;
 }
 
-/** One line that is rewritten, on a terminal only: it is over in half a minute. */
+/** Prints progress as one rewritten line, on a terminal only: a probe takes half a minute. */
 function progressOf({ stderr }: Io): { progressed(calls: number, asking: string): void; end(): void } {
   let open = false;
   return {

@@ -15,12 +15,12 @@ import { concludeJob } from './conclude-job.ts';
 import type { Io } from './terminal/io.ts';
 import { progressPrinter } from './terminal/progress.ts';
 
-/** Not reachable for this long: a one-shot command gives up. */
+/** A one-shot command gives up after the service has been unreachable for this long. */
 const giveUpAfterMs = 2 * 60 * 1000;
 
 /**
- * A resync without a daemon: holds the lock and does the work here. It is done when every record of the job is read
- * or has failed for good; a kill loses nothing, the same command takes it up again.
+ * Resyncs without a daemon, under the lock. Resolves when every record of the job is read or has failed for good. A
+ * kill loses nothing: the same command continues.
  */
 export async function resyncAlone(
   io: Io,
@@ -31,7 +31,7 @@ export async function resyncAlone(
 ): Promise<void> {
   const { config } = loaded;
   for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`);
-  // Progress is for people; what went wrong with a record is for the log.
+  // People see progress; failures of single records go to the log.
   await using wiring = wire(
     loaded,
     createLog(config.log.level === 'info' ? 'error' : config.log.level, io.stderr),
@@ -104,7 +104,7 @@ async function untilDone(
   }
 }
 
-/** Shows progress once a second, and ends the work when the service cannot be reached. */
+/** Shows progress every second, and ends the work when the service stays unreachable. */
 async function watch(
   io: Io,
   { ports, mirror, limiter, storage }: Wiring,

@@ -3,7 +3,10 @@ import { readDocument } from '../config/document.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { all, type Habits, refuseHabits } from '../sandbox/rough/habits.ts';
 
-/** Returns what `--habits` names: every habit, or those of a file in YAML or JSON. A file that cannot be used: 78. */
+/**
+ * Returns the habits that `--habits` names: all of them, or those in a YAML or JSON file. Throws (78) for a file that
+ * cannot be used.
+ */
 export function readHabits(given: string): Partial<Habits> {
   if (given === 'all') return all;
   let text: string;

@@ -7,8 +7,8 @@ import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
+import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
@@ -23,7 +23,7 @@ import { table } from './terminal/table.ts';
 
 type Status = MirrorStatus & {
   readonly daemon: LiveStatus | null;
-  /** False: a daemon listens and says nothing; null: none runs. */
+  /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;
   readonly inbox: InboxStatus | null;
   readonly storage: StorageStatus | null;
@@ -50,7 +50,7 @@ export function statusCommand(io: Io): Command {
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
       const status: Status = {
         ...mirror,
-        // The daemon's own conditions too: some cannot be stored.
+        // Includes the daemon's own conditions: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
         daemon: live?.daemon ?? null,
         daemon_answers: asked === null ? null : asked !== 'silent',
@@ -65,12 +65,14 @@ export function statusCommand(io: Io): Command {
     });
 }
 
-/** A daemon that works answers within milliseconds; one that hangs must not hang this. */
+/**
+ * How long to wait for the daemon: a healthy one answers within milliseconds, and a hanging one must not hang `status`.
+ */
 const patienceMs = 3000;
 
 type Live = Answer<'GET /v1/status'>;
 
-/** As the file says; where it cannot be opened, as the daemon does that still has it open. */
+/** Returns the status that the file shows; if it cannot be opened, that of the daemon, which still has it open. */
 function mirrorStatus(path: string, live: Live | null): MirrorStatus {
   try {
     const db = openMirrorForReading(path);
@@ -164,7 +166,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
   ];
 }
 
-/** What waits for a person. */
+/** Returns the lines about what needs a person. */
 function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now: number): string[] {
   const held =
     removals === null
@@ -191,7 +193,7 @@ function describeAlarm(alarm: Status['alarms'][number], now: number): string {
   return `${about.padEnd(10)}${says}`;
 }
 
-/** How far notifications do what polling would have to do. */
+/** Returns the lines about notifications: closures, gaps and the inbox. */
 function notifications({ closures, gaps, inbox }: Status, now: number): string[] {
   const received =
     inbox === null || inbox === undefined
@@ -215,13 +217,13 @@ function notifications({ closures, gaps, inbox }: Status, now: number): string[]
   ];
 }
 
-/** What the deliveries take of what they may. */
+/** Describes how much of their space the deliveries use. */
 function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
   const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies deleted early`;
   return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
 }
 
-/** How often the mirror was wrong when somebody was about to order; nothing until somebody was. */
+/** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */
 function errors({ error_rate }: Status): string[] {
   const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
   if (rate === null) return [];

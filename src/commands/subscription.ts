@@ -16,9 +16,9 @@ import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
-/** Every declaration waits for the first walk over the lists. */
+/** Printed while every declaration waits for the first walk over the lists. */
 const nothingRead = 'Nothing to do: no product has been read yet.\n';
-/** Asking the service for each of many subscriptions takes its time. */
+/** How long to wait: the service is asked for each of possibly many subscriptions. */
 const patienceMs = 10 * 60_000;
 
 export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command {
@@ -136,7 +136,7 @@ function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () =>
   io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : text());
 }
 
-/** What the service did not take or answer, all of it at once (69). */
+/** Throws (69) with every attempt that the service rejected or did not answer. */
 function requireAnswers(attempts: readonly Attempt[]): void {
   const failed = attempts.filter(({ done }) => !done);
   if (failed.length === 0) return;

@@ -38,7 +38,7 @@ export const cadence = section({
     'The single-product read, where the profile has it.',
   ),
   checkout_information: duration('7d', monthly).describe('Rules, identification, flags.'),
-  variants: duration('7d', monthly).describe('Their prices change less than once a month.'),
+  variants: duration('7d', monthly).describe('Names and rules of tickets; prices change less than once a month.'),
   experiences: duration('7d', monthly).describe('Which products belong to which venue.'),
   dynamic_pricing: section({
     products: duration('1d', monthly),
@@ -68,7 +68,7 @@ const ownCadences = {
 
 const category = z.strictObject(
   {
-    name: plainText().describe('What it is called in figures and explanations.'),
+    name: plainText().describe('Its name in figures and explanations.'),
     match: z
       .strictObject(
         {
@@ -78,23 +78,23 @@ const category = z.strictObject(
           tag_ids: ids().optional(),
           supplier: plainText().optional(),
           dynamic_pricing: flag(true).unwrap().optional(),
-          top_sellers: wholeIn(1, 1_000_000).optional().describe('The so many best-selling products.'),
+          top_sellers: wholeIn(1, 1_000_000).optional().describe('This many of the best-selling products.'),
         },
         { error: 'expected keys and values' },
       )
       .refine((match) => Object.keys(match).length > 0, {
         error: 'matches everything; expected at least one condition',
       })
-      .describe('All of these hold for a product of the category.'),
+      .describe('A product belongs to the category if all of these hold.'),
     weight: z
       .number({ error: 'expected a number above 0' })
       .positive({ error: 'expected a number above 0' })
       .optional()
-      .describe('How much a stale product of it costs, where 1 is usual.'),
+      .describe('How much harm a stale product of the category does; 1 is usual.'),
     cadence: z
       .strictObject(ownCadences, { error: 'expected keys and values' })
       .optional()
-      .describe('What differs from the cadence of everything else.'),
+      .describe('Where its cadence differs from that of everything else.'),
     horizon: wholeIn(...daysAhead).optional(),
   },
   { error: 'expected keys and values' },

@@ -64,7 +64,7 @@ function yamlProblem(message: string): string {
 
 function duplicateKey(text: string, offset: number): string {
   const name = /^["']?([^\s"':,{}]+)/.exec(text.slice(offset))?.[1] ?? 'a key';
-  return `${name}: stands twice in the same section; expected it once`;
+  return `${name}: appears twice in the same section; expected it once`;
 }
 
 /** One mistake often makes the parser complain several times about the same line. */

@@ -36,7 +36,10 @@ export function readVariables(env: Env): { settings: Setting[]; problems: Proble
     const key = keys.get(variable) ?? filterOf(variable);
     if (key === null) problems.push({ line: null, text: `${variable}: ${unknownVariable(variable)}` });
     else if (key.kind === 'structure')
-      problems.push({ line: null, text: `${variable}: ${key.name} has no variable; expected it in the file` });
+      problems.push({
+        line: null,
+        text: `${variable}: ${key.name} cannot be set by a variable; expected it in the file`,
+      });
     else settings.push({ key: key.name, variable, value: typed(env[variable] ?? '', key) });
   }
   return { settings, problems };

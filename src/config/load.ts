@@ -103,7 +103,7 @@ function readText(file: string): string {
       missing ? `there is no configuration at ${file}` : `cannot read the configuration ${file}: ${code}`,
       {
         exitCode: exitCodes.configuration,
-        hint: 'name one with --config FILE; catalogued config show --defaults lists every key, and catalogued demo needs none',
+        hint: 'pass one with --config FILE; catalogued config show --defaults lists every key, and catalogued demo needs none',
       },
     );
   }

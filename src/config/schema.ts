@@ -30,9 +30,9 @@ import {
  */
 
 const mirror = section({
-  path: text('./data/mirror.db').describe('The file that storefronts read.'),
+  path: text('./data/mirror.db').describe('The mirror: the file that storefronts read.'),
   inbox_path: text('./data/state/inbox.db').describe("The daemon's own file."),
-  state_dir: text('./data/state').describe('Lock, socket and inbox: mode 0700, shared with nobody.'),
+  state_dir: text('./data/state').describe('Directory of lock, socket and inbox: mode 0700, shared with nobody.'),
   commission: flag(false).describe(
     "Whether the distributor's commission is mirrored; readers of the file would see it.",
   ),
@@ -42,7 +42,7 @@ const mirror = section({
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
   const shared = dirname(resolve(path));
   if (typeof inbox === 'string' && resolve(inbox) === resolve(path))
-    refuse('inbox_path', 'is mirror.path too; expected a file of its own in the state directory');
+    refuse('inbox_path', 'is the same as mirror.path; expected a file of its own in the state directory');
   else if (typeof inbox === 'string' && dirname(resolve(inbox)) === shared)
     refuse('inbox_path', 'is beside the mirror, where storefronts may read; expected it in the state directory');
   if (typeof state === 'string' && resolve(state) === shared)
@@ -80,21 +80,21 @@ const subscription = z
       entities: z
         .union([z.literal('mirrored'), ids().min(1, { error: entities })], { error: entities })
         .optional()
-        .describe('Of whom: every product or experience in the mirror, or these. None with products_i_sell.'),
+        .describe('Whose changes: every product or experience in the mirror, or these ids. Not with products_i_sell.'),
       categories: z
         .array(plainText(), { error: 'expected a list of names of categories' })
         .min(1, { error: 'expected at least one category' })
         .refine(areDistinct, { error: 'expected each category once' })
         .optional()
-        .describe('With entities: mirrored, only what these categories hold.'),
+        .describe('With entities: mirrored, only products of these categories.'),
       city_ids: ids()
         .min(1, { error: 'expected at least one id' })
         .optional()
-        .describe('Only what is in these cities.'),
+        .describe('Only products in these cities.'),
       country_ids: ids()
         .min(1, { error: 'expected at least one id' })
         .optional()
-        .describe('Only what is in these countries.'),
+        .describe('Only products in these countries.'),
       change_types: z
         .array(oneOf(changeTypes), { error: 'expected a list of change types' })
         .min(1, { error: `expected at least one of ${changeTypes.join(', ')}` })
@@ -107,7 +107,7 @@ const subscription = z
     const refuse = (message: string, key = 'entities') => context.addIssue({ code: 'custom', path: [key], message });
     // Specification §2: required for two of the types, not to be provided for the third.
     if (type === 'products_i_sell' && entities !== undefined)
-      refuse('is not for products_i_sell, where the service keeps the list; expected none');
+      refuse('is not allowed with products_i_sell, where the service keeps the list; expected none');
     if ((type === 'product_ids' || type === 'experience_ids') && entities === undefined)
       refuse(`is required with ${type}; expected mirrored, or a list of ids`);
     for (const key of ['categories', 'city_ids', 'country_ids'] as const)
@@ -132,11 +132,11 @@ export const configSchema = z
         body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
         claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
       }).describe('How subscription requests are signed.'),
-      mirror: mirror.describe('Where the files are.'),
+      mirror: mirror.describe('Paths of the files.'),
       cadence: cadence.describe('How often each thing is read again.'),
       scheduling: oneOf(['adaptive', 'fixed'])
         .default('adaptive')
-        .describe('Whether calls go where they are likely to find a change.'),
+        .describe('adaptive: spend calls where a change is likely; fixed: follow the cadences alone.'),
       categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
       budget: section({
         requests_per_second: z
@@ -145,17 +145,17 @@ export const configSchema = z
           .max(100_000, { error: 'expected at most 100000 calls a second' })
           .default(10)
           .describe('The ceiling; the rate below it is learned.'),
-        concurrency: whole(4, 1, 64).describe('Calls in flight at a time.'),
+        concurrency: whole(4, 1, 64).describe('Most calls in flight at once.'),
         extra_calls: z
           .number({ error: 'expected a share from 0 to 10' })
           .min(0, { error: 'expected a share from 0 to 10' })
           .max(10, { error: 'expected a share from 0 to 10' })
           .default(0.1)
           .describe(
-            'Availability reads beyond what its cadences need, as a share of them; adaptive scheduling places them.',
+            'Extra availability reads, as a share of those that the cadences need; adaptive scheduling places them.',
           ),
         lanes: lanes.describe('Shares of the rate that are reserved.'),
-      }).describe('How much may be asked of the service.'),
+      }).describe('How many calls the service may be sent.'),
       receiver: section({
         listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
         public_url: z
@@ -163,56 +163,60 @@ export const configSchema = z
           .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${publicUrl}` })
           .nullable()
           .default(null)
-          .describe('Where the service reaches it.'),
+          .describe('The address at which the service reaches the receiver.'),
         secret_file: optionalFile().describe('The master secret of the callback addresses.'),
         allow: networks().describe('Addresses and networks that may call; empty: all.'),
         trusted_proxies: networks().describe('Whose X-Forwarded-For is believed.'),
-        rotate_every: duration('30d', { min: '1d', max: '365d' }).describe('When the callback address changes.'),
-        grace: duration('7d', { min: '1h', max: '90d' }).describe('How long the old one is still accepted.'),
-      }).describe('Takes the notifications.'),
-      subscriptions: subscriptions.describe('What the service should notify.'),
+        rotate_every: duration('30d', { min: '1d', max: '365d' }).describe(
+          'How often the callback address is replaced.',
+        ),
+        grace: duration('7d', { min: '1h', max: '90d' }).describe('How long a replaced address is still accepted.'),
+      }).describe('Receives the notifications.'),
+      subscriptions: subscriptions.describe('Subscriptions to change notifications.'),
       admin: section({
         listen: address('unix:./data/state/admin.sock').describe('unix:PATH or HOST:PORT.'),
         token_file: optionalFile().describe('Needed outside a unix socket.'),
-        hosts: hostNames().describe('Other names under which it is reached, by a proxy or a container network.'),
+        hosts: hostNames().describe(
+          'Other host names under which it is reached, through a proxy or a container network.',
+        ),
       }).describe('The local interface of the daemon.'),
       storefront: section({
-        listen: optionalAddress().describe('unix:PATH, for the group, or HOST:PORT; null: no such door.'),
-        token_file: optionalFile().describe('Needed outside a unix socket; not the token of admin.'),
-      }).describe("The storefront's own door: live checks, orders and the change feed, and nothing else."),
+        listen: optionalAddress().describe('unix:PATH, open to the group, or HOST:PORT; null: off.'),
+        token_file: optionalFile().describe('Needed outside a unix socket; must differ from the admin token.'),
+      }).describe('The interface for storefronts: live checks, orders and the change feed, and nothing else.'),
       images: section({
         files: flag(false).describe('Whether the image files are fetched too.'),
-        directory: text('./data/images').describe('Where they are kept.'),
+        directory: text('./data/images').describe('Directory of the image files.'),
         sizes: z
           .array(oneOf(['small', 'medium', 'large', 'extra_large']), { error: 'expected a list of sizes' })
           .min(1, { error: 'expected at least one size' })
           .refine(areDistinct, { error: 'expected each size once' })
           .default(['large'])
           .describe('Which of the four sizes are fetched.'),
-        hosts: hostNames().describe("Where they may come from; empty: the hosts in the service's answers."),
+        hosts: hostNames().describe("Hosts they may be fetched from; empty: the hosts in the service's answers."),
         max_bytes: size('20MiB').describe('A larger file is refused.'),
-        disk: size('10GiB').describe('How much they may take together.'),
+        disk: size('10GiB').describe('The most space they may take together.'),
       }).describe('Copies of the image files.'),
       removals: section({
-        hold_share: share(0.1).describe('Of all products.'),
-        hold_count: whole(5, 0, 1_000_000).describe('Products; the larger of the two counts.'),
+        hold_share: share(0.1).describe('Share of all products.'),
+        hold_count: whole(5, 0, 1_000_000).describe('Number of products; the larger of the two counts.'),
       }).describe('More products missing at once than this are held back.'),
       retention: section({
         changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
         deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
         deliveries_bytes: size('1GiB').describe(
-          'What they may take; beyond it bodies go, applied ones first and never one that waits.',
+          'The most space they may take; beyond it bodies are deleted, applied ones first, waiting ones never.',
         ),
       }).describe('Withdrawn products are kept.'),
       backup: section({
         every: duration('24h', { min: '1h', max: '28d' }),
         directory: text('./data/backup'),
-        keep: whole(7, 1, 365).describe('How many copies.'),
+        keep: whole(7, 1, 365).describe('Number of copies kept.'),
       }).describe('Verified copies of the mirror.'),
       maintenance: section({
         at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
-        zone: zone('UTC').describe('The time zone it is read in.'),
-      }).describe('When both files are gone through and optimised.'),
+        zone: zone('UTC').describe('The time zone of the pattern.'),
+      }).describe('When both files are checked and optimised.'),
       snapshot: section({
         every: optionalDuration({ min: '1m', max: '28d' }),
         path: plainText().nullable().default(null),
@@ -228,7 +232,7 @@ export const configSchema = z
         .describe('A copy for readers on other hosts.'),
       log: section({
         level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-      }).describe('What is written to standard output.'),
+      }).describe('The log on standard output.'),
     },
     { error: 'expected keys and values' },
   )
@@ -273,7 +277,8 @@ function problemOfDoor(listen: string, others: Readonly<Record<string, unknown>>
     typeof address === 'string' && address.startsWith('unix:') ? `unix:${resolve(address.slice(5))}` : address;
   // Port 0 is another one each time.
   for (const [key, other] of Object.entries(others))
-    if (at(listen) === at(other) && !/:0+$/.test(listen)) return `is ${key} too; expected an address of its own`;
+    if (at(listen) === at(other) && !/:0+$/.test(listen))
+      return `is the same as ${key}; expected an address of its own`;
   if (isSocket && typeof state_dir === 'string' && `${resolve(listen.slice(5))}/`.startsWith(`${resolve(state_dir)}/`))
     return 'is in mirror.state_dir, which nobody else can enter; expected a directory for storefronts';
   return null;

@@ -129,7 +129,7 @@ function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedErro
   if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return null;
   return malformed(
     "the storefront's token is the admin token",
-    'give storefront.token_file one of its own: openssl rand -hex 32',
+    'create a separate one for storefront.token_file: openssl rand -hex 32',
   );
 }
 
@@ -142,12 +142,12 @@ function requireUnlessOptional(name: SecretName, { service, admin, storefront }:
   if (name === 'admin_token' && !admin.listen.startsWith('unix:'))
     throw malformed(
       `admin.listen is ${admin.listen}, and there is no admin token`,
-      'set admin.token_file to a file with mode 0600, or let it listen on a unix socket',
+      'set admin.token_file to a file with mode 0600, or listen on a unix socket',
     );
   if (name === 'storefront_token' && storefront.listen !== null && !storefront.listen.startsWith('unix:'))
     throw malformed(
       `storefront.listen is ${storefront.listen}, and there is no storefront token`,
-      'set storefront.token_file to a file with mode 0600, or let it listen on a unix socket',
+      'set storefront.token_file to a file with mode 0600, or listen on a unix socket',
     );
 }
 
@@ -178,16 +178,16 @@ function readSecretFile(path: string, what: string, readers: keyof typeof others
     // Somebody who puts the secret itself where its file belongs must not find it in a log.
     throw malformed(
       `${what}: there is no ${/[/.]/.test(path) ? `file ${path}` : 'such file'}`,
-      'create it with mode 0600, holding the secret and nothing else',
+      'create it with mode 0600, containing only the secret',
     );
   if (!stats.isFile())
-    throw forbidden(`${what}: ${path} is no regular file`, 'name a file that holds the secret and nothing else');
+    throw forbidden(`${what}: ${path} is not a regular file`, 'name a file that holds the secret and nothing else');
   if ((stats.mode & others[readers]) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
     throw forbidden(`${what}: others have access to ${path} (mode ${mode})`, `chmod 0600 ${path}`);
   }
   if (stats.size > largest)
-    throw malformed(`${what}: ${path} is larger than 64 KiB`, 'put the secret there, and nothing else');
+    throw malformed(`${what}: ${path} is larger than 64 KiB`, 'the file must contain only the secret');
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -215,21 +215,21 @@ function unreadable(path: string, what: string, error: unknown): CataloguedError
 
 function checked(text: string, what: string, { lines, least = 1 }: Pick<Source, 'lines' | 'least'>): Secret {
   const value = text.trim();
-  const hint = 'put the secret there, and nothing else';
+  const hint = 'the file must contain only the secret';
   if (value === '') throw malformed(`${what}: it is empty`, hint);
   if (lines === 'one' && !/^[\x21-\x7e]+$/.test(value))
     throw malformed(`${what}: it is malformed, expected one line of printable characters without spaces`, hint);
   if (value.length < least)
     throw malformed(
       `${what}: it has ${value.length} characters, expected at least ${least}`,
-      'make one with openssl rand -hex 32',
+      'create one with: openssl rand -hex 32',
     );
   if (lines === 'several') {
     const key = readSigningKey(value);
     if ('problem' in key)
       throw malformed(
         `${what}: ${key.problem}`,
-        'make one with openssl genrsa -out signing.pem 3072, and give the service its public key',
+        'create one with: openssl genrsa -out signing.pem 3072, and give the service its public key',
       );
   }
   return createSecret(value);

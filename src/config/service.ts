@@ -40,6 +40,8 @@ const parameters = {
   to: token().default('end_date'),
 };
 
+const orderError = 'expected a query parameter and its value, like sort=popularity desc';
+
 /** What the specification leaves open (service-facts.md): defaults, and every one can be changed. */
 const profile = section({
   authorization: section({
@@ -47,7 +49,7 @@ const profile = section({
       .nullable()
       .default('Authorization')
       .describe('The header that carries the key; null: no key is sent and none is needed.'),
-    scheme: headerText('Token').describe('The word before the key.'),
+    scheme: headerText('Token').describe('The scheme before the key in that header.'),
   }).describe('How the key is sent.'),
   paths: section({
     products: path('/v2/products').default('/v2/products'),
@@ -68,28 +70,34 @@ const profile = section({
       .default(`/v2/product-change-notification/${subscription}/reactivate`),
   }).describe('Where the service answers; null switches a resource off, except products and availability.'),
   subscription_reads: flag(true).describe('Whether a subscription can be read; the specification lists only its PUT.'),
-  parameters: section(parameters).describe('What the query parameters are called.'),
-  page_size: whole(100, 1, 100).describe('Rows asked for on a list page.'),
+  parameters: section(parameters).describe('Names of the query parameters.'),
+  page_size: whole(100, 1, 100).describe('Rows requested per list page.'),
+  list_order: z
+    .string({ error: orderError })
+    .regex(/^[^\s=&]+=[^=&]+$/, { error: orderError })
+    .nullable()
+    .default('sort=popularity desc')
+    .describe('Query parameter and value that request the list in order of popularity; null: its order means nothing.'),
   days_per_request: whole(31, 1, 31).describe('Dates that one availability answer covers.'),
   entities_per_subscription: whole(1000, 1, 100_000).describe(
-    'A longer list is split into several subscriptions; the limit is not known.',
+    "A longer list is split into several subscriptions; the service's limit is unknown.",
   ),
   notifications: section({
-    hold: answerTime('15m').describe('How long one is held, so that many changes make one.'),
-    retries: answerTime('15m').describe('For how long one that was not answered is sent again.'),
+    hold: answerTime('15m').describe('How long the service holds a notification to merge further changes into it.'),
+    retries: answerTime('15m').describe('How long the service repeats a notification that was not answered.'),
   }).describe('How late a notification may come.'),
-  throttle_statuses: statuses([429, 503]).describe('Answers that mean "less, please".'),
+  throttle_statuses: statuses([429, 503]).describe('Statuses that mean: send fewer calls.'),
   burst_statuses: statuses([403]).describe(
-    "Throttling when several come together, a record's own failure when single.",
+    'Statuses that mean throttling when several come together, and a failure of the record when single.',
   ),
   timeouts: section({
     connect: answerWithin('5s'),
     headers: answerWithin('15s'),
     idle: answerWithin('10s'),
     total: answerWithin('60s'),
-    list: answerWithin('180s').describe('In total, for a page of the list.'),
-  }).describe('How long one call may take.'),
-  max_bytes: section({ list: size('32MiB'), product: size('4MiB') }).describe('How large an answer may be, inflated.'),
+    list: answerWithin('180s').describe('Total time allowed for a page of the list.'),
+  }).describe('Total time allowed for any other call.'),
+  max_bytes: section({ list: size('32MiB'), product: size('4MiB') }).describe('Largest answer accepted, uncompressed.'),
 });
 
 function listOf<Item extends z.ZodType<string>>(item: Item, what: string, fallback: [string]) {
@@ -132,7 +140,9 @@ const filterValue = z.union([z.string(), z.number(), z.boolean()], { error: filt
 const select = z
   .object(
     {
-      include_product_ids: ownFilters.include_product_ids.describe('Mirrored although the filters leave them out.'),
+      include_product_ids: ownFilters.include_product_ids.describe(
+        'Products mirrored even if the filters leave them out.',
+      ),
       exclude_product_ids: ownFilters.exclude_product_ids.describe('Not mirrored.'),
     },
     { error: 'expected keys and values' },
@@ -158,11 +168,13 @@ export const service = z
       api_key_file: optionalFile().describe(
         'The file that holds the key; else the systemd credential api_key or CATALOGUED_API_KEY.',
       ),
-      user_agent: headerText('catalogued').describe('The service asks for the name of your brand in it.'),
+      user_agent: headerText('catalogued').describe('The service asks that it contains the name of your brand.'),
       languages: listOf(language, 'language', ['en']).describe('The first is primary: it decides what is visible.'),
       currencies: listOf(currency, 'currency', ['EUR']).describe('The first is primary.'),
       select: select.describe('Filters of the product list, passed through: city_id, country_id, tag_id …'),
-      profile: profile.describe('What the specification leaves open, never checked against the live service.'),
+      profile: profile.describe(
+        'Properties of the service that the specification leaves open; catalogued probe compares them with the live service.',
+      ),
     },
     { error: 'expected keys and values' },
   )
@@ -174,7 +186,7 @@ export const service = z
         context.addIssue({
           code: 'custom',
           path: ['select', name],
-          message: `is a parameter of our own (service.profile.parameters.${key}); expected a filter`,
+          message: `is a parameter that catalogued sends itself (service.profile.parameters.${key}); expected a filter`,
         });
     }
   }, always);

@@ -63,7 +63,7 @@ export function size(fallback: string) {
     .transform((text) => parseSize(text) ?? 0);
 }
 
-function durationText({ min = '1s', max = '3650d', maxIs = 'the longest that makes sense' }: Limits) {
+function durationText({ min = '1s', max = '3650d', maxIs = 'the longest that is supported' }: Limits) {
   const error = 'expected a duration like 90s, 6h or 7d';
   return z
     .string({ error })

@@ -86,7 +86,7 @@ export function cronPattern(fallback: string) {
   return z
     .string({ error })
     .refine((value) => patternProblem(value) !== 'bad', { error })
-    .refine((value) => patternProblem(value) !== 'never', { error: `is no date of any year; ${error}` })
+    .refine((value) => patternProblem(value) !== 'never', { error: `never matches a date; ${error}` })
     .default(fallback);
 }
 

@@ -18,7 +18,7 @@ function address({ service }: Config): string[] {
   return [
     ...when(
       service.user_agent === defaultUserAgent && !loopback,
-      `service.user_agent is ${defaultUserAgent}: the service asks for the name of your brand in it`,
+      `service.user_agent is ${defaultUserAgent}: the service asks that it contains the name of your brand`,
     ),
     ...when(
       protocol === 'http:' && !loopback,
@@ -26,7 +26,7 @@ function address({ service }: Config): string[] {
     ),
     ...when(
       both.length > 0,
-      `service.profile.burst_statuses has ${both.join(', ')}, which service.profile.throttle_statuses has too: a single one is a throttle`,
+      `service.profile.burst_statuses has ${both.join(', ')}, also in service.profile.throttle_statuses: even a single one counts as throttling`,
     ),
   ];
 }
@@ -36,7 +36,7 @@ function cadence({ cadence }: Config): string[] {
   const slower = (key: string, every: number, than: string, other: number) =>
     when(
       every > other,
-      `${key} (${printDuration(every)}) is slower than ${than} (${printDuration(other)}): is it meant so?`,
+      `${key} (${printDuration(every)}) is slower than ${than} (${printDuration(other)}): is that intended?`,
     );
   return [
     ...slower('cadence.availability.near.every', near.every, 'cadence.availability.middle.every', middle.every),
@@ -55,7 +55,7 @@ function cadence({ cadence }: Config): string[] {
     ),
     ...when(
       cadence.images > 12 * day,
-      `cadence.images is ${printDuration(cadence.images)}: images that cannot be confirmed in the days left until the fourteenth disappear`,
+      `cadence.images is ${printDuration(cadence.images)}: images are hidden after 14 days, so few days remain to retry a failed confirmation`,
     ),
   ];
 }
@@ -76,11 +76,11 @@ function notifications({ subscriptions, receiver, signing, service }: Config): s
     ),
     ...when(
       receiver.public_url !== null && receiver.secret_file === null,
-      'subscriptions are declared, and receiver.secret_file is not set: unless CATALOGUED_RECEIVER_SECRET or the credential receiver_secret is there, nothing is received',
+      'subscriptions are declared, and receiver.secret_file is not set: without it, CATALOGUED_RECEIVER_SECRET or the credential receiver_secret, nothing is received',
     ),
     ...when(
       signing.key_file === null && signing.body === 'jwt',
-      'subscriptions are declared, and signing.key_file is not set: unless the credential signing_key is there, they cannot be applied',
+      'subscriptions are declared, and signing.key_file is not set: without it or the credential signing_key, they cannot be applied',
     ),
   ];
 }

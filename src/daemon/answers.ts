@@ -12,6 +12,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { statusReader } from '../mirror/status/reader.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
+import { readsOf } from '../sqlite/statements.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
@@ -28,10 +29,10 @@ import { probeThrough } from './probing.ts';
 import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
-/** What the admin interface answers, wherever it listens. */
+/** The answers of the admin interface, wherever it listens. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
-/** What watches the daemon all the time sees a status that is so old at most. */
+/** The greatest age of the status that monitors see. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
@@ -54,7 +55,8 @@ export function answersOf(
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
-  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
+  // mirrored.
   const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
     files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
@@ -72,7 +74,7 @@ export function answersOf(
     };
   };
   const figures = stack.use(processFigures(ports.clock.now));
-  // What was, as far as the change feed reaches, and what is mirrored.
+  // From as far back as the change feed reaches to the end of what is mirrored.
   const withinReach = (date: string): string => {
     refuseDates(ports, { date }, { history_ms: config.retention.changes });
     return date;
@@ -87,7 +89,7 @@ export function answersOf(
   };
   const decide = async (decision: 'approve' | 'reject', work: () => number) => {
     const products = await storage.promptly(work);
-    log.warn({ decision, products }, 'an operator decided about removals');
+    log.warn({ decision, products }, 'removals decided by an operator');
     return { products };
   };
   const answers: AdminAnswers = {
@@ -100,7 +102,7 @@ export function answersOf(
       files.look();
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
     },
-    changes: { feed: changeFeed(reader), clock: ports.clock, onChanges: mirror.onChanges },
+    changes: { feed: changeFeed(readsOf(reader)), clock: ports.clock, onChanges: mirror.onChanges },
     answers: {
       'GET /v1/status': () => statusWithin(0),
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
@@ -117,7 +119,7 @@ export function answersOf(
       'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.jobs.find(Number(id)),
       'GET /v1/schedule': () => ({ jobs: schedule.list() }),
       'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {
-        log.info({ job: short(name, 40) }, 'job asked for');
+        log.info({ job: short(name, 40) }, 'job requested by an operator');
         return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
       },
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
@@ -128,7 +130,7 @@ export function answersOf(
       ...subscriptionAnswers(wiring.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
         const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
-        // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
+        // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();
         else void receiving?.apply();
         return { deliveries };
@@ -154,7 +156,11 @@ export function answersOf(
 
 function unknownJob(name: string, jobs: readonly JobRuns[]): never {
   const names = jobs.map((job) => job.name).join(', ');
-  throw new CataloguedError('unknown-job', `there is no job ${JSON.stringify(short(name, 40))}; there are ${names}`, {
-    exitCode: exitCodes.usage,
-  });
+  throw new CataloguedError(
+    'unknown-job',
+    `there is no job ${JSON.stringify(short(name, 40))}; the jobs are ${names}`,
+    {
+      exitCode: exitCodes.usage,
+    },
+  );
 }

@@ -22,24 +22,27 @@ export interface Peer {
   readonly allowed: boolean;
 }
 
-/** What asks the service and looks at the receiver: the daemon's own, or a command's that holds the lock. */
+/** The probes of service and receiver: the daemon's, or those of a command that holds the lock. */
 export interface ServiceProbes {
   readonly config: Config;
   readonly probe: (signal: AbortSignal) => Promise<Outcome>;
-  /** Milliseconds; null: the service has told no time. */
+  /** Milliseconds; null: the service has sent no Date. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   readonly notOffered: () => readonly OptionalPath[];
-  /** Of the last deliveries, newest first; null: no receiver runs here. */
+  /** Returns the senders of the last deliveries, newest first; null: no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
 
 const megabyte = 1024 * 1024;
-/** Older ones can corrupt a file on which two connections write or checkpoint at once (reliability.md §0.6). */
+/**
+ * The SQLite needed: older ones can corrupt a file when two connections write or checkpoint at once (reliability.md
+ * §0.6).
+ */
 const sqliteNeeded = [3, 51, 3];
 
-/** What can be looked at without asking anybody. */
+/** Returns the checks that need neither daemon nor service. */
 export function localChecks({ config, secrets, warnings, file }: LoadedConfig): Check[] {
   const { path, state_dir } = config.mirror;
   return [
@@ -57,7 +60,7 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
   ];
 }
 
-/** What only the service and a running receiver can tell. Asks the service twice or more. */
+/** Returns the checks that need the service and a running receiver. Calls the service twice or more. */
 export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
   const service = reachability(await probes.probe(signal));
   const subscriptions =
@@ -73,12 +76,12 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
   ];
 }
 
-/** A configuration or a secret that cannot be used: nothing else can be looked at. */
+/** Returns the checks for an unusable configuration or secret, without which nothing else can be checked. */
 export function unusable(error: CataloguedError): Check[] {
   const name = error.code === 'permission' ? 'credentials' : 'configuration';
   const problems = error.details.length === 0 ? [error.message] : error.details;
   const advice = error.hint ?? 'catalogued config check';
-  // What to do about all of them is said once, below the last.
+  // The advice about all of them is given once, below the last.
   return problems.map((problem, index) => ({
     ...wrong(name, problem, advice),
     advice: index < problems.length - 1 ? null : advice,
@@ -93,14 +96,14 @@ function fingerprintsOf(secrets: LoadedConfig['secrets']): string {
 
 function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['secrets']['signing_key']): Check {
   const name = 'signing key';
-  if (signing.body === 'json') return skipped(name, 'signing.body is json: nothing is signed');
+  if (signing.body === 'json') return skipped(name, 'not needed: signing.body is json');
   if (secret === null)
     return subscriptions.length === 0
       ? skipped(name, 'not set, and no subscription is declared')
       : wrong(name, 'not set, and subscriptions are declared', 'set signing.key_file, or CATALOGUED_SIGNING_KEY');
   const key = readSigningKey(secret.reveal());
   return 'problem' in key
-    ? wrong(name, key.problem, 'name an RSA private key in signing.key_file')
+    ? wrong(name, key.problem, 'set signing.key_file to an RSA private key')
     : ok(name, `${signing.algorithm}; its public key is ${key.fingerprint}, which the service must know`);
 }
 
@@ -108,7 +111,7 @@ function disk(path: string, state_dir: string): Check {
   const directories = [dirname(path), state_dir].filter(
     (each) => statSync(each, { throwIfNoEntry: false }) !== undefined,
   );
-  if (directories.length === 0) return skipped('disk space', 'there are no directories yet');
+  if (directories.length === 0) return skipped('disk space', 'the directories do not exist yet');
   const free = Math.min(
     ...directories.map((each) => {
       const { bavail, bsize } = statfsSync(each);
@@ -134,7 +137,7 @@ function sqlite(): Check {
   return check('SQLite', !olderThan(version, sqliteNeeded), {
     right: version,
     wrong: `${version}, older than ${sqliteNeeded.join('.')}`,
-    advice: 'npm ci: the version that comes along is newer',
+    advice: 'run npm ci, which installs a newer one',
   });
 }
 
@@ -154,24 +157,27 @@ function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
         ? wrong(
             'public address',
             `${public_url}: ${unreachable}`,
-            'name an address of the public internet, of a proxy with TLS before the receiver',
+            'set it to a public address, such as that of a TLS proxy in front of the receiver',
           )
         : check('public address', isPrivate(public_url), {
             right: `${public_url}, received at ${listen}`,
-            wrong: `${public_url} is not encrypted: the secret address crosses the network in the open`,
-            advice: 'put a proxy with TLS before the receiver',
+            wrong: `${public_url} is not encrypted: the secret callback address crosses the network in plain text`,
+            advice: 'put a TLS proxy in front of the receiver',
           });
   const problem = couldOnlyMatchProxy(receiver);
   const rule =
     allow.length === 0
-      ? skipped('allow-list', 'receiver.allow is empty: every address may post, the secret one alone protects')
+      ? skipped(
+          'allow-list',
+          'receiver.allow is empty: any host may post; only the secret callback address protects the receiver',
+        )
       : problem === null
         ? ok('allow-list', `${allow.length} addresses and networks`)
         : wrong('allow-list', problem.message, problem.hint);
   return [address, rule];
 }
 
-/** Encrypted, or never leaving this machine. */
+/** Tells whether traffic to the URL is encrypted or never leaves this machine. */
 function isPrivate(public_url: string): boolean {
   const { protocol, hostname } = new URL(public_url);
   return protocol === 'https:' || /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
@@ -180,25 +186,21 @@ function isPrivate(public_url: string): boolean {
 function reachability(outcome: Outcome): Check {
   switch (outcome.kind) {
     case 'answer':
-      return ok('service', 'it answers, and takes the key');
+      return ok('service', 'it answers, and accepts the key');
     case 'throttled':
-      return wrong(
-        'service',
-        `it asks for less (${outcome.status})`,
-        'wait; budget.requests_per_second may be too high',
-      );
+      return wrong('service', `it throttles (${outcome.status})`, 'wait, or lower budget.requests_per_second');
     case 'refused':
       return wrong(
         'service',
         `it refuses (${outcome.status}): ${outcome.message}`,
-        'check service.api_key_file against what the service gave you',
+        'compare service.api_key_file with the key the service gave you',
       );
     default:
       return wrong('service', outcome.message, 'check service.base_url, the network, and service.profile.paths');
   }
 }
 
-/** What the specification does not list, a service may lack: nothing is wrong with that. */
+/** Returns the missing endpoints; a service may lack what the specification does not list. */
 function endpoints(missing: readonly OptionalPath[]): Check[] {
   if (missing.length === 0) return [];
   const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
@@ -206,7 +208,7 @@ function endpoints(missing: readonly OptionalPath[]): Check[] {
 }
 
 function clock(offset: number | null): Check {
-  if (offset === null) return skipped('clock', 'the service has told no time');
+  if (offset === null) return skipped('clock', 'the service has sent no Date');
   const seconds = `${(Math.abs(offset) / 1000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the service`;
   return check('clock', !isWrong(offset), {
     right: seconds,
@@ -232,7 +234,7 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
       failures.map(({ subscription_id, failure }) => `${subscription_id}: ${failure}`).join('; '),
       'catalogued subscription show',
     );
-  if (compared.length === 0) return skipped(name, 'what is mirrored has not been read yet');
+  if (compared.length === 0) return skipped(name, 'the product list has not been read yet');
   return check(name, different.length === 0, {
     right: `${compared.length} as declared`,
     wrong: different
@@ -240,18 +242,18 @@ async function declared(managed: ManagedSubscriptions, signal: AbortSignal): Pro
         [`${subscription_id}: ${differences.join(', ')}`, ...(last_attempt === null ? [] : [last_attempt])].join('; '),
       )
       .join('; '),
-    advice: 'catalogued subscription apply --dry-run, then without it; reactivate what is degraded',
+    advice: 'catalogued subscription apply --dry-run, then without --dry-run; reactivate degraded ones',
   });
 }
 
 async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
   if ('why' in subscriptions) return [skipped('receiver', subscriptions.why.message)];
-  if (peers === null) return [skipped('receiver', 'none runs: start the daemon')];
+  if (peers === null) return [skipped('receiver', 'no daemon runs: start it')];
   const { result, message } = await subscriptions.work.selfTest(signal);
   const test = check('receiver', result === 'passed', {
-    right: `at its public address ${message}`,
-    wrong: `asked at its public address: ${message}`,
-    advice: 'look at the proxy and the firewall; not every network lets a machine reach its own public address',
+    right: `reached through its public address: ${message}`,
+    wrong: `not reached through its public address: ${message}`,
+    advice: 'check proxy and firewall; some networks do not let a machine reach its own public address',
   });
   const last = peers();
   const refused = last.filter(({ allowed }) => !allowed);
@@ -262,8 +264,7 @@ async function receiver({ peers, subscriptions }: ServiceProbes, signal: AbortSi
       : check('last deliveries', refused.length === 0, {
           right: `from ${shown}: allowed`,
           wrong: `from ${shown}: receiver.allow would refuse them`,
-          advice:
-            'where that is a proxy, name it in receiver.trusted_proxies; where it is the service, in receiver.allow',
+          advice: 'if that is a proxy, add it to receiver.trusted_proxies; if it is the service, to receiver.allow',
         });
   return [test, deliveries];
 }

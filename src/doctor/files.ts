@@ -16,7 +16,7 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 const megabyte = 1024 * 1024;
 const repair = `stop the daemon, and: ${repairHint}`;
 
-/** Whether both files are there and sound, gone through page by page up to a size; beside a daemon that may be running. */
+/** Checks that both files exist and are sound, page by page up to a size. Safe beside a running daemon. */
 export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
   const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
@@ -33,21 +33,21 @@ export function openFileChecks(findings: readonly FileFinding[]): Check[] {
         `put it back, or ${repair}`,
       );
     if (damage !== null) return wrong(title, `${path} is damaged: ${damage}`, repair);
-    return ok(title, 'the daemon has the file at its path');
+    return ok(title, 'the daemon has this file open');
   });
 }
 
 function fileCheck(name: string, path: string, kind: FileKind): Check {
   try {
     const look = lookBeside(path, kind, isChecked(path) ? 'whole' : 'header');
-    if (look.condition === 'missing') return skipped(name, `${path} is made at the first start`);
-    if (look.condition === 'empty') return skipped(name, `${path} is empty: it is made at the first start`);
+    if (look.condition === 'missing') return skipped(name, `${path} will be created at the first start`);
+    if (look.condition === 'empty') return skipped(name, `${path} is empty: it will be created at the first start`);
     refuseUnusable(path, kind, look);
     return ok(
       name,
       isChecked(path)
         ? `${path} is sound`
-        : `${path} is ours; larger than ${checkedAtOnce / megabyte} MiB, it is gone through by the daemon, daily`,
+        : `${path} is a file of catalogued; larger than ${checkedAtOnce / megabyte} MiB, so only the daemon checks it completely, daily`,
     );
   } catch (error) {
     if (!(error instanceof CataloguedError)) return wrong(name, `${path}: ${(error as Error).message}`, repair);
@@ -55,7 +55,7 @@ function fileCheck(name: string, path: string, kind: FileKind): Check {
   }
 }
 
-/** A mirror that is missing or empty although the inbox has known one; null: not so. */
+/** Returns the check for a mirror that is missing or empty although the inbox belongs to one; else null. */
 function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check | null {
   const size = noteOf(path)?.size;
   if (inbox.verdict !== 'ok' || (size !== undefined && size > 0)) return null;
@@ -70,13 +70,13 @@ function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check
   return wrong('mirror', `${path} is ${facts.mirror}, and the inbox belongs to one`, `put it back, or ${repair}`);
 }
 
-/** A directory of ours: who owns it, and who may enter. One that is not there yet has to be one that can be made. */
+/** Checks owner and mode of a directory of ours, or that a missing one could be created. */
 export function directoryCheck(name: string, path: string, use: 'private' | 'shared'): Check {
   const stats = statOf(path);
   if (stats === null) {
     const problem = cannotMake(path);
     return problem === null
-      ? skipped(name, `${path} is made at the first start`)
+      ? skipped(name, `${path} will be created at the first start`)
       : wrong(name, `there is no ${path}, and ${problem}`, `mkdir -p ${path} && chown "$(id -u)" ${path}, as root`);
   }
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
@@ -92,22 +92,22 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };
 }
 
-/** What to do where storefronts of another user could not read in this directory; null: they can, by its group. */
+/** Returns what to do if storefronts of another user cannot read in this directory; null: its group can. */
 export function unshared(directory: string): string | null {
   const stats = statOf(directory);
   if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
-  return `for storefronts of other users, which make files beside the mirror: chmod 3770 ${directory}, and let them join its group`;
+  return `to let storefronts of other users create files beside the mirror: chmod 3770 ${directory}, and add them to its group`;
 }
 
-/** Why a directory cannot be made; null: it can. */
+/** Returns why a directory cannot be created; null: it can. */
 function cannotMake(path: string): string | null {
   const standing = nearestDirectory(path);
-  if (standing === null) return `something on the way to it may not be entered, or is no directory`;
+  if (standing === null) return `a part of its path cannot be entered, or is not a directory`;
   try {
     accessSync(standing, constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
-    return `it cannot be made in ${standing}: ${reasonOf(error)}`;
+    return `it cannot be created in ${standing}: ${reasonOf(error)}`;
   }
 }
 

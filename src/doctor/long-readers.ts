@@ -3,12 +3,15 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 import { type OpenIn, openIn } from './open-files.ts';
 
 const megabyte = 1024 * 1024;
-/** The daemon cuts the log back from this size on, where no reader needs it (reliability.md §1.4). */
+/** From this size on the daemon truncates the log unless a reader needs it (reliability.md §1.4). */
 const largeLog = 64 * megabyte;
-/** Longer than a storefront's transaction may take. */
+/** Longer than a storefront's transaction should take. */
 const apartMs = 1000;
 
-/** Who has the file open, and who of them holds an old snapshot while the log grows. Takes a second where anybody reads. */
+/**
+ * Finds who has the file open, and who of them holds an old snapshot while the log grows. Takes a second if anybody
+ * reads.
+ */
 export async function longReaders(
   path: string,
   sleep: (ms: number) => Promise<void>,
@@ -19,22 +22,22 @@ export async function longReaders(
   if (found.some(({ reading }) => reading)) await sleep(apartMs);
   const still = new Set((openIn(path) ?? []).filter(({ reading }) => reading).map(({ pid }) => pid));
   const long = found.filter(({ pid, reading }) => reading && still.has(pid));
-  const open = ok('open in', found.length === 0 ? 'no process that may be seen' : listed(found));
+  const open = ok('open in', found.length === 0 ? 'no process visible to this user' : listed(found));
   return [open, log(walSizeOf(path), long, large)];
 }
 
 function log(bytes: number, long: readonly OpenIn[], large: number): Check {
   const name = 'write-ahead log';
   const size = `${(bytes / megabyte).toFixed(1)} MiB`;
-  const held = long.length === 0 ? '' : `; a read of more than a second is open in ${listed(long)}`;
+  const held = long.length === 0 ? '' : `; ${listed(long)} has a read open for more than a second`;
   if (bytes <= large) return ok(name, size + held);
   return wrong(
     name,
     long.length === 0
-      ? `${size}: somebody may hold an old snapshot open, and cannot be seen from here`
+      ? `${size}: a process that is not visible from here may hold an old snapshot open`
       : `${size}, because ${listed(long)} holds an old snapshot open`,
     long.length === 0
-      ? 'run this as root; where nobody reads, it shrinks with the next writes of the daemon'
+      ? 'run this as root; without readers the log shrinks at the next writes of the daemon'
       : 'end its transaction: fetch all rows or close the statement, and keep transactions under a second',
   );
 }

@@ -14,7 +14,7 @@ const letters = [
   [X_OK, 'x'],
 ] as const;
 
-/** Why this process may not use a path so; null: it may. */
+/** Returns why this process may not use a path in this way; null: it may. */
 function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing' | null {
   try {
     accessSync(path, need);
@@ -25,20 +25,20 @@ function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing'
   }
 }
 
-/** Whether every directory up to the file's own lets this process through, and the file be read. */
+/** Checks that this process may enter every directory on the path and read the file. */
 export function pathAccess(path: string, user: string): Check {
   const name = 'way to the file';
   const closed = directoriesTo(path).find((directory) => refusal(directory, X_OK) !== null);
   if (closed !== undefined) {
     return refusal(closed, X_OK) === 'missing'
-      ? wrong(name, `there is no ${closed}`, 'check the path; the daemon makes it at its first start')
+      ? wrong(name, `there is no ${closed}`, 'check the path; the daemon creates it at its first start')
       : wrong(name, `${user} may not enter ${described(closed)}`, opening(closed, user, X_OK));
   }
   switch (refusal(path, R_OK)) {
     case null:
       return ok(name, `${user} may enter its directories and read it`);
     case 'missing':
-      return wrong(name, `there is no ${path}`, 'check the path; the daemon makes the file at its first start');
+      return wrong(name, `there is no ${path}`, 'check the path; the daemon creates the file at its first start');
     default:
       return wrong(name, `${user} may not read ${described(path)}`, opening(path, user, R_OK));
   }
@@ -50,40 +50,41 @@ export function fileSystem(path: string): Check {
     ? ok('file system', 'a local one')
     : wrong(
         'file system',
-        `${kind}: what readers and daemon share there is not shared`,
+        `${kind}: the memory that readers and daemon must share cannot be shared there`,
         'read the published snapshot on this host, or run the storefront where the daemon runs',
       );
 }
 
 /**
- * What a reader makes beside the file has to be usable by the daemon, and the daemon's by it: -wal and -shm take the
- * file's mode and, in a setgid directory, its group (reliability.md §0.3).
+ * Checks that reader and daemon can use each other's -wal and -shm, which get the file's mode and, in a setgid
+ * directory, its group (reliability.md §0.3).
  */
 export function sharing(path: string, user: string, kind: MirrorForm): Check {
   const name = 'sharing';
-  if (kind === 'snapshot') return skipped(name, 'nobody writes it: a published snapshot, or a copy');
+  if (kind === 'snapshot') return skipped(name, 'nobody writes it: it is a published snapshot or a copy');
   const [file, directory] = [statSync(path), statSync(dirname(path))];
   if (file.uid === process.getuid?.()) return ok(name, `${user} is the owner of the file`);
-  if (process.getuid?.() === 0) return ok(name, 'root may everything; name the user of the storefront with --user');
+  if (process.getuid?.() === 0)
+    return ok(name, "root bypasses permission checks; name the storefront's user with --user");
   if ((file.mode & 0o060) !== 0o060)
     return wrong(
       name,
-      `${described(path)}: -wal and -shm get this mode too, and a reader that makes them while the daemon is down locks it out`,
+      `${described(path)}: -wal and -shm get this mode too; a reader that creates them while the daemon is down locks it out`,
       `chmod 0660 ${path}`,
     );
   if ((directory.mode & 0o3000) !== 0o3000)
     return wrong(
       name,
-      `${described(dirname(path))}: ${directory.mode & 0o2000 ? 'a reader can remove the files of the daemon' : 'what a reader makes there is not of the group of the daemon'}`,
+      `${described(dirname(path))}: ${directory.mode & 0o2000 ? 'a reader can remove the files of the daemon' : "files that a reader creates there do not belong to the daemon's group"}`,
       `chmod 3770 ${dirname(path)}`,
     );
   return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
 }
 
-/** A reader needs -wal and -shm: those that are there, or to make them itself (reliability.md §0.4). */
+/** Checks that the reader can use the existing -wal and -shm, or create them (reliability.md §0.4). */
 export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
-  if (kind === 'snapshot') return skipped(name, 'it needs none');
+  if (kind === 'snapshot') return skipped(name, 'not needed');
   const directory = dirname(path);
   const present = ['-wal', '-shm'].map((suffix) => path + suffix).filter((each) => refusal(each, 0) === null);
   const unusable = present.find((each) => refusal(each, R_OK | W_OK) !== null);
@@ -92,7 +93,7 @@ export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   if (creating === 'read-only')
     return wrong(
       name,
-      `${there}, and ${directory} is mounted read-only: ${present.length === 2 ? 'reads fail now and then, and every one' : 'every read fails'} while the daemon is stopped`,
+      `${there}, and ${directory} is mounted read-only: ${present.length === 2 ? 'reads fail now and then, and always' : 'every read fails'} while the daemon is stopped`,
       'mount it writable, or read the published snapshot (snapshot.path)',
     );
   if (creating !== null)
@@ -105,9 +106,9 @@ export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
     return wrong(
       name,
       `${user} may not write ${described(unusable)}`,
-      `${opening(unusable, user, W_OK)}; both go by themselves when the daemon is stopped and nobody reads`,
+      `${opening(unusable, user, W_OK)}; both files disappear when the daemon is stopped and nobody reads`,
     );
-  return ok(name, present.length === 2 ? 'there, and usable' : 'missing, and made by the first who reads');
+  return ok(name, present.length === 2 ? 'present and usable' : 'missing; the first reader creates them');
 }
 
 function directoriesTo(path: string): string[] {
@@ -115,7 +116,7 @@ function directoriesTo(path: string): string[] {
   return parent === path ? [] : [...directoriesTo(parent), parent];
 }
 
-/** `/var/lib/catalogued (3770 catalogued:catalogued)`; without what may not be looked at. */
+/** Describes a path like `/var/lib/catalogued (3770 catalogued:catalogued)`, as far as it may be inspected. */
 function described(path: string): string {
   const stats = statsOf(path);
   return stats === null
@@ -123,7 +124,7 @@ function described(path: string): string {
     : `${path} (${modeOf(stats)} ${nameOf('passwd', stats.uid)}:${nameOf('group', stats.gid)})`;
 }
 
-/** What opens it: the group where the group may already, else the mode. */
+/** Returns the command that grants access: membership of the group if the group has it already, else a mode. */
 function opening(path: string, user: string, need: number): string {
   const stats = statsOf(path);
   const bits = letters.filter(([bit]) => (need & bit) !== 0);
@@ -131,8 +132,8 @@ function opening(path: string, user: string, need: number): string {
   const member = process.getgroups?.().includes(stats?.gid ?? -1) ?? false;
   if (stats !== null && grouped && !member)
     return stats.gid === 0
-      ? `let the daemon run in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
-      : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart what runs as ${user}`;
+      ? `run the daemon in a group of its own, and: chgrp -R catalogued ${path} && usermod -aG catalogued ${user}`
+      : `usermod -aG ${nameOf('group', stats.gid)} ${user}, and restart the programs that run as ${user}`;
   // Never writable for everybody: that is what the group is for.
   if ((need & W_OK) !== 0 && !member)
     return `chgrp -R catalogued ${path} && chmod ${stats?.isDirectory() === false ? '0660' : '3770'} ${path} && usermod -aG catalogued ${user}`;
@@ -151,7 +152,7 @@ function modeOf({ mode }: Stats): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-/** A user's or a group's name; its number where it has none. */
+/** Returns the name of a user or group, or its number if it has none. */
 function nameOf(database: 'passwd' | 'group', id: number): string {
   try {
     return execFileSync('getent', [database, String(id)], { encoding: 'utf8' }).split(':')[0] ?? String(id);

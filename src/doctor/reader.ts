@@ -7,18 +7,18 @@ import { longReaders } from './long-readers.ts';
 
 export interface ReaderQuestion {
   readonly path: string;
-  /** Whom to be; null: oneself. */
+  /** The user to become; null: the current one. */
   readonly user: string | null;
-  /** Where its programs are looked for. */
+  /** The PATH in which its programs are found. */
   readonly search_path: string;
 }
 
-/** What the process that became the user sends: what it found, or that it may not become that user. */
+/** The answer of the process that became the user: its checks, or that it may not become that user. */
 export type ProbeAnswer =
   | { readonly kind: 'looked'; readonly checks: readonly Check[] }
   | { readonly kind: 'may-not-become' };
 
-/** From source or compiled, as this file is. */
+/** The source or the compiled file, like this one. */
 const probe = new URL(`./reader-probe${import.meta.url.slice(-3)}`, import.meta.url);
 
 /**
@@ -34,7 +34,7 @@ export async function readerChecks(
   if (target !== null && process.getuid?.() !== 0)
     throw new CataloguedError('not-root', `only root can open the file as ${target.name}; this is ${self}`, {
       exitCode: exitCodes.permission,
-      hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name}, without --user`,
+      hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name} without --user`,
     });
   const name = target?.name ?? self;
   const who =
@@ -76,7 +76,7 @@ async function probed({
 function checksOf(answer: ProbeAnswer | null, user: string, silent: () => Error): Check[] {
   if (answer === null) throw silent();
   if (answer.kind === 'may-not-become')
-    throw new CataloguedError('not-root', `this root may not become ${user}`, {
+    throw new CataloguedError('not-root', `this root cannot become ${user}`, {
       exitCode: exitCodes.permission,
       hint: `it lacks CAP_SETUID and CAP_SETGID, as in a container: run it as ${user}, without --user`,
     });

@@ -1,36 +1,31 @@
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
-import { categoryTable } from './catalogue/categories.ts';
-import { experienceTables } from './catalogue/experiences.ts';
-import { productTables } from './catalogue/products.ts';
-import { removalTable } from './catalogue/removals.ts';
-import { changeTable } from './changes/changes.ts';
+import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
+import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
+import { type ProductReads, productReads } from './catalogue/product/reads.ts';
+import { type RemovalReads, removalReads } from './catalogue/removals.ts';
+import { type ChangeReads, changeReads } from './changes/changes.ts';
 import type { Mirror } from './mirror.ts';
-import { closureTable } from './push/closures.ts';
+import { type ClosureReads, closureReads } from './push/closures.ts';
 import { subscriptionTable } from './push/subscriptions.ts';
 import { trustTable } from './push/trust.ts';
-import { budgetTable } from './schedule/budget.ts';
-import { offerTable } from './schedule/offers.ts';
-import { recordTable } from './schedule/records.ts';
+import { type BudgetReads, budgetReads } from './schedule/budget.ts';
+import { type OfferReads, offerReads } from './schedule/offers.ts';
+import { type RecordReads, recordReads } from './schedule/record-reads.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
-export interface MirrorFacts
-  extends Pick<
-    Mirror,
-    | 'records'
-    | 'products'
-    | 'closures'
-    | 'categories'
-    | 'experiences'
-    | 'budget'
-    | 'changes'
-    | 'offers'
-    | 'removals'
-    | 'subscriptions'
-    | 'trust'
-  > {
+export interface MirrorFacts extends Pick<Mirror, 'subscriptions' | 'trust'> {
+  readonly closures: ClosureReads;
+  readonly changes: ChangeReads;
+  readonly records: RecordReads;
+  readonly budget: BudgetReads;
+  readonly offers: OfferReads;
+  readonly products: ProductReads;
+  readonly categories: CategoryReads;
+  readonly experiences: ExperienceReads;
+  readonly removals: RemovalReads;
   /** What the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -47,9 +42,8 @@ export interface DateNow {
 
 /** The same queries over a connection that cannot write: one whose function writes would throw. */
 export function mirrorFacts(db: Database): MirrorFacts {
-  const changes = changeTable(db);
-  const closures = closureTable(db);
-  const dateNow = readsOf(db).rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+  const reads = readsOf(db);
+  const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
       .innerJoin('day as d', (join) =>
@@ -64,16 +58,16 @@ export function mirrorFacts(db: Database): MirrorFacts {
   );
   return {
     dateNow: (product_id, date) => dateNow.all({ product_id, date }),
-    changes,
-    offers: offerTable(db),
-    removals: removalTable(db, changes),
-    records: recordTable(db),
-    products: productTables(db, changes, closures),
-    closures,
+    changes: changeReads(reads),
+    offers: offerReads(reads),
+    removals: removalReads(reads),
+    records: recordReads(reads),
+    products: productReads(reads),
+    closures: closureReads(reads),
     trust: trustTable(db),
-    categories: categoryTable(db),
-    experiences: experienceTables(db),
-    budget: budgetTable(db),
+    categories: categoryReads(reads),
+    experiences: experienceReads(reads),
+    budget: budgetReads(reads),
     subscriptions: subscriptionTable(db),
   };
 }

@@ -107,7 +107,7 @@ export function refuseUnusable(
       if (backups.length > 0)
         throw damaged(
           path,
-          `it is empty, and there is a backup (${basename(backups.at(-1) ?? '')}): this is no first run`,
+          `it is empty, and there is a backup (${basename(backups.at(-1) ?? '')}): this is not the first run`,
         );
   }
 }

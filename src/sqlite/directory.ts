@@ -36,7 +36,7 @@ export function prepareDirectory(path: string, mode: number, fileSystemType = sy
     if (kind !== null) {
       throw new CataloguedError('network-file-system', `${path} is on a network file system (${kind})`, {
         exitCode: exitCodes.configuration,
-        hint: 'put mirror.path and mirror.state_dir on a local disk; readers on other hosts take the published snapshot',
+        hint: 'put mirror.path and mirror.state_dir on a local disk; readers on other hosts use the published snapshot',
       });
     }
     return statSync(path);
@@ -54,7 +54,7 @@ function unusable(path: string, error: unknown): string {
   const standing = nearestDirectory(path);
   return standing === null || standing === path
     ? `cannot use the directory ${path}: ${reasonOf(error)}`
-    : `there is no directory ${path}, and it cannot be made in ${standing}: ${reasonOf(error)}`;
+    : `there is no directory ${path}, and it cannot be created in ${standing}: ${reasonOf(error)}`;
 }
 
 /** The last part of a path that is there; null: something on it may not be looked at, or is no directory. */

@@ -11,7 +11,7 @@ import { faultOf } from './fault.ts';
 export function acquireLock(state_dir: string): Disposable {
   return held(join(state_dir, 'catalogued.lock'), {
     holds: state_dir,
-    hint: 'stop that one first, or name another mirror.state_dir, mirror.path and mirror.inbox_path',
+    hint: 'stop it first, or set another mirror.state_dir, mirror.path and mirror.inbox_path',
   });
 }
 
@@ -19,7 +19,7 @@ export function acquireLock(state_dir: string): Disposable {
 export function acquireMirrorLock(path: string): Disposable {
   return held(join(dirname(path), `.${basename(path)}.lock`), {
     holds: `${path}, from another state directory`,
-    hint: 'stop that one first, or name another mirror.path',
+    hint: 'stop it first, or set another mirror.path',
   });
 }
 

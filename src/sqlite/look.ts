@@ -63,7 +63,8 @@ export function lookBeside(path: string, kind: FileKind, depth: LookDepth): Look
   } catch (error) {
     if (!(error instanceof CataloguedError)) throw error;
     if (error.code === 'damaged') return { condition: 'damaged', wrong: after(error, ' is damaged: ') };
-    if (error.code === 'foreign-file') return { condition: 'foreign', wrong: after(error, ' is not ours: ') };
+    if (error.code === 'foreign-file')
+      return { condition: 'foreign', wrong: after(error, ' is not a file of catalogued: ') };
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { wasOurs } from './read-only.ts';
 
 /** For every file that has to be set aside: the command does it, and destroys nothing. */
 export const repairHint =
-  'catalogued repair: it sets aside what cannot be used, destroys nothing, and says what comes next';
+  'catalogued repair: it sets aside what cannot be used, destroys nothing, and tells what comes next';
 
 export function damaged(path: string, what: string, cause?: unknown): CataloguedError {
   return new CataloguedError('damaged', `${path} is damaged: ${what}`, {
@@ -20,9 +20,9 @@ export function damaged(path: string, what: string, cause?: unknown): Catalogued
 
 /** Never set aside by us: another program may need it. */
 export function foreign(path: string, what: string, cause?: unknown): CataloguedError {
-  return new CataloguedError('foreign-file', `${path} is not ours: ${what}`, {
+  return new CataloguedError('foreign-file', `${path} is not a file of catalogued: ${what}`, {
     exitCode: exitCodes.data,
-    hint: `name another place for ours in the configuration, or move that file elsewhere: mv ${path} ${path}.other`,
+    hint: `set another path in the configuration, or move that file away: mv ${path} ${path}.other`,
     cause,
   });
 }
@@ -77,7 +77,7 @@ function isRefusedBySystem(error: unknown): boolean {
 function locked(path: string, cause: unknown): CataloguedError {
   return new CataloguedError('locked', `another program is writing ${path}`, {
     exitCode: exitCodes.retryLater,
-    hint: `end its transaction, or that program (fuser ${path} names it), then start again`,
+    hint: `end its transaction, or stop that program (fuser ${path} names it), then start again`,
     cause,
   });
 }
@@ -88,7 +88,7 @@ export function permission(path: string, error: unknown): CataloguedError {
     `cannot write ${path}: ${error instanceof Database.SqliteError ? error.message : reasonOf(error)}`,
     {
       exitCode: exitCodes.permission,
-      hint: `run it as the user of the file, or give this one the file and its directory: chown "$(id -u)" ${dirname(path)} ${existingFiles(path).join(' ')}`,
+      hint: `run it as the owner of the file, or give this user the file and its directory: chown "$(id -u)" ${dirname(path)} ${existingFiles(path).join(' ')}`,
       cause: error,
     },
   );

@@ -12,7 +12,7 @@ import {
 } from 'kysely';
 import type { Database } from './database-file.ts';
 
-export { type Compilable, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
+export { type Compilable, type Expression, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
 
 /*
  * Kysely as the typed door to SQL. It only compiles: what it compiled runs through prepared statements of better-sqlite3,
@@ -67,9 +67,14 @@ export function pick<Values extends object, Name extends keyof Values>(
   return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Bound<Pick<Values, Name>>;
 }
 
-/** The members of a bound JSON array: what a column is `in`. */
-export function listed<Member>(array: RawBuilder<string>): RawBuilder<Member> {
-  return sql<Member>`(select value from json_each(${array}))`;
+/** The elements of a bound JSON array: what a column is `in`. */
+export function listed<Element>(array: RawBuilder<string>): RawBuilder<Element> {
+  return sql<Element>`(select value from json_each(${array}))`;
+}
+
+/** The same as rows. */
+export function elements<Element>(array: RawBuilder<string>): RawBuilder<{ value: Element }> {
+  return sql`json_each(${array})`;
 }
 
 type None = Record<never, never>;
@@ -107,7 +112,7 @@ export interface Writes extends Reads {
   /** A change that tells what it changed: the column it returns. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Pick<Rows<Values, Row[keyof Row]>, 'all'>;
+  ): Pick<Rows<Values, Row[keyof Row]>, 'get' | 'all'>;
   /** All or nothing; within another one, all or nothing of it. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
 }
@@ -142,6 +147,10 @@ export function writesTo(db: Database): Writes {
     returning: (build) => {
       const { statement, values } = writing(db, build, 'value');
       return {
+        get: (...bound) => {
+          open();
+          return statement.get(values(bound)) as never;
+        },
         all: (...bound) => {
           open();
           return statement.all(values(bound)) as never;

@@ -1,10 +1,10 @@
-import type { LiveAlarm } from '../files/storage.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { FileAlarmKind } from '../files/watch.ts';
 import { ago, number } from '../format.ts';
 import type { Alarm } from '../mirror/status/alarms.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 
-/** A heading of one word, and what stands behind it. */
+/** The message of an alarm: a heading of one word, and a sentence. */
 export interface AlarmMessage {
   readonly about: string;
   readonly says: string;
@@ -19,17 +19,16 @@ const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'mirror-lost': [
     'Mirror',
     (_, since) =>
-      `its file was removed or replaced while it was in use, ${since}: nothing is read, deliveries wait; ${repair}`,
+      `its file was removed or replaced while in use, ${since}: reading has stopped and deliveries wait; ${repair}`,
   ],
   'mirror-damaged': [
     'Mirror',
     (_, since) =>
-      `its file is damaged, found ${since}: nothing is read, deliveries wait; stop the daemon and: catalogued repair`,
+      `its file is damaged, found ${since}: reading has stopped and deliveries wait; stop the daemon and: catalogued repair`,
   ],
   'inbox-lost': [
     'Inbox',
-    (_, since) =>
-      `its file was removed or replaced while it was in use, ${since}: deliveries are answered 503; ${repair}`,
+    (_, since) => `its file was removed or replaced while in use, ${since}: deliveries are answered 503; ${repair}`,
   ],
   'inbox-damaged': [
     'Inbox',
@@ -39,96 +38,102 @@ const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   'images-vanished': [
     'Images',
     (products, since) =>
-      `all images of ${products} products vanished from the list ${since}: each is shown until 14 days after it was confirmed`,
+      `the list suddenly shows no images for ${products} products, noticed ${since}: the known ones stay visible until 14 days after their last confirmation`,
   ],
   'images-unverified': [
     'Images',
     (products, since) =>
-      `those of ${products} products were not confirmed for 12 days, noticed ${since}: each is hidden after 14 days`,
+      `images of ${products} products have not been confirmed for 12 days, noticed ${since}: each is hidden after 14 days`,
   ],
   'images-disk': [
     'Images',
-    (products, since) => `files of ${products} products are not fetched since ${since}: images.disk is used up`,
+    (products, since) =>
+      `image files of ${products} products cannot be fetched, noticed ${since}: images.disk is used up; raise it, or fetch fewer images.sizes`,
   ],
   'images-refused': [
     'Images',
     (products, since) =>
-      `some of ${products} products are not published, noticed ${since}: their addresses are not http or https on public hosts; a host of yours is named in images.hosts`,
+      `some images of ${products} products are not published, noticed ${since}: their URLs are not http or https on public hosts; add a host of your own to images.hosts`,
   ],
   'prices-refused': [
     'Prices',
     (products, since) =>
-      `prices below zero are refused, last of ${products} products, noticed ${since}: what they are of cannot be bought`,
+      `the service sent negative prices for ${products} products, noticed ${since}: they are rejected, and what they belong to is not sold`,
   ],
   'other-dates': [
     'Dates',
     (products, since) =>
-      `${products} products are answered for other dates than were asked for, noticed ${since}: what stood of the rest is kept and ages; does something between here and the service cache without looking at the dates, or are service.profile.parameters others?`,
+      `the service answered for other dates than requested for ${products} products, noticed ${since}: the old facts about the remaining dates are kept and become stale; check for a cache between here and the service that ignores dates, and service.profile.parameters`,
   ],
   'clock-doubted': [
     'Clock',
     (_, since) =>
-      `the machine's clock is wrong or has jumped, noticed ${since}: work goes by the time since boot and the service's, nothing is pruned, and readers hide what their clock calls old; set it right (timedatectl)`,
+      `the machine's clock is wrong or has jumped, noticed ${since}: the daemon uses the time since boot and the service's time, deletes nothing by age, and readers may hide what their clock calls expired; set the clock (timedatectl)`,
   ],
   'sale-contradicted': [
     'Dates',
     (products, since) =>
-      `${products} products are on sale by their own read, and their dates are answered as not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain names when each is asked again`,
+      `the service calls ${products} products on sale but their dates not on sale, noticed ${since}: none of their dates is bookable meanwhile; catalogued explain shows when each is read again`,
   ],
   'checks-flood': [
     'Checks',
     (calls, since) =>
-      `live checks take most of the call budget since ${since}, ${calls} calls in the last minute: other reads wait; name callers (--caller), or ask less often`,
+      `live checks have used most of the call budget since ${since}, ${calls} calls in the last minute: other reads wait; name callers (--caller) to limit each, or check less often`,
   ],
   'closures-held': [
     'Closures',
-    (_, since) => `too many products were said to be closed ${since}: those beyond a tenth wait for their reads`,
+    (_, since) =>
+      `too many closures were announced at once, ${since}: those beyond a tenth of all products take effect only after their reads`,
   ],
   'hints-not-confirmed': [
     'Closures',
     (_, since) =>
-      `most that were announced are not confirmed, noticed ${since}: somebody may know the callback address; catalogued subscription rotate`,
+      `most announced closures turned out false, noticed ${since}: somebody may know the callback address; replace it: catalogued subscription rotate`,
   ],
   'old-address-used': [
     'Address',
     (_, since) =>
-      `a callback address is called that was replaced, since ${since}: somebody has kept it; catalogued subscription show`,
+      `a replaced callback address is still called, since ${since}: the service or somebody else has kept it; see catalogued subscription show`,
   ],
   'subscription-silent': [
     'Silent',
     (products, since) =>
-      `a subscription does not announce what changes, noticed ${since}; ${products} products are read as without it`,
+      `a subscription misses changes, noticed ${since}; ${products} products are read as often as without it`,
   ],
   'subscription-taken': [
     'Taken',
     (_, since) =>
-      `a subscription calls an address that is not ours, since ${since}: does another program use the same id?`,
+      `a subscription sends to an address that is not ours, since ${since}: check whether another program uses the same id`,
   ],
   'subscription-broken': [
     'Broken',
     (products, since) =>
-      `a subscription sends nothing, noticed ${since}; ${products} products are read as without it: catalogued subscription list`,
+      `a subscription sends nothing, noticed ${since}; ${products} products are read as often as without it; see catalogued subscription list`,
   ],
   'subscription-failing': [
     'Failing',
-    (_, since) => `a subscription cannot be applied, since ${since}: catalogued subscription list`,
+    (_, since) => `the service rejects a subscription, since ${since}; see catalogued subscription list`,
   ],
-  'disk-full': ['Disk', (_, since) => `full since ${since}: nothing is stored until there is room; reading goes on`],
-  'disk-low': ['Disk', (_, since) => `space is low since ${since}: reads in bulk pause; free some`],
+  'disk-full': [
+    'Disk',
+    (_, since) => `full since ${since}: nothing is stored until space is free; storefronts can still read`,
+  ],
+  'disk-low': ['Disk', (_, since) => `space has been low since ${since}: bulk reads pause; free some space`],
   'file-locked': [
     'Locked',
-    (_, since) => `another program has been writing our file since ${since}: end it; nothing is stored meanwhile`,
+    (_, since) =>
+      `another program has held the write lock since ${since}: end its transaction; nothing is stored meanwhile`,
   ],
   'snapshot-failing': [
     'Snapshot',
-    (_, since) => `none can be published since ${since}: readers elsewhere have an old one`,
+    (_, since) => `no snapshot could be published since ${since}: readers on other hosts have an old one`,
   ],
 };
 
-/** Every kind of alarm that there are words for. */
+/** Every kind of alarm that has a message. */
 export const alarmKinds: readonly string[] = Object.keys(messages);
 
-/** What an alarm says to a person, and what to do about it. */
+/** Returns what an alarm means, and what to do about it. */
 export function alarmMessage({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmMessage {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(messages, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };

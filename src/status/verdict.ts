@@ -1,20 +1,20 @@
-import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
+import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, number, resourceLabel } from '../format.ts';
 import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmMessage } from './alarm-messages.ts';
 import type { LiveStatus } from './daemon-status.ts';
 
-/** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
+/** The verdict on whether what storefronts read is true, shared by `status`, `/metrics` and the page. */
 export interface StatusVerdict {
   /** `filling`: some records were never read, so nothing can be said of them. */
   readonly state: 'true' | 'filling' | 'broken';
-  /** Why it is not true, each a sentence; none where it is. */
+  /** Why it is not true, each a sentence; empty if it is. */
   readonly reasons: readonly string[];
 }
 
-/** `daemon` null: none runs, which breaks no promise before its time. */
+/** Returns the verdict. `daemon` null: none runs, which by itself breaks no promise yet. */
 export function verdictOf(
   status: MirrorStatus & {
     readonly daemon: LiveStatus | null;
@@ -35,7 +35,7 @@ export function verdictOf(
     ...(contradicted === null
       ? []
       : [
-          `${number(contradicted.products)} products are on sale by their own read and not by their dates, since ${ago(contradicted.since, now)}: asked again, and not bookable meanwhile`,
+          `${number(contradicted.products)} products are on sale by their own read but not by their dates, noticed ${ago(contradicted.since, now)}: they are read again, and not bookable meanwhile`,
         ]),
     ...(removals === null
       ? []
@@ -49,8 +49,8 @@ export function verdictOf(
       state: 'filling',
       reasons: [
         records.all === 0
-          ? 'The product list was not read yet'
-          : `${number(records.never_fetched)} of ${number(records.all)} records were never read`,
+          ? 'The product list has not been read yet'
+          : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`,
         ...troubles,
       ],
     };
@@ -72,5 +72,5 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
 
 function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
   const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
-  return `The snapshot for readers elsewhere ${made}${failure === null ? '' : `: ${failure}`}`;
+  return `The snapshot for readers on other hosts ${made}${failure === null ? '' : `: ${failure}`}`;
 }

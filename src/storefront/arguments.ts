@@ -33,7 +33,7 @@ export function wholeNumber(
 /** An identifier of the service, as a number. */
 export function identifier(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw badArgument(`${name}: found ${printed(value)}`, 'give the integer that the mirror calls it by');
+  throw badArgument(`${name}: found ${printed(value)}`, 'give its id in the mirror, an integer');
 }
 
 /** A number of a range. */

@@ -141,7 +141,11 @@ export function connect(path: string, now: () => number): Connection {
       const result = work();
       // What it may come to is nobody's any more.
       if (isPromise(result)) Promise.resolve(result).catch(() => undefined);
-      if (isPromise(result)) throw badArgument('the work of a transaction is asynchronous', 'await before or after it');
+      if (isPromise(result))
+        throw badArgument(
+          'the function given to a transaction is asynchronous',
+          'await before or after the transaction',
+        );
       return result;
     } finally {
       within -= 1;

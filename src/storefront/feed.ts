@@ -35,7 +35,7 @@ export function feedOf(connection: Connection) {
     const cursor = wholeNumber('after', after, { most: Number.MAX_SAFE_INTEGER });
     const most = wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 1000 });
     if (feed !== undefined && typeof feed !== 'string')
-      throw badArgument('feed: found no text', 'give the feed that came with the cursor, as it came');
+      throw badArgument('feed: found no text', 'give the feed id that came with the cursor, unchanged');
     return connection.transaction(() => {
       const {
         feed_floor_seq: floor,

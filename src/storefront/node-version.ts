@@ -11,7 +11,7 @@ if (major < 22) {
     `catalogued/reader needs Node 22 or newer; this is Node ${process.versions.node}`,
     {
       exitCode: exitCodes.configuration,
-      hint: 'run the storefront with a newer Node, or read the views by any SQLite of 3.38 or newer',
+      hint: 'run the storefront with a newer Node, or read the views with any SQLite from 3.38 on',
     },
   );
 }

@@ -24,7 +24,7 @@ export class CursorFromTheFuture extends CataloguedError {
   constructor(after: number, next: number) {
     super('cursor-from-the-future', `there is no change ${after} yet: the newest is ${next}`, {
       exitCode: exitCodes.data,
-      hint: `is this the mirror that the cursor came from? Start again from what the views show now, then ask for changes after ${next}`,
+      hint: `check that the cursor came from this mirror, or start again from what the views show now and ask for changes after ${next}`,
     });
     this.next = next;
   }
@@ -59,14 +59,14 @@ export function badArgument(message: string, hint: string): CataloguedError {
 export function noMirror(path: string): CataloguedError {
   return new CataloguedError('no-mirror', `there is no mirror at ${path}`, {
     exitCode: exitCodes.data,
-    hint: 'start the daemon (catalogued run), or name the file that its mirror.path names',
+    hint: 'start the daemon (catalogued run), or give the path in its mirror.path',
   });
 }
 
 export function foreignFile(path: string): CataloguedError {
   return new CataloguedError('foreign-file', `${path} is a database, but not a mirror of catalogued`, {
     exitCode: exitCodes.data,
-    hint: 'name the file that mirror.path of the daemon names',
+    hint: 'give the path in mirror.path of the daemon',
   });
 }
 
@@ -79,7 +79,7 @@ export function otherContract(path: string, what: string, there: number, ours: n
     {
       exitCode: exitCodes.data,
       hint: older
-        ? 'start the new version of the daemon once: it brings the file up to date'
+        ? 'start the new version of the daemon once: it upgrades the file'
         : 'install the version of catalogued/reader that belongs to the daemon',
     },
   );
@@ -93,7 +93,7 @@ export function unreadable(path: string, error: unknown): unknown {
   if (fault === 'not-a-database' && !wasOurs(path)) {
     return new CataloguedError('foreign-file', `${path} is not a database`, {
       exitCode: exitCodes.data,
-      hint: 'name the file that mirror.path of the daemon names',
+      hint: 'give the path in mirror.path of the daemon',
       cause: error,
     });
   }
@@ -107,14 +107,14 @@ export function unreadable(path: string, error: unknown): unknown {
   if (fault === 'no-access') {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.permission,
-      hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader says what is amiss); on a read-only mount read the published snapshot',
+      hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader tells what is wrong); on a read-only mount read the published snapshot',
       cause: error,
     });
   }
   if (fault === 'io' || fault === 'sync' || fault === 'disk-full') {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.io,
-      hint: 'check that it is a file and the disk is healthy: catalogued doctor --reader checks both',
+      hint: 'check that it is a file, and that the disk is healthy: catalogued doctor --reader checks both',
       cause: error,
     });
   }

@@ -112,16 +112,14 @@ export function searcher(connection: Connection, editions: Editions): (question:
 
 function checkQuestion({ text, near, city_id, date, max_price, order = 'relevance' }: SearchQuestion): void {
   if (text === undefined && near === undefined && city_id === undefined && date === undefined)
-    throw badArgument(
-      'there is nothing to search by',
-      'give text, near, city_id or date; products() lists what there is',
-    );
+    throw badArgument('the search has no condition', 'give text, near, city_id or date; products() lists all');
   if (!['relevance', 'price', 'distance'].includes(order))
     throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
   if (order === 'distance' && near === undefined)
-    throw badArgument('order: "distance" from where?', 'give near as well');
+    throw badArgument('order: "distance" needs a place', 'give near as well');
   if (near === null) throw badArgument('near: found null', 'give latitude, longitude and km');
-  if (text !== undefined && typeof text !== 'string') throw badArgument('text: found no text', 'give what was typed');
+  if (text !== undefined && typeof text !== 'string')
+    throw badArgument('text: found no text', 'give the text that was typed');
   if (date !== undefined) dayNumber('date', date);
   if (city_id !== undefined) identifier('city_id', city_id);
   wholeNumber('max_price', max_price, { most: Number.MAX_SAFE_INTEGER });

@@ -38,11 +38,13 @@ export interface Upstream {
 
 /** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
 export interface ServiceReads {
+  /** `ordered`: in the order of popularity, as the profile asks for it. */
   productPage(
     page: number,
     language: string,
     currency: string,
     signal: AbortSignal,
+    ordered?: 'ordered',
   ): Promise<Reading<Page<ProductEntry>>>;
   experiencePage(
     page: number,
@@ -73,6 +75,8 @@ export interface Profile {
   readonly paths: Readonly<Record<ResourcePath, string | null>>;
   readonly parameters: Readonly<Record<'page' | 'page_size' | 'language' | 'currency' | 'from' | 'to', string>>;
   readonly page_size: number;
+  /** A query parameter with its value; null: none. */
+  readonly list_order: string | null;
   readonly timeouts: { readonly total: number; readonly list: number };
   readonly max_bytes: { readonly list: number; readonly product: number };
 }
@@ -142,14 +146,16 @@ export function createUpstream({ http, limiter, profile, select, commission, may
     [parameters.page]: String(page),
     [parameters.page_size]: String(profile.page_size),
   });
+  const [orderName = '', orderValue = ''] = profile.list_order?.split('=') ?? [];
+  const inOrder = orderName === '' || orderName in select ? {} : { [orderName]: orderValue };
   const of = (path: string | null, product_id: number) => path?.replace('{product_id}', String(product_id)) ?? null;
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
-    productPage: (page, language, currency, signal) =>
+    productPage: (page, language, currency, signal, ordered) =>
       read(
         entry,
         paths.products,
-        { ...select, ...inBoth(language, currency), ...paged(page) },
+        { ...select, ...inBoth(language, currency), ...paged(page), ...(ordered === undefined ? {} : inOrder) },
         (text) => decodeProductPage(parseExact(text), currency, mayPublish),
         { list: true, signal },
       ),

@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { type Dispatcher, errors, Pool } from 'undici';
-import { type Clock, DeadlineExceeded } from '../clock.ts';
+import { Pool } from 'undici';
+import type { Clock } from '../clock.ts';
 import { inflate } from './inflate.ts';
+import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
+import { errorBodyBytes, line, refusalText, refused } from './refusal.ts';
+import { collect, drain, header, type Response } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpOptions {
@@ -55,14 +58,8 @@ export interface Http extends AsyncDisposable {
   send(path: string, options: SendOptions): Promise<Outcome>;
 }
 
-/** A body longer than this cannot be used; ends the transfer. */
-class TooLarge extends Error {}
-
 /** More than a clock is slewed by while an answer comes. */
 const movedMs = 30_000;
-
-/** As much as is read of a body that is no answer: for its words, or to keep the connection. */
-const errorBodyBytes = 128 * 1024;
 
 /**
  * The service over HTTP: one pool of connections to one origin. Redirects are not followed and no proxy is used, so the
@@ -106,16 +103,16 @@ export function createHttp(options: HttpOptions): Http {
       head?.(status, plainHeaders(response));
       const verdict = judgeHead(response, request.method, options);
       if (verdict !== null) {
-        await drain(body, deadline.signal);
+        await drain(body, errorBodyBytes, deadline.signal);
         signal.throwIfAborted();
         return verdict === 'done' ? read(Buffer.alloc(0), sentAt(sent, clock)) : verdict;
       }
-      if (status >= 400) return refused(status, await refusal(response), key);
+      if (status >= 400) return refused(status, await refusalText(response), key);
       const raw = await collect(body, max_bytes);
       return read(inflate(raw, header(response, 'content-encoding'), max_bytes), sentAt(sent, clock));
     } catch (error) {
       signal.throwIfAborted();
-      return outcomeOf(error, deadline.signal.reason, answering);
+      return noAnswer(error, deadline.signal.reason, answering);
     }
   }
 
@@ -135,7 +132,7 @@ function sentAt({ at, boot }: { at: number; boot: number }, clock: Clock): numbe
   return Math.abs(moved) > movedMs ? Math.round(at + moved) : at;
 }
 
-function hear(response: Dispatcher.ResponseData, { heard, clock }: HttpOptions): void {
+function hear(response: Response, { heard, clock }: HttpOptions): void {
   const date = Date.parse(header(response, 'date') ?? '');
   // A cache in between sends the date of the answer that it has kept, and for how long.
   const age = Number(header(response, 'age') ?? 0);
@@ -146,7 +143,7 @@ function hear(response: Dispatcher.ResponseData, { heard, clock }: HttpOptions):
 
 /** What the status and the headers decide by themselves; null where the body has a say, `done` where it has none. */
 function judgeHead(
-  response: Dispatcher.ResponseData,
+  response: Response,
   method: 'GET' | SendOptions['method'],
   { throttle_statuses, clock }: HttpOptions,
 ): Outcome | 'done' | null {
@@ -181,136 +178,13 @@ function read(body: Buffer | Failed, sent_at: number): Outcome {
   };
 }
 
-/** Reads a body that nobody needs, so that its connection can be used again; too long or broken, it costs the connection. */
-async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
-  try {
-    await body.dump({ limit: errorBodyBytes, signal });
-  } catch {
-    // What the answer meant is known already.
-  }
-}
-
-/** Reads a body to its end, or gives it up: compressed bytes count here, inflated ones in `inflate`. */
-async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > max_bytes) throw new TooLarge(`the body is larger than ${max_bytes} bytes`);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
-}
-
-/** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
-async function refusal(response: Dispatcher.ResponseData): Promise<string> {
-  try {
-    const body = inflate(
-      await collect(response.body, errorBodyBytes),
-      header(response, 'content-encoding'),
-      errorBodyBytes,
-    );
-    return 'kind' in body || !isUtf8(body) ? '' : utf8.decode(body);
-  } catch (error) {
-    if (error instanceof TooLarge) return '';
-    throw error;
-  }
-}
-
 /** Leaves a byte order mark out. */
 const utf8 = new TextDecoder('utf-8');
 
-/** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
-function refused(status: number, text: string, key: HttpOptions['key']): Outcome {
-  let members: { error_code?: unknown; error?: unknown; message?: unknown; field_errors?: unknown } = {};
-  try {
-    members = (JSON.parse(text) as typeof members | null) ?? {};
-  } catch {
-    // Not JSON: the status has to do.
-  }
-  const code = [members.error_code, members.error].find((value) => typeof value === 'string' && value !== '');
-  const message = typeof members.message === 'string' ? members.message : `the service answered ${status}`;
-  return {
-    kind: 'refused',
-    status,
-    code: typeof code === 'string' ? line(withoutSecrets(code, key), 80) : `status-${status}`,
-    message: line(withoutSecrets(message + fieldErrors(members.field_errors), key), 300),
-  };
-}
-
-/** `validation_error` says of each field what is wrong with it. */
-function fieldErrors(errors: unknown): string {
-  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) return '';
-  const fields = Object.entries(errors)
-    .slice(0, 10)
-    .map(([field, error]) => `${field}: ${typeof error === 'string' ? error : 'refused'}`);
-  return fields.length === 0 ? '' : ` (${fields.join('; ')})`;
-}
-
-/** The service may repeat what was sent to it. */
-function withoutSecrets(text: string, key: HttpOptions['key']): string {
-  const secret = key?.reveal() ?? '';
-  return (secret === '' ? text : text.replaceAll(secret, '[key]')).replace(/https?:\/\/[^\s"'<>]+/gi, '[address]');
-}
-
-/** One line of at most `length` characters, without what would steer a terminal. */
-function line(text: string, length: number): string {
-  return text
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, length);
-}
-
-const unreachableCodes: Readonly<Record<string, [code: string, message: string]>> = {
-  ECONNREFUSED: ['connection-refused', 'the connection was refused'],
-  ENOTFOUND: ['dns', 'the name cannot be resolved'],
-  EAI_AGAIN: ['dns', 'the name cannot be resolved now'],
-  UND_ERR_CONNECT_TIMEOUT: ['connect-timeout', 'no connection in time'],
-  EHOSTUNREACH: ['no-route', 'there is no route to it'],
-  ENETUNREACH: ['no-route', 'there is no route to it'],
-};
-const tlsCodes = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO$)/;
-const brokenCodes: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
-
-/** Why a call ended without an answer. Messages are ours: undici's may carry the whole URL. */
-function outcomeOf(error: unknown, reason: unknown, answering: boolean): Outcome {
-  if (reason instanceof DeadlineExceeded) return failed('deadline', reason.message);
-  if (error instanceof TooLarge) return failed('too-large', error.message);
-  const cause = rootCause(error);
-  const { code = '', syscall, message = '' } = cause as NodeJS.ErrnoException;
-  const [kind, text] = unreachableCodes[code] ?? [];
-  if (kind !== undefined && text !== undefined) return { kind: 'unreachable', code: kind, message: text };
-  if (code === 'ETIMEDOUT' && syscall === 'connect')
-    return { kind: 'unreachable', code: 'connect-timeout', message: 'no connection in time' };
-  if (tlsCodes.test(code) || message.includes('before secure TLS connection'))
-    return { kind: 'unreachable', code: 'tls', message: `TLS fails (${code})` };
-  if (error instanceof errors.HeadersTimeoutError) return failed('deadline', 'no answer in time');
-  if (error instanceof errors.BodyTimeoutError) return failed('deadline', 'the body stalled');
-  if (error instanceof errors.HeadersOverflowError) return failed('too-large', "the answer's headers are too large");
-  if (error instanceof errors.InvalidArgumentError) return failed('not-sendable', 'the request cannot be sent');
-  if (error instanceof errors.ClientDestroyedError || error instanceof errors.ClientClosedError)
-    return failed('closed', 'the client is closed');
-  // The other side ended in good order, but before the end of what it announced.
-  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || (answering && code === 'UND_ERR_SOCKET'))
-    return failed('truncated', 'the body is shorter than announced');
-  if (brokenCodes.has(code)) return failed('reset', 'the connection broke before the answer was whole');
-  return failed('http', `the answer is no HTTP (${code || (cause as Error).name})`);
-}
-
-function rootCause(error: unknown): unknown {
-  if (error instanceof AggregateError && error.errors.length > 0) return rootCause(error.errors[0]);
-  return error instanceof Error && error.cause !== undefined && !('code' in error) ? rootCause(error.cause) : error;
-}
-
-function plainHeaders({ headers }: Dispatcher.ResponseData): Record<string, string> {
+function plainHeaders({ headers }: Response): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
   );
-}
-
-function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
 
 function withQuery(path: string, query: Readonly<Record<string, string | readonly string[]>>): string {

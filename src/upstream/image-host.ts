@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
 import { type Clock, DeadlineExceeded } from '../clock.ts';
 import { isImageType } from '../domain/catalogue/image-file.ts';
 import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/push/public-address.ts';
 import { headBytes } from './image-header.ts';
 import { imagePace } from './image-pace.ts';
+import { drain, header, partsWithin, type Response, TooLarge, transportError } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface ImageHostOptions {
@@ -67,6 +68,8 @@ export interface ImageHost extends AsyncDisposable {
 const firstPauseMs = 1000;
 const longestPauseMs = 3_600_000;
 const tailBytes = 1024;
+/** As much as is read of an answer that brings no file. */
+const unreadBytes = 16 * 1024;
 
 class PrivateAddress extends Error {
   override readonly name = 'PrivateAddress';
@@ -113,12 +116,13 @@ export function createImageHost(options: ImageHostOptions): ImageHost {
       const busy = response.statusCode === 429 || response.statusCode === 503;
       if (!busy) pauses.delete(url.origin);
       if (verdict === null) return await receive(response, sink, { max_bytes, sent_at });
-      await drain(response.body, deadline.signal);
+      await drain(response.body, unreadBytes, deadline.signal);
       signal.throwIfAborted();
       return busy ? pause(url.origin, waitOf(response, clock.now())) : verdict;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof SinkFailed) throw error.cause;
+      if (error instanceof TooLarge) return tooLarge(max_bytes);
       const outcome = outcomeOf(error, deadline.signal.reason);
       return outcome === 'unreachable' ? pause(url.origin, null) : outcome;
     }
@@ -173,7 +177,7 @@ function headersOf({ user_agent }: ImageHostOptions, known: Validators | null): 
 
 /** What the status and the headers decide by themselves; null where a file follows. */
 function judgeHead(
-  response: Dispatcher.ResponseData,
+  response: Response,
   known: Validators | null,
   { max_bytes }: ImageHostOptions,
   sent_at: number,
@@ -186,7 +190,7 @@ function judgeHead(
   if (status >= 400 && status < 500) return refused(`status-${status}`, `the host answered ${status}`);
   if (status !== 200) return { kind: 'failed', code: `status-${status}`, message: `the host answered ${status}` };
   const type = (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!isImageType(type)) return refused('type', 'the answer is not of a type that is kept');
+  if (!isImageType(type)) return refused('type', 'the answer is not of a supported image type');
   const encoding = header(response, 'content-encoding') ?? 'identity';
   if (encoding !== 'identity') return refused('encoding', 'the answer is compressed, which nobody asked for');
   const length = Number(header(response, 'content-length') ?? 0);
@@ -202,7 +206,7 @@ function tooLarge(max_bytes: number): ImageOutcome {
 }
 
 async function receive(
-  response: Dispatcher.ResponseData,
+  response: Response,
   sink: ImageSink,
   { max_bytes, sent_at }: { max_bytes: number; sent_at: number },
 ): Promise<ImageOutcome> {
@@ -212,9 +216,8 @@ async function receive(
   let tail = Buffer.alloc(0);
   let bytes = 0;
   // Leaving the loop early ends the transfer.
-  for await (const part of response.body as AsyncIterable<Buffer>) {
+  for await (const part of partsWithin(response.body, max_bytes)) {
     bytes += part.length;
-    if (bytes > max_bytes) return tooLarge(max_bytes);
     checksum.update(part);
     if (headSize < headBytes) {
       head.push(part.subarray(0, headBytes - headSize));
@@ -237,39 +240,15 @@ async function receive(
   };
 }
 
-/** Ends an answer that nobody reads: a little is read, so that its connection can be used again; more costs it. */
-async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
-  try {
-    await body.dump({ limit: 16 * 1024, signal });
-  } catch {
-    // What the answer meant is known already.
-  }
-}
-
-function waitOf(response: Dispatcher.ResponseData, now: number): number | null {
+function waitOf(response: Response, now: number): number | null {
   return parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
 }
-
-const unreachableCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
 
 /** Why asking ended without a file. Messages are ours: those of libraries may carry the whole URL. */
 function outcomeOf(error: unknown, reason: unknown): ImageOutcome | 'unreachable' {
   if (reason instanceof DeadlineExceeded) return { kind: 'failed', code: 'deadline', message: reason.message };
-  const cause = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
+  const { cause, code, unreachable } = transportError(error);
   if (cause instanceof PrivateAddress) return refused('private-address', 'its host is not on the public internet');
-  const { code = '' } = cause as NodeJS.ErrnoException;
-  if (unreachableCodes.has(code)) return 'unreachable';
-  return { kind: 'failed', code: 'transfer', message: `the file did not come whole (${code || 'no HTTP'})` };
-}
-
-function header({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
+  if (unreachable !== null) return 'unreachable';
+  return { kind: 'failed', code: 'transfer', message: `the file did not arrive completely (${code || 'no HTTP'})` };
 }

@@ -31,7 +31,7 @@ export async function selfTest(options: SelfTestOptions, signal: AbortSignal): P
   try {
     const { status, body } = await post(`${public_url.replace(/\/+$/, '')}/${token}`, deadline.signal);
     if (status !== 404) return failed(`it answers ${status} where the receiver answers 404`);
-    if (refusal !== null && body !== refusal) return failed('something else than the receiver answers 404');
+    if (refusal !== null && body !== refusal) return failed('another program than the receiver answers 404');
     return { result: 'passed', message: 'the receiver answers' };
   } catch (error) {
     signal.throwIfAborted();

@@ -198,8 +198,8 @@ describe('a door that cannot be opened ends the start with one line', () => {
   const cases: [title: string, listen: (directory: string) => string, exitCode: number, said: string][] = [
     ['in a directory that is missing', (path) => `unix:${path}/no/such/s.sock`, 78, 'there is no such directory'],
     ['below a file', (path) => `unix:${path}/file/s.sock`, 78, 'its directory is a file'],
-    ['at a directory', (path) => `unix:${path}/directory`, 78, 'something that is no socket stands there'],
-    ['with too long a path', (path) => `unix:${path}/${'s'.repeat(108)}`, 78, 'no socket can have this path'],
+    ['at a directory', (path) => `unix:${path}/directory`, 78, 'there is a file that is not a socket'],
+    ['with too long a path', (path) => `unix:${path}/${'s'.repeat(108)}`, 78, 'this path is too long for a socket'],
     ['at an address of another machine', () => '192.0.2.1:8482', 78, 'this machine has no such address'],
   ];
   test.each(cases)('%s', async (_, listen, exitCode, said) => {

@@ -83,7 +83,7 @@ describe('outside a unix socket the admin interface', () => {
 
   it('says of what no route takes that nothing answers there, and repeats no query', async () => {
     expect(await ask('/v1/statsu?token=hush', { authorization: token })).toMatch(
-      /^HTTP\/1.1 404 [\s\S]*\r\n\r\n\{"error":"no-such-route","message":"nothing answers GET \/v1\/statsu here"\}$/,
+      /^HTTP\/1.1 404 [\s\S]*\r\n\r\n\{"error":"no-such-route","message":"there is no GET \/v1\/statsu here"\}$/,
     );
   });
 

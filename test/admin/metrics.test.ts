@@ -131,6 +131,13 @@ describe('/metrics', () => {
       'catalogued_subscription_trusted{subscription="all"}': 1,
     };
     for (const [name, value] of Object.entries(pairs)) expect(samples.get(name), name).toBe(value);
+    expect(status.jobs.length).toBeGreaterThan(10);
+    for (const { name, next_at, last_run_at, failure, overdue } of status.jobs) {
+      const of = (family: string) => samples.get(`catalogued_job_${family}{job="${name}"}`);
+      expect(of('next_run_timestamp_seconds'), name).toBe(next_at / 1000);
+      expect(of('last_run_timestamp_seconds'), name).toBe(last_run_at === null ? undefined : last_run_at / 1000);
+      expect([of('failing'), of('overdue')], name).toEqual([failure === null ? 0 : 1, overdue]);
+    }
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
     expect(samples.get('nodejs_eventloop_lag_p99_seconds')).toBeLessThan(1);
 

@@ -174,16 +174,16 @@ describe('the operator page says', () => {
     [
       'which promise is broken, and by how much',
       late,
-      [/not wholly true Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
+      [/not entirely true Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
     ],
     [
       'of a mirror that was never filled what is not known, and nothing else',
       empty,
       [
-        /not filled yet The product list was not read yet/,
+        /not filled yet The product list has not been read yet/,
         /None can be judged yet/,
         /None yet: no check/,
-        /None is shown/,
+        /No image is shown/,
         /No subscription is declared/,
         /Filled not yet/,
       ],
@@ -191,7 +191,7 @@ describe('the operator page says', () => {
     [
       'that the service refuses the key',
       { ...known, daemon: { ...known.daemon, key_refused: 'who?' } },
-      [/not wholly true The service refuses the key: who\?/],
+      [/not entirely true The service refuses the key: who\?/],
     ],
     [
       'what is held for a person',
@@ -201,12 +201,12 @@ describe('the operator page says', () => {
     [
       'which alarm lasts',
       { ...known, alarms: [{ kind: 'images-disk', raised_at: now - hour, products: 7 }] },
-      [/not wholly true Images: files of 7 products are not fetched since 1 h ago/],
+      [/not entirely true Images: image files of 7 products cannot be fetched, noticed 1 h ago/],
     ],
     [
       'of each job when it ran, how long that took, and when it runs next',
       known,
-      [/chores 1 min 40 s ago 12 ms in 20 s ✓ well/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h none yet/],
+      [/chores 1 min 40 s ago 12 ms in 20 s ✓ ok/, /integrity 0 4 \* \* \*, UTC none yet none yet in 17 h not run yet/],
     ],
     [
       'which job failed and which is overdue, which breaks no promise yet',
@@ -227,7 +227,7 @@ describe('the operator page says', () => {
     [
       'that the service is away, which breaks no promise yet',
       { ...known, daemon: { ...known.daemon, unreachable_since: now - hour } },
-      [/is true/, /not been reachable for 1 h/],
+      [/is true/, /been unreachable for 1 h/],
     ],
   ];
   test.each(cases)('%s', (_, status, expected) => {

@@ -54,7 +54,7 @@ describe('a question', () => {
           { variant_id: 1, count: 1 },
         ],
       },
-      /named twice/,
+      /given twice/,
     ],
     [{ ...fine, variants: Array(51).fill({ variant_id: 1, count: 1 }) }, /^variants: .*at most 50/],
     [{ ...fine, expect_price: 1850 }, /^expect_price: found 1850/],
@@ -137,7 +137,7 @@ describe('a request', () => {
     [
       'POST /v1/subscriptions/reactivate',
       {},
-      'subscription_id: found nothing; expected the id of a declaration or of one part of it',
+      'subscription_id: found nothing; expected the id of a declaration or of one of its parts',
     ],
     ['POST /v1/notifications/replay', { since: -1 }, 'since: found -1; expected epoch milliseconds'],
   ])('to %s with %j says so: %s', (name, body, says) => {

@@ -11,13 +11,6 @@ export const longFiles: Readonly<Record<string, string>> = {
   // Next.
   'admin/page-parts.ts': 'to be split',
   'config/schema.ts': 'to be split',
-  'daemon/wiring.ts': 'to be split',
-  'domain/schedule/budget.ts': 'to be split',
-  'files/storage.ts': 'to be split',
-  'sandbox/sandbox.ts': 'to be split',
-  'sync/checks/check.ts': 'to be split',
-  'sync/checks/single-flight.ts': 'to be split',
-  'upstream/http.ts': 'to be split',
 };
 
 /** Files that have more lines than that. */

@@ -53,7 +53,7 @@ describe('a secret file', () => {
     ['that is missing', () => undefined, 78, /there is no file/],
     ['that others can read', (path) => writeFileSync(path, 'key', { mode: 0o644 }), 77, /others .* \(mode 0644\)/],
     ['that its group can read', (path) => writeFileSync(path, 'key', { mode: 0o640 }), 77, /others .* \(mode 0640\)/],
-    ['that is a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, /no regular file/],
+    ['that is a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, /not a regular file/],
     ['that is empty', (path) => writeFileSync(path, '\n', { mode: 0o600 }), 78, /it is empty/],
     ['of two lines', (path) => writeFileSync(path, 'one\ntwo\n', { mode: 0o600 }), 78, /malformed/],
     ['with a control character', (path) => writeFileSync(path, 'a\u0007b', { mode: 0o600 }), 78, /malformed/],
@@ -113,7 +113,11 @@ describe('the mirror', () => {
       (path) => database(path, `PRAGMA application_id = ${0x43544c47}; PRAGMA user_version = 99; CREATE TABLE t (a)`),
       /newer catalogued \(schema 99/,
     ],
-    ['that is no database', (path) => writeFileSync(path, 'x'.repeat(8192)), /is not ours: it is not a database/],
+    [
+      'that is no database',
+      (path) => writeFileSync(path, 'x'.repeat(8192)),
+      /is not a file of catalogued: it is not a database/,
+    ],
     [
       'that is empty beside a backup',
       (path, backup) => {
@@ -121,7 +125,7 @@ describe('the mirror', () => {
         mkdirSync(backup);
         writeFileSync(join(backup, 'mirror-1.db'), 'x');
       },
-      /it is empty, and this is no first run/,
+      /it is empty, but this is not the first run/,
     ],
   ])('%s is refused untouched', async (_, prepare, says) => {
     using directory = temporaryDirectory();

@@ -51,7 +51,7 @@ describe('a running daemon', () => {
     const unknown = await runHere(['--config', config, 'resync', '--product', '1', '--checkout'], options);
     expect(unknown).toMatchObject({
       code: 64,
-      stderr: expect.stringMatching(/^Error: neither in the mirror nor at the service: product 1\nTry: /),
+      stderr: expect.stringMatching(/^Error: unknown to the mirror and to the service: product 1\nTry: /),
     });
 
     const status = await runHere(['--config', config, 'status', '--json'], options);

@@ -32,7 +32,7 @@ it('the demo shows how the file follows what the service announces', async () =>
     runCli(['doctor'], asked),
     runCli(['explain', product_id], asked),
   ]);
-  expect({ ...doctor, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('takes the key') });
+  expect({ ...doctor, stderr: '' }).toMatchObject({ code: 0, stdout: expect.stringContaining('accepts the key') });
   expect(status.stdout).toMatch(/Daemon +running/);
   expect(explained.stdout).toContain(product_id);
   expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);

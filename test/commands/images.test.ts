@@ -210,6 +210,6 @@ it('status names the products whose images nobody could confirm for twelve days,
   const { code, out } = await test.status();
   expect(code).toBe(1);
   expect(out).toContain(
-    `Images    those of 1 products were not confirmed for 12 days, noticed 3 h ago: each is hidden after 14 days\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
+    `Images    images of 1 products have not been confirmed for 12 days, noticed 3 h ago: each is hidden after 14 days\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
   );
 });

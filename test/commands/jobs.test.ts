@@ -65,7 +65,7 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
     joined: 0,
   });
 
-  const unknown = `there is no job "a/../b"; there are ${names.join(', ')}`;
+  const unknown = `there is no job "a/../b"; the jobs are ${names.join(', ')}`;
   const refused = await run('jobs', 'run', 'a/../b');
   expect(refused).toEqual({ code: 64, stdout: '', stderr: `Error: ${unknown}\n` });
   const answer = await post(join(directory.path, 'state', 'admin.sock'), '/v1/schedule/a%2F..%2Fb/run');
@@ -85,7 +85,7 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   const io = { ...capturedIo(), signal: leaving.signal };
   const left = main(['--config', file, 'jobs', 'run', 'pass'], io);
   const waiting = runHere(['--config', file, 'jobs', 'run', 'pass', '--json']);
-  const asked = () => log.lines().filter((line) => line.msg === 'job asked for').length;
+  const asked = () => log.lines().filter((line) => line.msg === 'job requested by an operator').length;
   while (asked() < 2) await setImmediate();
   const { jobs } = JSON.parse((await runHere(['--config', file, 'jobs', '--json'])).stdout) as { jobs: object[] };
   expect(jobs).toContainEqual(expect.objectContaining({ name: 'pass', running: 1, runs: 1, last_ms: null }));
@@ -94,4 +94,24 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   expect([io.out(), io.err()]).toEqual(['', '']);
   await Promise.all([daemon[Symbol.asyncDispose](), hanging]);
   expect(JSON.parse((await waiting).stdout)).toMatchObject({ name: 'pass', joined: 1, runs: 1, running: 0 });
+});
+
+it('a job that fails stands in status, in the list of jobs, and is the answer 1 of a run by hand', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  const snapshot = { every: '1m', path: join(directory.path, 'missing', 'mirror.db') };
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url, { snapshot }));
+  const run = (...args: string[]) => runHere(['--config', file, ...args]);
+  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url, { snapshot }), testLog('silent').log);
+  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  const why = `the directory ${join(directory.path, 'missing')} is missing`;
+  const ran = await run('jobs', 'run', 'snapshot');
+  expect(ran).toMatchObject({ code: 1, stderr: '' });
+  expect(ran.stdout).toMatch(/^snapshot: failed after \d+ m?s: /);
+  expect(ran.stdout).toContain(why);
+  const { stdout } = await run('status');
+  expect(stdout).toMatch(/^Jobs {6}snapshot failed \d+ s ago: the directory .* is missing$/m);
+  expect(stdout.match(/^Jobs/gm)).toHaveLength(1);
+  expect((await run('jobs')).stdout).toMatch(/^snapshot +1 s .* the directory .* is missing$/m);
 });

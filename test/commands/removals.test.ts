@@ -105,7 +105,7 @@ describe('catalogued removals', () => {
     daemon.child.kill('SIGTERM');
     const { code, stdout } = await daemon.ended;
     expect(code).toBe(0);
-    expect(stdout).toContain('an operator decided about removals');
+    expect(stdout).toContain('removals decided by an operator');
   });
 
   it('ends with 75 where somebody holds the lock and no daemon answers', async () => {

@@ -23,7 +23,7 @@ it('beside a daemon that says nothing, status tells what the file says, and othe
     const status = await run('status');
     expect(status).toMatchObject({ code: 1, stderr: '' });
     expect(status.stdout).toMatch(/^Products +4 visible/m);
-    expect(status.stdout).toMatch(/^Daemon +running, but it does not answer/m);
+    expect(status.stdout).toMatch(/^Daemon +running, but not answering/m);
     expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ daemon: null, daemon_answers: false });
     const plan = await run('removals', 'approve');
     expect(plan).toMatchObject({ code: 75, stderr: expect.stringMatching(/^Error: the daemon at .* does not answer/) });

@@ -13,6 +13,7 @@ import { serviceChecks } from '../../src/doctor/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
 import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { readsOf } from '../../src/sqlite/statements.ts';
 import { memoryAddresses } from '../fakes/callback-addresses.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
@@ -78,9 +79,11 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
       const { log } = testLog('fatal');
       const { subscriptions, probe, serviceClock, mirror } = stack.use(wire(loaded, log, { addresses }));
       const feed = changeFeed(
-        stack.adopt(openMirrorForReading(mirror.path), (db) => {
-          db.close();
-        }),
+        readsOf(
+          stack.adopt(openMirrorForReading(mirror.path), (db) => {
+            db.close();
+          }),
+        ),
       );
       const probes = {
         config: loaded.config,
@@ -126,7 +129,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       });
     const refused = await at.run('reactivate', 'all');
     expect(refused).toMatchObject({ code: 64 });
-    expect(refused.error?.hint).toContain('has to wait until the lists were read once');
+    expect(refused.error?.hint).toContain('exists only once the lists have been read');
   });
 
   it('says what it would apply, applies it, and then nothing differs', async () => {
@@ -217,7 +220,10 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();
-    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/^✓ +service +it answers, and takes the key$/m) });
+    expect(text).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^✓ +service +it answers, and accepts the key$/m),
+    });
   });
 
   it('has a doctor who says what is wrong, and what to do', async () => {

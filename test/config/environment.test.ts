@@ -79,7 +79,7 @@ describe('a variable that is wrong is a problem with its name', () => {
     [
       'for a list of sections',
       { CATALOGUED_SUBSCRIPTIONS: '[]' },
-      'CATALOGUED_SUBSCRIPTIONS: subscriptions has no variable; expected it in the file',
+      'CATALOGUED_SUBSCRIPTIONS: subscriptions cannot be set by a variable; expected it in the file',
     ],
   ];
   test.each(cases)('%s', (_, env, expected) => {

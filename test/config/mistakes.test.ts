@@ -19,8 +19,8 @@ test('a file with ten mistakes is refused with ten lines, each with its line, ke
     'line 9: cadence.product: unknown key; did you mean cadence.products?',
     'line 11: cadence.availability.near.days: 40 is too far ahead; expected fewer than middle.days (31)',
     'line 13: budget.requests_per_second: found 0; expected more than 0 calls a second',
-    'line 16: mirror.inbox_path: "data/../data/mirror.db" is mirror.path too; expected a file of its own in the state directory',
-    'line 20: subscriptions[0].entities: is not for products_i_sell, where the service keeps the list; expected none',
+    'line 16: mirror.inbox_path: "data/../data/mirror.db" is the same as mirror.path; expected a file of its own in the state directory',
+    'line 20: subscriptions[0].entities: is not allowed with products_i_sell, where the service keeps the list; expected none',
   ]);
 });
 
@@ -61,7 +61,7 @@ describe('one mistake is one line', () => {
     [
       'a pattern that never comes',
       configText('maintenance: { at: "0 4 30 2 *" }'),
-      'line 2: maintenance.at: "0 4 30 2 *" is no date of any year; expected a cron pattern of five fields',
+      'line 2: maintenance.at: "0 4 30 2 *" never matches a date; expected a cron pattern of five fields',
     ],
     [
       'a time that is none',
@@ -78,12 +78,12 @@ describe('one mistake is one line', () => {
     [
       'a door at an address that is taken by another',
       configText('storefront: { listen: 127.0.0.1:8480 }'),
-      'line 2: storefront.listen: "127.0.0.1:8480" is receiver.listen too; expected an address of its own',
+      'line 2: storefront.listen: "127.0.0.1:8480" is the same as receiver.listen; expected an address of its own',
     ],
     [
       'a door at the socket of another, written otherwise',
       configText('storefront: { listen: "unix:data/state/../state/admin.sock" }'),
-      'is admin.listen too; expected an address of its own',
+      'is the same as admin.listen; expected an address of its own',
     ],
     [
       'a door where no storefront can get to',
@@ -260,7 +260,7 @@ describe('one mistake is one line', () => {
     [
       'a filter that is ours to set',
       configText('').replace(' }', ', select: { page: 2 } }'),
-      'service.select.page: 2 is a parameter of our own',
+      'service.select.page: 2 is a parameter that catalogued sends itself',
     ],
     [
       'an exclusion that would be sent as a filter',
@@ -345,7 +345,7 @@ describe('one mistake is one line', () => {
     [
       'a key twice',
       configText('cadence:\n  images: 7d\n  images: 3d\n'),
-      'line 4: images: stands twice in the same section; expected it once',
+      'line 4: images: appears twice in the same section; expected it once',
     ],
     [
       'tabs',
@@ -469,17 +469,17 @@ describe('what is allowed and unusual is a warning', () => {
     [
       'a near tier slower than the middle one',
       configText('cadence: { availability: { near: { every: 13h } } }'),
-      'cadence.availability.near.every (13h) is slower than cadence.availability.middle.every (12h): is it meant so?',
+      'cadence.availability.near.every (13h) is slower than cadence.availability.middle.every (12h): is that intended?',
     ],
     [
       'images confirmed at the last moment',
       configText('cadence: { images: 14d }'),
-      'cadence.images is 14d: images that cannot be confirmed in the days left until the fourteenth disappear',
+      'cadence.images is 14d: images are hidden after 14 days, so few days remain to retry a failed confirmation',
     ],
     [
       'a status that is two things',
       configText('').replace(' }', ', profile: { burst_statuses: [429] } }'),
-      'service.profile.burst_statuses has 429, which service.profile.throttle_statuses has too: a single one is a throttle',
+      'service.profile.burst_statuses has 429, also in service.profile.throttle_statuses: even a single one counts as throttling',
     ],
     [
       'subscriptions that nothing can reach',
@@ -491,7 +491,7 @@ describe('what is allowed and unusual is a warning', () => {
       configText(
         'subscriptions: [{ id: a, type: products_i_sell }]\nsigning: { body: json }\nreceiver: { public_url: "https://hooks.example.com" }',
       ),
-      'subscriptions are declared, and receiver.secret_file is not set: unless CATALOGUED_RECEIVER_SECRET or the credential receiver_secret is there, nothing is received',
+      'subscriptions are declared, and receiver.secret_file is not set: without it, CATALOGUED_RECEIVER_SECRET or the credential receiver_secret, nothing is received',
     ],
     ['nothing unusual', configText(''), null],
   ];
@@ -507,7 +507,7 @@ describe('what is allowed and unusual is a warning', () => {
 receiver: { public_url: 'https://10.0.0.5/hooks' }
 `;
     expect(parseConfig(text).warnings).toEqual([
-      'service.user_agent is catalogued: the service asks for the name of your brand in it',
+      'service.user_agent is catalogued: the service asks that it contains the name of your brand',
       'receiver.public_url is at 10.0.0.5, which the service cannot reach: nothing can be delivered',
     ]);
     const near = text.replace('https://api.example.com', 'http://127.0.0.1:9000');

@@ -45,7 +45,7 @@ describe('a secret file that is right is read', () => {
 describe('a secret file that is wrong is refused', () => {
   const cases: [title: string, place: (path: string) => void, exitCode: 77 | 78, expected: string][] = [
     ['missing', () => {}, 78, 'there is no file'],
-    ['a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, 'is no regular file'],
+    ['a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, 'is not a regular file'],
     ['readable by all', write(key, 0o604), 77, '(mode 0604)'],
     ['readable by the group', write(key, 0o640), 77, '(mode 0640)'],
     ['writable by the group', write(key, 0o620), 77, '(mode 0620)'],
@@ -79,7 +79,7 @@ test('a master secret that can be guessed is refused', () => {
   expect(refusalOf(load('hunter2'))).toMatchObject({
     exitCode: 78,
     message: 'CATALOGUED_RECEIVER_SECRET: it has 7 characters, expected at least 32',
-    hint: 'make one with openssl rand -hex 32',
+    hint: 'create one with: openssl rand -hex 32',
   });
   expect(load('0123456789abcdef0123456789abcdef')().secrets.receiver_secret).not.toBeNull();
 });

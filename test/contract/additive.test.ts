@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { contractVersion } from '../../src/mirror/mirror.ts';
+import { contractVersion } from '../../src/mirror/claim.ts';
 import { type Contract, takenAway } from './taken-away.ts';
 
 const root = new URL('../../', import.meta.url);

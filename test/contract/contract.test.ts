@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { contractVersion } from '../../src/mirror/mirror.ts';
+import { contractVersion } from '../../src/mirror/claim.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -71,6 +71,10 @@ it('the reader’s functions are those of the contract, and return the fields th
     cheapest: reader.cheapest(product_id),
     search: reader.search({ text: 'a' }),
     find: reader.find(),
+    related: reader
+      .products()
+      .map(({ product_id: id }) => reader.related(id))
+      .find((rows) => rows.length > 0),
     changes: reader.changes(0),
     freshness: reader.freshness(),
     policies: reader.policies(),

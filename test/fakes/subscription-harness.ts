@@ -9,6 +9,7 @@ import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { memoryAddresses } from './callback-addresses.ts';
+import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
 import { testLog } from './test-log.ts';
@@ -93,6 +94,7 @@ export async function subscriptionHarness(
       signing: { body: 'jwt', key, claims: false },
       service_clock,
       clock,
+      entropy: seededEntropy(1),
     }),
     addresses,
     mayRotate: () => true,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeCursor } from '../../src/domain/changes/change-cursor.ts';
 import { changeFeed, changeJson } from '../../src/mirror/changes/change-feed.ts';
+import { readsOf } from '../../src/sqlite/statements.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const by = { sent_at: 1000, reason: 'cadence-elapsed' } as const;
@@ -21,7 +22,7 @@ describe('the feed as it is read', () => {
   it('goes on after a cursor without a gap or a repetition, whatever the limit', () => {
     using test = testMirror();
     for (let id = 1; id <= 7; id += 1) add(test, id);
-    const feed = changeFeed(test.reader);
+    const feed = changeFeed(readsOf(test.reader));
     for (const limit of [1, 2, 3, 7, 100]) {
       const seen: number[] = [];
       for (let cursor = 0; cursor < 7; ) {
@@ -36,11 +37,11 @@ describe('the feed as it is read', () => {
 
   it('of nothing, and after retention has taken everything, ends where it began: the newest number stays known', () => {
     using test = testMirror();
-    const feed = changeFeed(test.reader);
+    const feed = changeFeed(readsOf(test.reader));
     expect(feed.after(0, 10)).toMatchObject({ changes: [], next: 0, floor: 0, newest: 0 });
     add(test, 1);
     add(test, 2);
-    test.mirror.changes.prune(9000);
+    test.mirror.transaction(() => test.mirror.changes.prune(9000));
     expect(feed.after(2, 10)).toMatchObject({ changes: [], next: 2, floor: 2, newest: 2 });
     expect(() => feed.after(1, 10)).toThrow(expect.objectContaining({ code: 'cursor-too-old', exitCode: 65 }));
     expect(() => feed.after(3, 10)).toThrow(expect.objectContaining({ code: 'cursor-from-the-future', exitCode: 65 }));

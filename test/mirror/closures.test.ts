@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
-import type { ProductRead } from '../../src/mirror/catalogue/products.ts';
+import type { ProductRead } from '../../src/mirror/catalogue/product/entry.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const edition = { language: 'en', currency: 'EUR' };

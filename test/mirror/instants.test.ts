@@ -14,7 +14,7 @@ const otherNumbers = new Set(
    lane next_page attempt repeated id records failed promise_ms first_part last_part seq missing_walks rejected lists
    products epoch read_failures trusted healed_to width height bytes checks wrong orders orders_wrong tickets
    said_available said_sold_out said_price unknown unanswered mirror_size applied superseded quarantined skipped_numbers
-   length truncated replay_of confirmed coding
+   rating_count list_place documents length truncated replay_of confirmed coding
    stored_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number whole`.split(/\s+/),
 );
 
@@ -33,7 +33,7 @@ function made(migrations: URL): Database.Database {
 function instantsIn(db: Database.Database): string[] {
   const tables = db
     .prepare<[], string>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'product_search%' AND name NOT LIKE 'product_places%'`,
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'product_search%' AND name NOT LIKE 'product_places%' AND name NOT LIKE 'search_terms%'`,
     )
     .pluck()
     .all();

@@ -15,9 +15,9 @@ it.each<[string, Record<string, string | null>, string | null]>([
   ['nothing asked', { from: null, to: null }, null],
   ['the last date of the longest horizon, at the venue that is furthest ahead', { date: '2027-03-21' }, null],
   ['the day after', { date: '2027-03-22' }, 'date 2027-03-22 is beyond the horizon'],
-  ['long past', { from: '2020-01-01' }, 'from 2020-01-01 is past'],
-  ['none of the calendar', { to: '9999-99-99' }, 'to 9999-99-99 is no date of the calendar'],
-  ['turned around', { from: '2026-12-02', to: '2026-12-01' }, 'from 2026-12-02 lies after to 2026-12-01'],
+  ['long past', { from: '2020-01-01' }, 'from 2020-01-01 is in the past'],
+  ['none of the calendar', { to: '9999-99-99' }, 'to 9999-99-99 is not a calendar date'],
+  ['turned around', { from: '2026-12-02', to: '2026-12-01' }, 'from 2026-12-02 is after to 2026-12-01'],
 ])('a date is asked about where somebody can say something: %s', (_, dates, message) => {
   if (message === null) expect(() => refuseDates(ports, dates)).not.toThrow();
   else expect(() => refuseDates(ports, dates)).toThrow(expect.objectContaining({ code: 'date-out-of-reach', message }));

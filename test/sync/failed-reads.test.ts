@@ -99,7 +99,7 @@ it('an account that lost its images is held: none goes before its 14 days', asyn
   await harness.drive(pass(harness.wiring.ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(count.get()).toBe(before);
   expect(harness.log.lines().map(({ msg }) => msg)).toContain(
-    'every product of a list page lost its images: held until they expire',
+    'a list page shows no images for any of its products: the known ones are kept until they expire',
   );
   db.close();
 });

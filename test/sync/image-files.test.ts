@@ -451,7 +451,7 @@ describe('the directory of the image files', () => {
     await harness.run('image-files');
     const rows = harness.rows<Row>();
     expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) expect(row.failure).toMatch(/^the directory of the images cannot be written \(E/);
+    for (const row of rows) expect(row.failure).toMatch(/^the image directory cannot be written \(E/);
     rmSync(harness.directory);
     harness.later(2 * minute);
     await harness.settle();

@@ -437,5 +437,5 @@ test('work for people and for the daemon is done one after the other', async () 
 
 test('an id that nobody declares is refused, with those that are', async () => {
   await using at = await subscriptionHarness();
-  await expect(at.work.rotate('alll', never)).rejects.toMatchObject({ exitCode: 64, hint: 'those that are: all' });
+  await expect(at.work.rotate('alll', never)).rejects.toMatchObject({ exitCode: 64, hint: 'use one of all' });
 });

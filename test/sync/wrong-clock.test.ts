@@ -276,7 +276,7 @@ describe('a service whose own Date is wrong', () => {
     at.harness.sandbox.setHabits({ clock_skew_ms: skew });
     readAll(at.harness);
     await at.live(2 * minute);
-    expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock and the service's differ");
+    expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock differs from the service's");
     expect(at.alarms()).toEqual([]);
     expect(at.wrong()).toEqual([]);
     // And where our wall clock jumps beside it, the time since boot goes on.

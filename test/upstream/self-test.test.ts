@@ -28,12 +28,12 @@ describe('a self-test of the public address', () => {
       seen.push([request.method, request.url]);
       response.writeHead(404).end('not found');
     }, 'not found');
-    expect(await at.answer).toEqual({ result: 'passed', words: 'the receiver answers' });
+    expect(await at.answer).toEqual({ result: 'passed', message: 'the receiver answers' });
     expect(seen).toEqual([['POST', `/hooks/${token}`]]);
   });
 
   const cases: [title: string, RequestListener, string | null, RegExp][] = [
-    ['somebody else’s 404', (_, response) => response.writeHead(404).end('<html>'), 'not found', /something else/],
+    ['somebody else’s 404', (_, response) => response.writeHead(404).end('<html>'), 'not found', /another program/],
     ['a page', (_, response) => response.end('welcome'), null, /answers 200/],
     ['a proxy without a receiver', (_, response) => response.writeHead(502).end(), null, /answers 502/],
     ['a broken connection', (request) => request.socket.resetAndDestroy(), null, /cannot be reached \(ECONNRESET\)/],
@@ -41,12 +41,12 @@ describe('a self-test of the public address', () => {
       'an endless body',
       (_, response) => void response.writeHead(404).write('x'.repeat(100_000)),
       'not found',
-      /something else/,
+      /another program/,
     ],
   ];
   test.each(cases)('fails on %s', async (_, listener, refusal, expected) => {
     await using at = await asked(listener, refusal);
-    expect(await at.answer).toMatchObject({ result: 'failed', words: expect.stringMatching(expected) });
+    expect(await at.answer).toMatchObject({ result: 'failed', message: expect.stringMatching(expected) });
   });
 
   test('fails where nobody answers in time, and never says the address', async () => {
@@ -54,6 +54,6 @@ describe('a self-test of the public address', () => {
     await using at = await asked(() => arrived.resolve());
     await arrived.promise;
     await at.clock.advance(10_000);
-    expect(await at.answer).toEqual({ result: 'failed', words: 'no answer in time' });
+    expect(await at.answer).toEqual({ result: 'failed', message: 'no answer in time' });
   });
 });

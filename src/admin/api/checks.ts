@@ -10,7 +10,7 @@ const slotTime = z
   .refine(isSlotTime, 'HH:MM or whole_day')
   .nullable()
   .default(null)
-  .meta({ description: 'HH:MM, whole_day, or a word of the service; null: any time, or not said' });
+  .meta({ description: "HH:MM, whole_day, or the service's own word; null: any time, or not told" });
 
 const wantedVariant = strict(
   {
@@ -31,13 +31,13 @@ const wantedVariants = z
           code: 'custom',
           path: [index],
           params: { said: true },
-          message: `variant ${variant_id} is named twice`,
+          message: `variant ${variant_id} is given twice`,
         });
       seen.add(variant_id);
     }
   })
   .default([])
-  .meta({ description: 'none: any one ticket' });
+  .meta({ description: 'empty: any one ticket' });
 
 export const checkQuestion = strict(
   {
@@ -54,7 +54,7 @@ export const checkQuestion = strict(
     )
       .nullable()
       .default(null)
-      .meta({ description: 'in minor units: of all variants together, or of one ticket where none is named' }),
+      .meta({ description: 'in minor units: the total of all variants, or one ticket where none is named' }),
     deadline_ms: whole(deadline.least, deadline.most, `${deadline.least} to ${deadline.most} milliseconds`)
       .default(deadline.usual)
       .meta({ description: 'how long the shopper waits' }),
@@ -63,7 +63,7 @@ export const checkQuestion = strict(
       .refine(isCaller, 'one to a hundred characters')
       .nullable()
       .default(null)
-      .meta({ description: "whoever asks, in a word of the storefront's own" }),
+      .meta({ description: "a name of the storefront's choice for whoever asks" }),
   },
   notObject,
 );
@@ -95,7 +95,7 @@ export const checkAnswer = z.object({
   now: z
     .object({ ...checkedDate, read_at: instant })
     .nullable()
-    .meta({ description: 'what the service says; null: it was not asked, or did not answer' }),
+    .meta({ description: 'what the service says now; null: it was not asked, or did not answer' }),
   mirror: z
     .object({ ...checkedDate, checked_at: instant, stale: z.boolean() })
     .nullable()
@@ -119,7 +119,7 @@ export const orderReport = strict(
     time: slotTime,
     quantity: whole(1, most.quantity, `a number of tickets from 1 to ${most.quantity}`),
     outcome: z.enum(['confirmed', 'failed'], 'confirmed or failed'),
-    // Codes are the service's words, and go into the log: nothing else may.
+    // Codes are the service's own and go into the log, so nothing else may pass as one.
     code: z
       .string("the service's code, like variants_not_available")
       .regex(/^[\w.-]{1,100}$/, "the service's code, like variants_not_available")
@@ -131,25 +131,25 @@ export const orderReport = strict(
       .nullable()
       .default(null)
       .meta({
-        description: "the storefront's own, of one attempt at an order: it counts once; null: as often as it is sent",
+        description: 'your own id of one attempt at an order, which then counts once; null: each request counts',
       }),
   },
   notObject,
 );
 
 export const orderNoted = z.object({
-  repeated: z.boolean().meta({ description: 'true: this id was counted before, and nothing was done' }),
-  due: z.int().meta({ description: 'records that are due by it; 0: they were due already' }),
+  repeated: z.boolean().meta({ description: 'true: this id was already counted, and nothing was done' }),
+  due: z.int().meta({ description: 'number of records that this made due; 0: they were due already' }),
   mirror: z
     .enum(['right', 'said-available', 'said-sold-out', 'said-price', 'unknown'])
     .nullable()
-    .meta({ description: 'whether the mirror was right about what was ordered; null: the order says nothing of that' }),
+    .meta({ description: 'whether the mirror was right about what was ordered; null: the order does not show that' }),
 });
 
 const reports = { checks: z.int(), wrong: z.int(), orders: z.int(), orders_wrong: z.int() };
 const rate = z.number().nullable();
 
-/** Stands in the status: how often the mirror was wrong. */
+/** How often the mirror was wrong, as in the status. */
 export const errorRate = z.object({
   ...reports,
   rate,
@@ -159,7 +159,7 @@ export const errorRate = z.object({
   worst: z.array(z.object({ ...reports, product_id: z.int(), rate })),
 });
 
-/** A line of a date as the views show it. */
+/** One date as the views show it. */
 export const dateNow = z.object({
   currency: text,
   state: text,

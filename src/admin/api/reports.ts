@@ -17,7 +17,7 @@ export const plan = z.object({
   broken: z.array(
     z.object({
       lane: text,
-      factor: z.number().nullable().meta({ description: 'so many times later than promised; null: never' }),
+      factor: z.number().nullable().meta({ description: 'how many times later than promised; null: never' }),
     }),
   ),
   what_if: z.array(z.object({ change: text, calls_per_day: z.number() })),
@@ -123,7 +123,7 @@ export const removals = z.object({
 export const decidedRemovals = loose({
   product_ids: z.array(numeral(1, 'a product id'), 'a list of ids').default([]),
 });
-export const decision = z.object({ products: count.meta({ description: 'how many it was about' }) });
+export const decision = z.object({ products: count.meta({ description: 'number of deliveries' }) });
 
 export const doctor = z.array(
   z.object({ name: text, verdict: z.enum(['ok', 'wrong', 'skipped']), found: text, advice: maybe }),
@@ -156,5 +156,5 @@ export const probe = z.object({
         body: z.unknown(),
       }),
     )
-    .meta({ description: 'the answers without what they were about' }),
+    .meta({ description: 'the recorded answers, anonymised' }),
 });

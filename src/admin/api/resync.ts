@@ -35,9 +35,7 @@ export const job = z.object({
 
 /** Read by change-stream.ts, which refuses each with a code of its own. */
 export const changesAsked = z.object({
-  after: text
-    .optional()
-    .meta({ description: 'the seq of the last change seen; without it: as far as the feed reaches' }),
+  after: text.optional().meta({ description: 'the seq of the last change seen; default: the beginning of the feed' }),
   feed: text.optional().meta({ description: 'the feed that came with the cursor' }),
   limit: text.optional().meta({ description: 'from 1 to 1000; 100 where it is left out' }),
 });

@@ -8,7 +8,7 @@ const runs = {
   zone: maybe,
   next_at: instant,
   running: bit,
-  overdue: bit.meta({ description: 'it should have run, or have ended, some time ago' }),
+  overdue: bit.meta({ description: 'true: it should have run, or ended, some time ago' }),
   runs: count.meta({ description: 'since the start' }),
   failures: count,
   last_run_at: never,
@@ -20,4 +20,4 @@ export const jobRuns = z.object(runs);
 export const schedule = z.object({ jobs: z.array(jobRuns) });
 
 export const jobNamed = z.object({ name: text.meta({ description: 'the name of a job of the schedule' }) });
-export const jobAnswer = z.object({ ...runs, joined: bit.meta({ description: 'it was under way already' }) });
+export const jobAnswer = z.object({ ...runs, joined: bit.meta({ description: 'it was already running' }) });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { changeTypes } from '../../domain/push/subscription.ts';
 import { count, flag, loose, maybe, never, numeral, text } from './values.ts';
 
-const named = z.string('the id of a declaration or of one part of it').max(120, 'an id of at most 120 characters');
+const named = z.string('the id of a declaration or of one of its parts').max(120, 'an id of at most 120 characters');
 export const oneOrAll = loose({ subscription_id: named.nullable().default(null) });
 export const one = loose({ subscription_id: named });
 export const applied = loose({ dry_run: flag });

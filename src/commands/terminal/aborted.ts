@@ -1,4 +1,4 @@
-/** Resolves when the signal is aborted: how a command that runs until it is stopped waits. */
+/** Resolves when the signal aborts. Commands that run until they are stopped await it. */
 export function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();

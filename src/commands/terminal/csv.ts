@@ -1,8 +1,8 @@
 import { printable } from '../../format.ts';
 
 /**
- * Rows under a header as RFC 4180 has them. What a spreadsheet would take for a formula (a first character of = + - @,
- * tab or return) gets an apostrophe in front: credits are words of strangers.
+ * Returns rows under a header as CSV (RFC 4180). A cell that a spreadsheet would take for a formula (it begins with = +
+ * - @, tab or return) gets an apostrophe in front, because credits are written by strangers.
  */
 export function csv(header: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
   return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');

@@ -1,20 +1,20 @@
 import { duration, number } from '../../format.ts';
 import type { Io } from './io.ts';
 
-/** How far something long has come. `total` may grow while it runs. */
+/** The progress of a long operation. `total` may grow while it runs. */
 export interface Progress {
   readonly phase: string;
   readonly done: number;
   readonly total: number;
   readonly calls: number;
-  /** A condition worth saying: throttled until, not reachable since. */
+  /** A condition worth showing: throttled until when, unreachable since when. */
   readonly note: string | null;
 }
 
 /** Prints progress: one line that is rewritten on a terminal, elsewhere a plain line every ten seconds. */
 export interface ProgressPrinter {
   show(progress: Progress, now: number): void;
-  /** Leaves the last line standing. */
+  /** Ends the rewritten line, which stays visible. */
   end(): void;
 }
 

@@ -8,8 +8,8 @@ const others: Readonly<Record<string, ExitCode>> = {
 };
 
 /**
- * What a running daemon refuses is the command's refusal too (64; 74 or 75 where it cannot write, 69 where the service did
- * not answer), with the daemon's words; any other error stays itself.
+ * Turns a refusal of the daemon into the command's own (64; 74 or 75 if it cannot write, 69 if the service did not
+ * answer) with the daemon's message. Returns any other error unchanged.
  */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof AdminRefusal)) return error;

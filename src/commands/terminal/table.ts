@@ -1,9 +1,9 @@
 import { printable, short } from '../../format.ts';
 
-/** In characters: what a stranger wrote may be a megabyte. */
+/** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
 
-/** Rows under headings, columns aligned: numbers to the right, text to the left. */
+/** Returns rows under headings, with numbers aligned to the right and text to the left. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => short(printable(String(cell)), longestCell)));
   const widths = headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));

@@ -1,14 +1,22 @@
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
-/** What the nearest availability answer says beyond dates and variants. Inside the caller's transaction. */
+type Context = Tables['availability_context'];
+
+/** What the nearest availability answer says beyond dates and variants. */
 export interface AvailabilityContextTable {
-  store(context: { product_id: number; currency: string; document: string; read_at: number }): void;
+  store(context: Context): void;
 }
 
-export function availabilityContext(db: Database): AvailabilityContextTable {
-  const put = db.prepare(
-    `INSERT INTO availability_context (product_id, currency, document, read_at) VALUES (@product_id, @currency, @document, @read_at)
-     ON CONFLICT DO UPDATE SET document = @document, read_at = @read_at WHERE document <> @document`,
+export function availabilityContext(db: Writes): AvailabilityContextTable {
+  const put = db.change(({ product_id, currency, document, read_at }: Bound<Context>) =>
+    query
+      .insertInto('availability_context')
+      .values({ product_id, currency, document, read_at })
+      .onConflict((taken) =>
+        taken.doUpdateSet({ document, read_at }).where('availability_context.document', '<>', document),
+      ),
   );
   return {
     store: (context) => {

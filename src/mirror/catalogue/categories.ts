@@ -1,5 +1,7 @@
 import type { CategoryFacts } from '../../domain/catalogue/category.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { hasDynamicPricing, ofPrimaryText } from './of-product.ts';
 
 type Facts = Omit<CategoryFacts, 'seller_rank'> & { readonly category: string | null };
 
@@ -12,14 +14,10 @@ export interface CategoryCount {
   readonly covered_dynamic: number;
 }
 
-/** Which product belongs to which category, and what they sold. Functions run inside the caller's transaction. */
-export interface CategoryTable {
+/** What is asked about categories. */
+export interface CategoryReads {
   /** What categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
   facts(after: number, limit: number): Facts[];
-  assign(product_id: number, category: string | null): void;
-  clear(): void;
-  /** Tickets sold, as counted now. */
-  countSale(product_id: number, sold: number, at: number): void;
   /** The categories that products have now. */
   inUse(): string[];
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
@@ -28,56 +26,116 @@ export interface CategoryTable {
   sold(): { product_id: number; sold: number; sold_at: number }[];
 }
 
-export function categoryTable(db: Database): CategoryTable {
-  type Row = Omit<Facts, 'experience_ids' | 'tag_ids' | 'dynamic_pricing'> & {
-    experience_ids: string;
-    tag_ids: string;
-    dynamic_pricing: 0 | 1;
-  };
-  const rows = (where: string) =>
-    `SELECT p.product_id, p.city_id, p.category,
-       (SELECT json_group_array(experience_id) FROM product_experiences x WHERE x.product_id = p.product_id) AS experience_ids,
-       (SELECT json_group_array(tag_id) FROM product_tag g WHERE g.product_id = p.product_id) AS tag_ids,
-       EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1) AS dynamic_pricing,
-       (SELECT json_extract(COALESCE(t.detail_document, t.list_document), '$.supplier.name') FROM product_text t, mirror m
-        WHERE t.product_id = p.product_id AND t.language = m.language) AS supplier
-     FROM product p WHERE p.withdrawn_at IS NULL ${where}`;
-  const slice = db.prepare<[number, number], Row>(rows('AND p.product_id > ? ORDER BY p.product_id LIMIT ?'));
-  const put = db.prepare<[string | null, number]>('UPDATE product SET category = ? WHERE product_id = ?');
-  const clear = db.prepare('UPDATE product SET category = NULL WHERE category IS NOT NULL');
-  const putSold = db.prepare<[number, number, number]>('UPDATE product SET sold = ?, sold_at = ? WHERE product_id = ?');
-  const inUse = db
-    .prepare<[], string>('SELECT DISTINCT category FROM product WHERE category IS NOT NULL ORDER BY category')
-    .pluck();
-  const isDynamic =
-    'EXISTS (SELECT 1 FROM checkout_information_read c WHERE c.product_id = p.product_id AND c.has_dynamic_pricing = 1)';
-  const counts = db.prepare<[], CategoryCount>(
-    `SELECT category, sum(sellable) AS on_sale, sum(NOT sellable) AS off_sale,
-       sum(${isDynamic}) AS dynamic, sum(covered) AS covered, sum(covered AND ${isDynamic}) AS covered_dynamic
-     FROM product p WHERE withdrawn_at IS NULL GROUP BY category`,
+/** Which product belongs to which category, and what they sold. */
+export interface CategoryTable extends CategoryReads {
+  assign(product_id: number, category: string | null): void;
+  clear(): void;
+  /** Tickets sold, as counted now. */
+  countSale(product_id: number, sold: number, at: number): void;
+}
+
+export function categoryReads(db: Reads): CategoryReads {
+  const facts = db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
+    matchedBy().where('p.product_id', '>', after).orderBy('p.product_id').limit(limit),
   );
-  const sold = db.prepare<[], { product_id: number; sold: number; sold_at: number }>(
-    'SELECT product_id, sold, sold_at FROM product WHERE sold_at IS NOT NULL AND withdrawn_at IS NULL',
+  const inUse = db.values(() =>
+    query
+      .selectFrom('product')
+      .select((of) => of.ref('category').$notNull().as('category'))
+      .distinct()
+      .where('category', 'is not', null)
+      .orderBy('category'),
+  );
+  const counts = db.rows(() =>
+    query
+      .selectFrom('product as p')
+      .select((of) => {
+        const dynamic = hasDynamicPricing(of.ref('p.product_id'));
+        return [
+          'category',
+          of.fn.sum<number>('sellable').as('on_sale'),
+          sql<number>`sum(not ${of.ref('sellable')})`.as('off_sale'),
+          of.fn.sum<number>(dynamic).as('dynamic'),
+          of.fn.sum<number>('covered').as('covered'),
+          sql<number>`sum(${of.ref('covered')} and ${dynamic})`.as('covered_dynamic'),
+        ];
+      })
+      .where('withdrawn_at', 'is', null)
+      .groupBy('category'),
+  );
+  const sold = db.rows(() =>
+    query
+      .selectFrom('product')
+      .select((of) => ['product_id', 'sold', of.ref('sold_at').$notNull().as('sold_at')])
+      .where('sold_at', 'is not', null)
+      .where('withdrawn_at', 'is', null),
   );
   return {
     facts: (after, limit) =>
-      slice.all(after, limit).map((row) => ({
+      facts.all({ after, limit }).map((row) => ({
         ...row,
         experience_ids: JSON.parse(row.experience_ids) as number[],
         tag_ids: JSON.parse(row.tag_ids) as number[],
         dynamic_pricing: row.dynamic_pricing === 1,
       })),
+    inUse: () => inUse.all(),
+    counts: () => counts.all(),
+    sold: () => sold.all(),
+  };
+}
+
+function matchedBy() {
+  return query
+    .selectFrom('product as p')
+    .select(['p.product_id', 'p.city_id', 'p.category'])
+    .select((of) => [
+      of
+        .selectFrom('product_experiences as x')
+        .select((link) => sql<string>`json_group_array(${link.ref('x.experience_id')})`.as('ids'))
+        .whereRef('x.product_id', '=', 'p.product_id')
+        .$asScalar()
+        .$notNull()
+        .as('experience_ids'),
+      of
+        .selectFrom('product_tag as g')
+        .select((tag) => sql<string>`json_group_array(${tag.ref('g.tag_id')})`.as('ids'))
+        .whereRef('g.product_id', '=', 'p.product_id')
+        .$asScalar()
+        .$notNull()
+        .as('tag_ids'),
+      hasDynamicPricing(of.ref('p.product_id')).as('dynamic_pricing'),
+      ofPrimaryText(of.ref('p.product_id'))
+        .select((text) =>
+          sql<
+            string | null
+          >`json_extract(${text.fn.coalesce('t.detail_document', 't.list_document')}, '$.supplier.name')`.as(
+            'supplier',
+          ),
+        )
+        .as('supplier'),
+    ])
+    .where('p.withdrawn_at', 'is', null);
+}
+
+export function categoryTable(db: Writes): CategoryTable {
+  const put = db.change(({ product_id, category }: Bound<{ product_id: number; category: string | null }>) =>
+    query.updateTable('product').set({ category }).where('product_id', '=', product_id),
+  );
+  const clear = db.change(() => query.updateTable('product').set({ category: null }).where('category', 'is not', null));
+  const putSold = db.change(
+    ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: number }>) =>
+      query.updateTable('product').set({ sold, sold_at }).where('product_id', '=', product_id),
+  );
+  return {
+    ...categoryReads(db),
     assign: (product_id, category) => {
-      put.run(category, product_id);
-    },
-    countSale: (product_id, tickets, at) => {
-      putSold.run(tickets, at, product_id);
+      put.run({ product_id, category });
     },
     clear: () => {
       clear.run();
     },
-    inUse: () => inUse.all(),
-    counts: () => counts.all(),
-    sold: () => sold.all(),
+    countSale: (product_id, sold, sold_at) => {
+      putSold.run({ product_id, sold, sold_at });
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import type { Database } from '../../sqlite/database-file.ts';
-import { prepare, namedUpsert as upsert } from '../sql/sql.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['checkout_information_read'];
@@ -14,7 +14,7 @@ export interface CheckoutInformationRead {
   readonly now: number;
 }
 
-/** What a sale needs to know, by product and language. Functions run inside the caller's transaction. */
+/** What a sale needs to know, by product and language. */
 export interface CheckoutInformationTable {
   /** Returns whether it changed. */
   store(read: CheckoutInformationRead, information: CheckoutInformation): boolean;
@@ -22,34 +22,30 @@ export interface CheckoutInformationTable {
   confirm(read: CheckoutInformationRead): void;
 }
 
-export function checkoutInformationTable(db: Database): CheckoutInformationTable {
-  const one = db.prepare<[number, string], Row>(
-    'SELECT * FROM checkout_information_read WHERE product_id = ? AND language = ?',
+const columns = [
+  'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at',
+] as const; // biome-ignore format: a list of columns
+
+export function checkoutInformationTable(db: Writes): CheckoutInformationTable {
+  const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+    query
+      .selectFrom('checkout_information_read')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .where('language', '=', language),
   );
-  const put = prepare<Row>(
-    db,
-    upsert(
-      'checkout_information_read',
-      ['product_id', 'language'],
-      [
-        'has_timeslots',
-        'has_dynamic_pricing',
-        'must_know',
-        'good_to_know',
-        'document',
-        'checked_at',
-        'changed_at',
-        'stale_at',
-      ],
-    ),
-  );
-  const mark = db.prepare<CheckoutInformationRead>(
-    `UPDATE checkout_information_read SET checked_at = @sent_at, stale_at = @stale_at
-     WHERE product_id = @product_id AND language = @language AND (checked_at <= @sent_at OR checked_at > @now)`,
+  const put = db.change(upsert('checkout_information_read', ['product_id', 'language'], columns));
+  const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
+    query
+      .updateTable('checkout_information_read')
+      .set({ checked_at: sent_at, stale_at })
+      .where('product_id', '=', product_id)
+      .where('language', '=', language)
+      .where((of) => of.or([of('checked_at', '<=', sent_at), of('checked_at', '>', now)])),
   );
   return {
     store: ({ product_id, language, sent_at, stale_at, now }, information) => {
-      const row = one.get(product_id, language);
+      const row = one.get({ product_id, language });
       if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
       const changed = row?.document !== information.document;
       put.run({
@@ -64,8 +60,8 @@ export function checkoutInformationTable(db: Database): CheckoutInformationTable
       });
       return changed;
     },
-    confirm: ({ product_id, language, sent_at, stale_at, now }) => {
-      mark.run({ product_id, language, sent_at, stale_at, now });
+    confirm: (read) => {
+      mark.run(read);
     },
   };
 }

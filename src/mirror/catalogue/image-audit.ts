@@ -7,6 +7,9 @@ import type {
   Takedown,
 } from '../../domain/catalogue/image-audit.ts';
 import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, type Expression, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { ofPrimaryText } from './of-product.ts';
 
 /** What an audit of the images is made of, all of one moment. */
 export interface ImageFacts {
@@ -24,77 +27,131 @@ export interface ImageFacts {
 /** In characters: a title is repeated with each of its images, and could be a megabyte. */
 const titleAtMost = 200;
 
-const titleOf = (table: string) =>
-  `(SELECT substr(t.title, 1, ${titleAtMost}) FROM product_text t, mirror m WHERE t.product_id = ${table}.product_id AND t.language = m.language) AS title`;
+/** The title of a product, cut off there. */
+function titleOf(product_id: Expression<number>) {
+  return ofPrimaryText(product_id).select((text) =>
+    sql<string | null>`substr(${text.ref('t.title')}, 1, ${titleAtMost})`.as('title'),
+  );
+}
 
 /** Reads them from the file as a storefront has it. `since`: how far takedowns and credits go back. */
-export function readImageFacts(db: Database, since: number): ImageFacts {
-  return db.transaction(() => {
-    const info = db
-      .prepare<[], Pick<ImageFacts, 'written_by' | 'filled_at'>>('SELECT written_by, filled_at FROM mirror_info')
-      .get();
+export function readImageFacts(connection: Database, since: number): ImageFacts {
+  const db = readsOf(connection);
+  return db.snapshot(() => {
+    const info = db.rows(() => query.selectFrom('mirror_info').select(['written_by', 'filled_at'])).get();
     if (info === undefined) throw new Error('the mirror has no row about itself');
     return {
       ...info,
       published: published(db),
       hidden: hiddenCount(db),
-      takedowns: db
-        .prepare<[number], Takedown>(
-          `SELECT d.product_id, ${titleOf('d')}, d.image_key, d.credit, d.verified_at AS last_confirmed_at, d.withdrawn_at, d.cause, d.returned_at
-           FROM image_takedown d WHERE d.withdrawn_at >= ? ORDER BY d.withdrawn_at DESC, d.product_id, d.image_key`,
-        )
-        .all(since),
-      credit_changes: db
-        .prepare<[number], CreditChange>(
-          `SELECT c.product_id, ${titleOf('c')}, c.image_key, c.old, c.new, c.at
-           FROM image_credit c WHERE c.at >= ? ORDER BY c.at DESC, c.product_id, c.image_key`,
-        )
-        .all(since),
+      takedowns: takedowns(db, since),
+      credit_changes: creditChanges(db, since),
       files: files(db),
     };
-  })();
+  });
+}
+
+function takedowns(db: Reads, at: number): readonly Takedown[] {
+  const rows = db.rows(({ since }: Bound<{ since: number }>) =>
+    query
+      .selectFrom('image_takedown as d')
+      .select((of) => titleOf(of.ref('d.product_id')).as('title'))
+      .select(['d.product_id', 'd.image_key', 'd.credit', 'd.verified_at as last_confirmed_at', 'd.withdrawn_at'])
+      .select(['d.cause', 'd.returned_at'])
+      .where('d.withdrawn_at', '>=', since)
+      .orderBy('d.withdrawn_at', 'desc')
+      .orderBy('d.product_id')
+      .orderBy('d.image_key'),
+  );
+  return rows.all({ since: at });
+}
+
+function creditChanges(db: Reads, at: number): readonly CreditChange[] {
+  const rows = db.rows(({ since }: Bound<{ since: number }>) =>
+    query
+      .selectFrom('image_credit as c')
+      .select((of) => titleOf(of.ref('c.product_id')).as('title'))
+      .select(['c.product_id', 'c.image_key', 'c.old', 'c.new', 'c.at'])
+      .where('c.at', '>=', since)
+      .orderBy('c.at', 'desc')
+      .orderBy('c.product_id')
+      .orderBy('c.image_key'),
+  );
+  return rows.all({ since: at });
 }
 
 /** Dates and withdrawals come from the tables: the view that is audited is not asked whether it is right. */
-function published(db: Database): ImageFacts['published'] {
-  return db
-    .prepare<[], PublishedImage & ImageStanding>(
-      `SELECT v.product_id, ${titleOf('v')}, v.image_key,
-         COALESCE(v.extra_large_url, v.large_url, v.medium_url, v.small_url) AS url, v.credit,
-         i.first_seen_at AS first_confirmed_at, v.verified_at AS last_confirmed_at, v.expires_at AS hidden_from, v.file,
-         (SELECT f.checksum FROM image_file f, mirror m
-           WHERE f.product_id = v.product_id AND f.image_key = v.image_key AND f.size = m.image_size AND f.file = v.file) AS checksum,
-         p.images_verified_at AS verified_at, i.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS withdrawn
-       FROM images v
-       JOIN image i ON i.product_id = v.product_id AND i.image_key = v.image_key
-       JOIN product p ON p.product_id = v.product_id
-       ORDER BY v.product_id, v.position`,
-    )
-    .all();
-}
-
-function hiddenCount(db: Database): number {
-  return (
-    db
-      .prepare<[], number>(
-        `SELECT count(*) - (SELECT count(*) FROM images) FROM image i JOIN product p ON p.product_id = i.product_id
-         WHERE i.withdrawn_at IS NULL AND p.withdrawn_at IS NULL`,
+function published(db: Reads): ImageFacts['published'] {
+  const rows = db.rows(() =>
+    query
+      .selectFrom('images as v')
+      .innerJoin('image as i', (join) =>
+        join.onRef('i.product_id', '=', 'v.product_id').onRef('i.image_key', '=', 'v.image_key'),
       )
-      .pluck()
-      .get() ?? 0
+      .innerJoin('product as p', 'p.product_id', 'v.product_id')
+      .select((of) => titleOf(of.ref('v.product_id')).as('title'))
+      .select(['v.product_id', 'v.image_key', 'v.credit', 'v.file'])
+      .select(['i.first_seen_at as first_confirmed_at', 'v.verified_at as last_confirmed_at'])
+      .select(['v.expires_at as hidden_from', 'p.images_verified_at as verified_at'])
+      .select((of) => [
+        of.fn.coalesce('v.extra_large_url', 'v.large_url', 'v.medium_url', 'v.small_url').as('url'),
+        of
+          .selectFrom(['image_file as f', 'mirror as m'])
+          .select('f.checksum')
+          .whereRef('f.product_id', '=', 'v.product_id')
+          .whereRef('f.image_key', '=', 'v.image_key')
+          .whereRef('f.size', '=', 'm.image_size')
+          .whereRef('f.file', '=', 'v.file')
+          .as('checksum'),
+        sql<0 | 1>`${of.ref('i.withdrawn_at')} is not null or ${of.ref('p.withdrawn_at')} is not null`.as('withdrawn'),
+      ])
+      .orderBy('v.product_id')
+      .orderBy('v.position'),
   );
+  return rows.all();
 }
 
-function files(db: Database): readonly KeptFile[] {
-  return db
-    .prepare<[number], KeptFile>(
-      `SELECT f.product_id, f.image_key, f.file, v.image_key IS NOT NULL AS shown,
-         min(COALESCE(i.withdrawn_at, 9e15), COALESCE(p.withdrawn_at, 9e15), COALESCE(i.doubted_at, 9e15), COALESCE(p.images_verified_at, 0) + ?) AS hidden_at
-       FROM image_file f
-       LEFT JOIN images v ON v.product_id = f.product_id AND v.image_key = f.image_key
-       LEFT JOIN image i ON i.product_id = f.product_id AND i.image_key = f.image_key
-       LEFT JOIN product p ON p.product_id = f.product_id
-       WHERE f.file IS NOT NULL`,
-    )
-    .all(imageLimitMs);
+function hiddenCount(db: Reads): number {
+  const shown = query.selectFrom('images').select((of) => of.fn.countAll<number>().as('images'));
+  const hidden = db.values(() =>
+    query
+      .selectFrom('image as i')
+      .innerJoin('product as p', 'p.product_id', 'i.product_id')
+      .select((of) => of(of.fn.countAll<number>(), '-', shown.$asScalar().$notNull()).as('hidden'))
+      .where('i.withdrawn_at', 'is', null)
+      .where('p.withdrawn_at', 'is', null),
+  );
+  return hidden.get() ?? 0;
+}
+
+/** Later than any instant. */
+const never = 9e15;
+
+function files(db: Reads): readonly KeptFile[] {
+  const rows = db.rows(() =>
+    query
+      .selectFrom('image_file as f')
+      .leftJoin('images as v', (join) =>
+        join.onRef('v.product_id', '=', 'f.product_id').onRef('v.image_key', '=', 'f.image_key'),
+      )
+      .leftJoin('image as i', (join) =>
+        join.onRef('i.product_id', '=', 'f.product_id').onRef('i.image_key', '=', 'f.image_key'),
+      )
+      .leftJoin('product as p', 'p.product_id', 'f.product_id')
+      .select(['f.product_id', 'f.image_key'])
+      .select((of) => [
+        of.ref('f.file').$notNull().as('file'),
+        sql<0 | 1>`${of.ref('v.image_key')} is not null`.as('shown'),
+        of
+          .fn<number>('min', [
+            of.fn.coalesce('i.withdrawn_at', of.lit(never)),
+            of.fn.coalesce('p.withdrawn_at', of.lit(never)),
+            of.fn.coalesce('i.doubted_at', of.lit(never)),
+            of(of.fn.coalesce('p.images_verified_at', of.lit(0)), '+', imageLimitMs),
+          ])
+          .as('hidden_at'),
+      ])
+      .where('f.file', 'is not', null),
+  );
+  return rows.all();
 }

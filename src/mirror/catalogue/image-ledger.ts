@@ -1,4 +1,6 @@
-import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, type Expression, type RawBuilder, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** A product whose images no complete read has confirmed for a while. */
 export interface Unconfirmed {
@@ -8,8 +10,14 @@ export interface Unconfirmed {
   readonly verified_at: number;
 }
 
-/** What happened to images, for the audit. Every function runs inside the caller's transaction. */
-export interface ImageLedger {
+/** What is asked of it. */
+export interface ImageLedgerReads {
+  /** Visible products with images that were last confirmed before an instant, the oldest first. */
+  unconfirmed(before: number): Unconfirmed[];
+}
+
+/** What happened to images, for the audit. */
+export interface ImageLedger extends ImageLedgerReads {
   credited(image: OfImage, credits: { old: string | null; new: string | null }, at: number): void;
   /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
   takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: number; verified_at: number | null }): void;
@@ -21,8 +29,6 @@ export interface ImageLedger {
   productReturned(product_id: number, at: number): void;
   /** The image's host says that it is gone: hidden until a read sent later returns it. */
   doubt(image: OfImage, at: number): void;
-  /** Visible products with images that were last confirmed before an instant, the oldest first. */
-  unconfirmed(before: number): Unconfirmed[];
   /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
   prune(before: number): number;
 }
@@ -32,57 +38,126 @@ export interface OfImage {
   readonly image_key: string;
 }
 
-export function imageLedger(db: Database): ImageLedger {
-  const credited = db.prepare(
-    `INSERT INTO image_credit (product_id, image_key, at, old, new) VALUES (@product_id, @image_key, @at, @old, @new)
-     ON CONFLICT DO UPDATE SET new = @new`,
-  );
-  const takeDown = (of: string) =>
-    `INSERT INTO image_takedown (product_id, image_key, withdrawn_at, verified_at, cause, credit) ${of}
-     ON CONFLICT DO UPDATE SET returned_at = NULL`;
-  // Withdrawn with its product and missing when that returns: it was taken down once.
-  const open = `EXISTS (SELECT 1 FROM image_takedown t WHERE t.product_id = i.product_id AND t.image_key = i.image_key AND t.returned_at IS NULL)`;
-  const takenDown = db.prepare(
-    takeDown(
-      `SELECT @product_id, @image_key, @withdrawn_at, @verified_at, 'image', @credit FROM image i
-       WHERE i.product_id = @product_id AND i.image_key = @image_key AND NOT ${open}`,
-    ),
-  );
-  const productTakenDown = db.prepare(
-    takeDown(
-      `SELECT i.product_id, i.image_key, @withdrawn_at, p.images_verified_at, 'product', i.credit
-       FROM image i JOIN product p ON p.product_id = i.product_id
-       WHERE i.product_id = @product_id AND i.withdrawn_at IS NULL AND NOT ${open}`,
-    ),
-  );
-  const returned = db.prepare(
-    `UPDATE image_takedown SET returned_at = @at WHERE product_id = @product_id AND image_key = @image_key AND returned_at IS NULL`,
-  );
-  const productReturned = db.prepare(
-    `UPDATE image_takedown AS t SET returned_at = @at WHERE product_id = @product_id AND returned_at IS NULL AND EXISTS
-       (SELECT 1 FROM image i WHERE i.product_id = t.product_id AND i.image_key = t.image_key AND i.withdrawn_at IS NULL)`,
-  );
-  const doubt = db.prepare(
-    'UPDATE image SET doubted_at = @at WHERE product_id = @product_id AND image_key = @image_key',
-  );
-  const unconfirmed = db.prepare<[number], Unconfirmed>(
-    // By the index of what was confirmed longest ago: asked each minute, and usually none.
-    `SELECT product_id, images, verified_at FROM (
-       SELECT p.product_id, p.images_verified_at AS verified_at,
-         (SELECT count(*) FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL) AS images
-       FROM product p WHERE p.withdrawn_at IS NULL AND p.images_verified_at < ?)
-     WHERE images > 0 ORDER BY verified_at, product_id`,
-  );
-  const prune = db.prepare<[number]>('DELETE FROM image WHERE withdrawn_at < ?');
-  const pruneTakedowns = db.prepare<[number]>('DELETE FROM image_takedown WHERE withdrawn_at < ?');
-  const pruneCredits = db.prepare<[number]>(
-    `DELETE FROM image_credit WHERE at < ? AND NOT EXISTS
-       (SELECT 1 FROM image i WHERE i.product_id = image_credit.product_id AND i.image_key = image_credit.image_key)`,
+interface At {
+  readonly at: number;
+}
+
+type Before = Bound<{ before: number }>;
+
+export function imageLedger(db: Writes): ImageLedger {
+  return { ...imageLedgerReads(db), ...credits(db), ...takedowns(db), ...pruning(db) };
+}
+
+export function imageLedgerReads(db: Reads): ImageLedgerReads {
+  // By the index of what was confirmed longest ago: asked each minute, and usually none.
+  const unconfirmed = db.rows(({ before }: Before) => {
+    const late = query
+      .selectFrom('product as p')
+      .select((of) => ['p.product_id', of.ref('p.images_verified_at').$notNull().as('verified_at')])
+      .select((of) =>
+        of
+          .selectFrom('image as i')
+          .select((image) => image.fn.countAll<number>().as('images'))
+          .whereRef('i.product_id', '=', 'p.product_id')
+          .where('i.withdrawn_at', 'is', null)
+          .$asScalar()
+          .$notNull()
+          .as('images'),
+      )
+      .where('p.withdrawn_at', 'is', null)
+      .where('p.images_verified_at', '<', before);
+    return query
+      .selectFrom(late.as('late'))
+      .select(['product_id', 'images', 'verified_at'])
+      .where('images', '>', 0)
+      .orderBy('verified_at')
+      .orderBy('product_id');
+  });
+  return { unconfirmed: (before) => unconfirmed.all({ before }) };
+}
+
+function credits(db: Writes): Pick<ImageLedger, 'credited' | 'doubt'> {
+  const credited = db.change((bound: Bound<Tables['image_credit']>) => {
+    const { product_id, image_key, at, old } = bound;
+    return query
+      .insertInto('image_credit')
+      .values({ product_id, image_key, at, old, new: bound.new })
+      .onConflict((taken) => taken.doUpdateSet({ new: bound.new }));
+  });
+  const doubt = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
+    query
+      .updateTable('image')
+      .set({ doubted_at: at })
+      .where('product_id', '=', product_id)
+      .where('image_key', '=', image_key),
   );
   return {
-    credited: (image, credits, at) => {
-      credited.run({ ...image, ...credits, at });
+    credited: (image, credit, at) => {
+      credited.run({ ...image, ...credit, at });
     },
+    doubt: (image, at) => {
+      doubt.run({ ...image, at });
+    },
+  };
+}
+
+type Takedown = Pick<Tables['image_takedown'], 'credit' | 'verified_at' | 'withdrawn_at'>;
+
+function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDown' | 'returned' | 'productReturned'> {
+  const takenDown = db.change((bound: Bound<OfImage & Takedown>) =>
+    takeDown(
+      standing(bound.product_id)
+        .select([
+          bound.product_id.as('product_id'),
+          bound.image_key.as('image_key'),
+          bound.withdrawn_at.as('withdrawn_at'),
+          bound.verified_at.as('verified_at'),
+          sql.lit<'image' | 'product'>('image').as('cause'),
+          bound.credit.as('credit'),
+        ])
+        .where('i.image_key', '=', bound.image_key),
+    ),
+  );
+  const productTakenDown = db.change(
+    ({ product_id, withdrawn_at }: Bound<Pick<OfImage, 'product_id'> & Pick<Takedown, 'withdrawn_at'>>) =>
+      takeDown(
+        standing(product_id)
+          .innerJoin('product as p', 'p.product_id', 'i.product_id')
+          .select(['i.product_id', 'i.image_key', withdrawn_at.as('withdrawn_at')])
+          .select([
+            'p.images_verified_at as verified_at',
+            sql.lit<'image' | 'product'>('product').as('cause'),
+            'i.credit',
+          ])
+          .where('i.withdrawn_at', 'is', null),
+      ),
+  );
+  const returned = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
+    query
+      .updateTable('image_takedown')
+      .set({ returned_at: at })
+      .where('product_id', '=', product_id)
+      .where('image_key', '=', image_key)
+      .where('returned_at', 'is', null),
+  );
+  const productReturned = db.change(({ product_id, at }: Bound<Pick<OfImage, 'product_id'> & At>) =>
+    query
+      .updateTable('image_takedown as t')
+      .set({ returned_at: at })
+      .where('t.product_id', '=', product_id)
+      .where('t.returned_at', 'is', null)
+      .where((of) =>
+        of.exists(
+          of
+            .selectFrom('image as i')
+            .select(of.lit(1).as('one'))
+            .whereRef('i.product_id', '=', 't.product_id')
+            .whereRef('i.image_key', '=', 't.image_key')
+            .where('i.withdrawn_at', 'is', null),
+        ),
+      ),
+  );
+  return {
     takenDown: (image, credit, read) => {
       takenDown.run({ ...image, credit, ...read });
     },
@@ -95,14 +170,62 @@ export function imageLedger(db: Database): ImageLedger {
     productReturned: (product_id, at) => {
       productReturned.run({ product_id, at });
     },
-    doubt: (image, at) => {
-      doubt.run({ ...image, at });
-    },
-    unconfirmed: (before) => unconfirmed.all(before),
+  };
+}
+
+/** The images of a product that are not taken down: one withdrawn with its product, and missing when that returns, was once. */
+function standing(product_id: RawBuilder<number>) {
+  return query
+    .selectFrom('image as i')
+    .where('i.product_id', '=', product_id)
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('image_takedown as t')
+            .select(of.lit(1).as('one'))
+            .whereRef('t.product_id', '=', 'i.product_id')
+            .whereRef('t.image_key', '=', 'i.image_key')
+            .where('t.returned_at', 'is', null),
+        ),
+      ),
+    );
+}
+
+function takeDown(images: Expression<Omit<Tables['image_takedown'], 'returned_at'>>) {
+  return query
+    .insertInto('image_takedown')
+    .columns(['product_id', 'image_key', 'withdrawn_at', 'verified_at', 'cause', 'credit'])
+    .expression(images)
+    .onConflict((taken) => taken.doUpdateSet({ returned_at: null }));
+}
+
+function pruning(db: Writes): Pick<ImageLedger, 'prune'> {
+  const images = db.change(({ before }: Before) => query.deleteFrom('image').where('withdrawn_at', '<', before));
+  const takenDown = db.change(({ before }: Before) =>
+    query.deleteFrom('image_takedown').where('withdrawn_at', '<', before),
+  );
+  const credited = db.change(({ before }: Before) =>
+    query
+      .deleteFrom('image_credit as c')
+      .where('c.at', '<', before)
+      .where((of) =>
+        of.not(
+          of.exists(
+            of
+              .selectFrom('image as i')
+              .select(of.lit(1).as('one'))
+              .whereRef('i.product_id', '=', 'c.product_id')
+              .whereRef('i.image_key', '=', 'c.image_key'),
+          ),
+        ),
+      ),
+  );
+  return {
     prune: (before) => {
-      const forgotten = prune.run(before).changes;
-      pruneTakedowns.run(before);
-      pruneCredits.run(before);
+      const forgotten = images.run({ before }).changes;
+      takenDown.run({ before });
+      credited.run({ before });
       return forgotten;
     },
   };

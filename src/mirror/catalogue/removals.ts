@@ -1,16 +1,21 @@
-import {
-  type AbsenceFacts,
-  type DirectAnswer,
-  type HoldOutcome,
-  listsApartMs,
-  type Release,
-} from '../../domain/sale/absence.ts';
+import type { AbsenceFacts, DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import {
+  type Bound,
+  type Expression,
+  listed,
+  type RawBuilder,
+  type Reads,
+  sql,
+  type Writes,
+} from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { imageLedger } from './image-ledger.ts';
-import { searchTable } from './search.ts';
+import type { ImageLedger } from './image-ledger.ts';
+import { primaryTitle } from './of-product.ts';
+import type { SearchTable } from './search.ts';
+import { countsBeside, metBy } from './walked.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
 export type Hold = Tables['hold'];
@@ -20,18 +25,22 @@ export interface AbsentProduct extends Absent {
   readonly title: string | null;
 }
 
-/** Products that the list lacks, and removals that are held. Every function runs inside the caller's transaction. */
-export interface RemovalTable {
-  /** What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. */
-  note(walk: { edition: string; started_at: number; now: number; included: readonly number[] }): void;
+/** What is asked about products that the list lacks, and removals that are held. */
+export interface RemovalReads {
   /** Every product that the list lacks, in ascending order; `one` also where only its own read was refused so far. */
   absent(): Absent[];
   one(product_id: number): Absent | null;
   list(): AbsentProduct[];
+  openHold(): Hold | null;
+}
+
+/** Products that the list lacks, and removals that are held. */
+export interface RemovalTable extends RemovalReads {
+  /** What a complete walk of the primary list says: who was met is not missing any more, who was not is missing once more. */
+  note(walk: { edition: string; started_at: number; now: number; included: readonly number[] }): void;
   answered(product_id: number, answer: DirectAnswer, at: number): void;
   /** What products answered with a 404 says nothing about them: their path does not exist. */
   forgetGone(): void;
-  openHold(): Hold | null;
   beginHold(at: number): void;
   /** Another complete list, far enough from the last, agrees. */
   agree(at: number): void;
@@ -44,76 +53,139 @@ export interface RemovalTable {
   withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;
 }
 
-export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
-  // All attempts of the walk: what only a drifting one met was there.
-  const shown = `SELECT id FROM walk_row WHERE resource = 'products' AND edition = @edition`;
-  const met = db.prepare<{ edition: string; included: string }>(
-    `DELETE FROM absence WHERE product_id IN (${shown}) OR product_id IN (SELECT value FROM json_each(@included))`,
-  );
-  // An instant that has not come yet counts as absent: a machine that once lived in 2038 counts on.
-  const counted = `(missing_walks = 0 OR @started_at - last_missing_at >= ${listsApartMs} OR last_missing_at > @started_at + ${futureToleranceMs})`;
-  const missed = db.prepare<{ edition: string; included: string; started_at: number; now: number }>(
-    `INSERT INTO absence (product_id, missing_walks, first_missing_at, last_missing_at)
-     SELECT product_id, 1, @started_at, @started_at FROM product
-     WHERE withdrawn_at IS NULL AND (first_seen_at < @started_at OR first_seen_at > @now + ${futureToleranceMs})
-       AND product_id NOT IN (${shown})
-       AND product_id NOT IN (SELECT value FROM json_each(@included))
-     ON CONFLICT DO UPDATE SET
-       first_missing_at = CASE WHEN missing_walks = 0 OR first_missing_at > @now + ${futureToleranceMs} THEN @started_at ELSE first_missing_at END,
-       missing_walks = missing_walks + ${counted},
-       last_missing_at = CASE WHEN ${counted} THEN @started_at ELSE last_missing_at END`,
-  );
-  const columns =
-    'product_id, missing_walks, first_missing_at, last_missing_at, answer, answered_at, release, rejected';
-  const absent = db.prepare<[], Absent>(`SELECT ${columns} FROM absence WHERE missing_walks > 0 ORDER BY product_id`);
-  const one = db.prepare<[number], Absent>(`SELECT ${columns} FROM absence WHERE product_id = ?`);
-  const list = db.prepare<[], AbsentProduct>(
-    `SELECT a.product_id, a.missing_walks, a.first_missing_at, a.last_missing_at, a.answer, a.answered_at, a.release, a.rejected,
-       (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = a.product_id AND t.language = m.language) AS title
-     FROM absence a WHERE a.missing_walks > 0 ORDER BY a.first_missing_at, a.product_id`,
-  );
-  const answered = db.prepare(
-    `INSERT INTO absence (product_id, missing_walks, first_missing_at, last_missing_at, answer, answered_at)
-     SELECT product_id, 0, @at, @at, @answer, @at FROM product WHERE product_id = @product_id AND withdrawn_at IS NULL
-     ON CONFLICT DO UPDATE SET answer = @answer, answered_at = @at`,
-  );
-  const dropSuspects = db.prepare("DELETE FROM absence WHERE answer = 'gone' AND missing_walks = 0 AND rejected = 0");
-  const forgetGone = db.prepare("UPDATE absence SET answer = NULL, answered_at = NULL WHERE answer = 'gone'");
-  const openHold = db.prepare<[], Hold>('SELECT * FROM hold WHERE ended_at IS NULL ORDER BY hold_id DESC LIMIT 1');
-  const begin = db.prepare<[number, number]>('INSERT INTO hold (opened_at, lists, last_list_at) VALUES (?, 1, ?)');
-  const agree = db.prepare<{ at: number }>(
-    'UPDATE hold SET lists = lists + 1, last_list_at = @at, opened_at = min(opened_at, @at) WHERE ended_at IS NULL',
-  );
-  const end = db.prepare<[number, HoldOutcome]>('UPDATE hold SET ended_at = ?, outcome = ? WHERE ended_at IS NULL');
-  const release = db.prepare<{ release: Release; ids: string }>(
-    `UPDATE absence SET release = @release
-     WHERE missing_walks > 0 AND release IS NOT 'approved' AND product_id IN (SELECT value FROM json_each(@ids))`,
-  );
-  const reject = db.prepare<{ ids: string }>(
-    `UPDATE absence SET missing_walks = 0, answer = NULL, answered_at = NULL, rejected = 1
-     WHERE product_id IN (SELECT value FROM json_each(@ids))`,
-  );
-  const withdraw = db.prepare<[number, string, number]>(
-    'UPDATE product SET withdrawn_at = ?, withdrawn_reason = ? WHERE product_id = ? AND withdrawn_at IS NULL',
-  );
-  // No read will decide about it any more; that it is gone bears out that it was closed.
-  const endClosure = db.prepare<{ product_id: number; now: number }>(
-    'UPDATE closure SET confirmed_at = COALESCE(confirmed_at, @now), ended_at = @now WHERE product_id = @product_id AND ended_at IS NULL',
-  );
-  const dropRecords = db.prepare<[number]>('DELETE FROM record WHERE product_id = ?');
-  const drop = db.prepare<[number]>('DELETE FROM absence WHERE product_id = ?');
-  const images = imageLedger(db);
-  const search = searchTable(db);
+/** The tables that know of a product that is withdrawn. */
+export interface WithdrawalPorts {
+  readonly changes: ChangeTable;
+  readonly search: SearchTable;
+  readonly images: ImageLedger;
+}
 
+interface OfProduct {
+  readonly product_id: number;
+}
+
+type At = Bound<{ at: number }>;
+
+export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
+  return { ...removalReads(db), ...noting(db), ...answers(db), ...holds(db), ...withdrawing(db, ports) };
+}
+
+export function removalReads(db: Reads): RemovalReads {
+  const absence = query
+    .selectFrom('absence as a')
+    .select(['a.product_id', 'a.missing_walks', 'a.first_missing_at', 'a.last_missing_at'])
+    .select(['a.answer', 'a.answered_at', 'a.release', 'a.rejected']);
+  const missing = absence.where('a.missing_walks', '>', 0);
+  const absent = db.rows(() => missing.orderBy('a.product_id'));
+  const one = db.rows(({ product_id }: Bound<OfProduct>) => absence.where('a.product_id', '=', product_id));
+  const list = db.rows(() =>
+    missing
+      .select((of) => primaryTitle(of.ref('a.product_id')).as('title'))
+      .orderBy('a.first_missing_at')
+      .orderBy('a.product_id'),
+  );
+  const openHold = db.rows(() =>
+    query.selectFrom('hold').selectAll().where('ended_at', 'is', null).orderBy('hold_id', 'desc').limit(1),
+  );
+  return {
+    absent: () => absent.all(),
+    one: (product_id) => one.get({ product_id }) ?? null,
+    list: () => list.all(),
+    openHold: () => openHold.get() ?? null,
+  };
+}
+
+function noting(db: Writes): Pick<RemovalTable, 'note'> {
+  const met = db.change(({ edition, included }: Bound<{ edition: string; included: string }>) =>
+    query
+      .deleteFrom('absence')
+      .where((of) =>
+        of.or([of('product_id', 'in', metBy('products', edition)), of('product_id', 'in', listed<number>(included))]),
+      ),
+  );
+  const missed = db.change((bound: Bound<{ edition: string; included: string; started_at: number; now: number }>) => {
+    const { edition, included, started_at, now } = bound;
+    const absent = query
+      .selectFrom('product')
+      .select('product_id')
+      .select([sql.lit(1).as('missing_walks'), started_at.as('first_missing_at'), started_at.as('last_missing_at')])
+      .where('withdrawn_at', 'is', null)
+      .where((of) => of.or([of('first_seen_at', '<', started_at), isAhead(of.ref('first_seen_at'), now)]))
+      .where('product_id', 'not in', metBy('products', edition))
+      .where('product_id', 'not in', listed<number>(included));
+    return query
+      .insertInto('absence')
+      .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at'])
+      .expression(absent)
+      .onConflict((taken) =>
+        taken.doUpdateSet((of) => {
+          const walks = of.ref('absence.missing_walks');
+          const first = of.ref('absence.first_missing_at');
+          const last = of.ref('absence.last_missing_at');
+          const counts = sql<number>`(${walks} = 0 or ${countsBeside(last, started_at)})`;
+          return {
+            first_missing_at: sql`case when ${walks} = 0 or ${isAhead(first, now)} then ${started_at} else ${first} end`,
+            missing_walks: of('absence.missing_walks', '+', counts),
+            last_missing_at: sql`case when ${counts} then ${started_at} else ${last} end`,
+          };
+        }),
+      );
+  });
   return {
     note: ({ included, ...walk }) => {
       const bound = { ...walk, included: JSON.stringify(included) };
-      met.run({ edition: bound.edition, included: bound.included });
+      met.run(bound);
       missed.run(bound);
     },
-    absent: () => absent.all(),
-    one: (product_id) => one.get(product_id) ?? null,
-    list: () => list.all(),
+  };
+}
+
+function isAhead(at: Expression<number>, now: RawBuilder<number>): RawBuilder<boolean> {
+  return sql`${at} > ${now} + ${futureToleranceMs}`;
+}
+
+function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 'release' | 'reject'> {
+  const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: number }>) =>
+    query
+      .insertInto('absence')
+      .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at'])
+      .expression(
+        query
+          .selectFrom('product')
+          .select('product_id')
+          .select([
+            sql.lit(0).as('missing_walks'),
+            at.as('first_missing_at'),
+            at.as('last_missing_at'),
+            answer.as('answer'),
+            at.as('answered_at'),
+          ])
+          .where('product_id', '=', product_id)
+          .where('withdrawn_at', 'is', null),
+      )
+      .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
+  );
+  const dropSuspects = db.change(() =>
+    query.deleteFrom('absence').where('answer', '=', 'gone').where('missing_walks', '=', 0).where('rejected', '=', 0),
+  );
+  const forgetGone = db.change(() =>
+    query.updateTable('absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
+  );
+  const release = db.change(({ why, ids }: Bound<{ why: Release; ids: string }>) =>
+    query
+      .updateTable('absence')
+      .set({ release: why })
+      .where('missing_walks', '>', 0)
+      .where('release', 'is not', 'approved')
+      .where('product_id', 'in', listed<number>(ids)),
+  );
+  const reject = db.change(({ ids }: Bound<{ ids: string }>) =>
+    query
+      .updateTable('absence')
+      .set({ missing_walks: 0, answer: null, answered_at: null, rejected: 1 })
+      .where('product_id', 'in', listed<number>(ids)),
+  );
+  return {
     answered: (product_id, answer, at) => {
       answered.run({ product_id, answer, at });
     },
@@ -121,26 +193,72 @@ export function removalTable(db: Database, changes: ChangeTable): RemovalTable {
       dropSuspects.run();
       forgetGone.run();
     },
-    openHold: () => openHold.get() ?? null,
+    release: (why, ids) => release.run({ why, ids: JSON.stringify(ids) }).changes,
+    reject: (ids) => {
+      reject.run({ ids: JSON.stringify(ids) });
+    },
+  };
+}
+
+function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'> {
+  const begin = db.change(({ at }: At) =>
+    query.insertInto('hold').values({ opened_at: at, lists: 1, last_list_at: at }),
+  );
+  const agree = db.change(({ at }: At) =>
+    query
+      .updateTable('hold')
+      .set((of) => ({
+        lists: of('lists', '+', 1),
+        last_list_at: at,
+        opened_at: of.fn<number>('min', ['opened_at', at]),
+      }))
+      .where('ended_at', 'is', null),
+  );
+  const end = db.change(({ at, outcome }: Bound<{ at: number; outcome: HoldOutcome }>) =>
+    query.updateTable('hold').set({ ended_at: at, outcome }).where('ended_at', 'is', null),
+  );
+  return {
     beginHold: (at) => {
-      begin.run(at, at);
+      begin.run({ at });
     },
     agree: (at) => {
       agree.run({ at });
     },
     endHold: (outcome, at) => {
-      end.run(at, outcome);
+      end.run({ at, outcome });
     },
-    release: (why, ids) => release.run({ release: why, ids: JSON.stringify(ids) }).changes,
-    reject: (ids) => {
-      reject.run({ ids: JSON.stringify(ids) });
-    },
+  };
+}
+
+function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): Pick<RemovalTable, 'withdraw'> {
+  const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: number }>) =>
+    query
+      .updateTable('product')
+      .set({ withdrawn_at: now, withdrawn_reason: reason })
+      .where('product_id', '=', product_id)
+      .where('withdrawn_at', 'is', null),
+  );
+  // No read will decide about it any more; that it is gone bears out that it was closed.
+  const endClosure = db.change(({ product_id, now }: Bound<OfProduct & { now: number }>) =>
+    query
+      .updateTable('closure')
+      .set((of) => ({ confirmed_at: of.fn.coalesce('confirmed_at', now), ended_at: now }))
+      .where('product_id', '=', product_id)
+      .where('ended_at', 'is', null),
+  );
+  const dropRecords = db.change(({ product_id }: Bound<OfProduct>) =>
+    query.deleteFrom('record').where('product_id', '=', product_id),
+  );
+  const drop = db.change(({ product_id }: Bound<OfProduct>) =>
+    query.deleteFrom('absence').where('product_id', '=', product_id),
+  );
+  return {
     withdraw: (product_id, reason, now, by) => {
-      if (withdraw.run(now, reason, product_id).changes === 0) return;
+      if (mark.run({ product_id, reason, now }).changes === 0) return;
       images.productTakenDown(product_id, now);
       search.productGone(product_id);
-      drop.run(product_id);
-      dropRecords.run(product_id);
+      drop.run({ product_id });
+      dropRecords.run({ product_id });
       endClosure.run({ product_id, now });
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     },

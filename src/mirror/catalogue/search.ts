@@ -1,10 +1,8 @@
-import type { Database } from '../../sqlite/database-file.ts';
-import { type Entry, entryColumns, searchWords } from './search/words.ts';
+import { type Bound, type Expression, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { entryColumns, searchWords } from './search/words.ts';
 
-/**
- * What can be searched: the entries of `product_search` with their words, and the places. Every function runs inside the caller's
- * transaction, and writes only what differs.
- */
+/** What can be searched: the entries of `product_search` with their words, and the places. Only what differs is written. */
 export interface SearchTable {
   /** What a product says has changed, in any language. */
   textChanged(product_id: number): void;
@@ -16,57 +14,127 @@ export interface SearchTable {
   venueChanged(experience_id: number): void;
 }
 
-/** A member of the product's document, where it is text. */
-const textIn = (path: string) =>
-  `CASE json_type(document, '${path}') WHEN 'text' THEN json_extract(document, '${path}') END`;
+interface OfProduct {
+  readonly product_id: number;
+}
 
-export function searchTable(db: Database): SearchTable {
-  const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'];
-  const put = db.prepare<[number]>(
-    `INSERT INTO search_entry (product_id, language, ${said.join()})
-     SELECT product_id, language, title, tagline, ${textIn('$.summary')}, city_name, COALESCE(venue_title, ${textIn('$.venue.name')}), country_name
-     FROM (
-       SELECT t.*, e.title AS venue_title, COALESCE(t.merged_document, t.detail_document, t.list_document) AS document
-       FROM product p
-       CROSS JOIN product_text t ON t.product_id = p.product_id
-       LEFT JOIN experience e ON e.experience_id = p.venue_id
-       WHERE p.product_id = ? AND p.withdrawn_at IS NULL
-     ) WHERE true
-     ON CONFLICT DO UPDATE SET ${said.map((column) => `${column} = excluded.${column}`).join()}
-       WHERE ${said.map((column) => `${column} IS NOT excluded.${column}`).join(' OR ')}`,
+const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'] as const;
+
+export function searchTable(db: Writes): SearchTable {
+  const put = db.change(({ product_id }: Bound<OfProduct>) =>
+    query
+      .insertInto('search_entry')
+      .columns(['product_id', 'language', ...said])
+      .expression(spokenOf(product_id))
+      .onConflict((taken) =>
+        taken
+          .doUpdateSet((entry) => Object.fromEntries(said.map((column) => [column, entry.ref(`excluded.${column}`)])))
+          .where((entry) =>
+            entry.or(
+              said.map((column) => entry(`search_entry.${column}`, 'is not', entry.ref(`excluded.${column}`) as never)),
+            ),
+          ),
+      ),
   );
-  const drop = db.prepare<[number]>('DELETE FROM search_entry WHERE product_id = ?');
-  const entries = db.prepare<[number], Entry>(`SELECT ${entryColumns} FROM search_entry WHERE product_id = ?`);
+  const drop = db.change(({ product_id }: Bound<OfProduct>) =>
+    query.deleteFrom('search_entry').where('product_id', '=', product_id),
+  );
+  const entries = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('search_entry').select(entryColumns).where('product_id', '=', product_id),
+  );
   const words = searchWords(db);
-  const ofVenue = db
-    .prepare<[number], number>('SELECT product_id FROM product WHERE venue_id = ? AND withdrawn_at IS NULL')
-    .pluck();
-  const dropPlace = db.prepare<[number]>('DELETE FROM product_places WHERE product_id = ?');
-  const putPlace = db.prepare<[number]>(
-    `INSERT INTO product_places (product_id, min_latitude, max_latitude, min_longitude, max_longitude, x, y, z)
-     SELECT product_id, latitude, latitude, longitude, longitude,
-       cos(radians(latitude)) * cos(radians(longitude)), cos(radians(latitude)) * sin(radians(longitude)), sin(radians(latitude))
-     FROM product WHERE product_id = ? AND latitude BETWEEN -90 AND 90 AND longitude BETWEEN -180 AND 180`,
+  const ofVenue = db.values(({ venue_id }: Bound<{ venue_id: number }>) =>
+    query.selectFrom('product').select('product_id').where('venue_id', '=', venue_id).where('withdrawn_at', 'is', null),
+  );
+  const dropPlace = db.change(({ product_id }: Bound<OfProduct>) =>
+    query.deleteFrom('product_places').where('product_id', '=', product_id),
+  );
+  const putPlace = db.change(({ product_id }: Bound<OfProduct>) =>
+    query
+      .insertInto('product_places')
+      .columns(['product_id', 'min_latitude', 'max_latitude', 'min_longitude', 'max_longitude', 'x', 'y', 'z'])
+      .expression(placeOf(product_id)),
   );
 
   function write(statement: typeof put, product_id: number): void {
-    const before = entries.all(product_id);
-    if (statement.run(product_id).changes > 0) words.replace(before, entries.all(product_id));
+    const before = entries.all({ product_id });
+    if (statement.run({ product_id }).changes > 0) words.replace(before, entries.all({ product_id }));
   }
 
   return {
     textChanged: (product_id) => write(put, product_id),
     productChanged: (product_id) => {
       write(put, product_id);
-      dropPlace.run(product_id);
-      putPlace.run(product_id);
+      dropPlace.run({ product_id });
+      putPlace.run({ product_id });
     },
     productGone: (product_id) => {
       write(drop, product_id);
-      dropPlace.run(product_id);
+      dropPlace.run({ product_id });
     },
-    venueChanged: (experience_id) => {
-      for (const product_id of ofVenue.all(experience_id)) write(put, product_id);
+    venueChanged: (venue_id) => {
+      for (const product_id of ofVenue.all({ venue_id })) write(put, product_id);
     },
   };
+}
+
+/** What a visible product says in each language, as search entries have it. */
+function spokenOf(product_id: RawBuilder<number>) {
+  const texts = query
+    .selectFrom('product as p')
+    .crossJoin('product_text as t')
+    .leftJoin('experience as e', 'e.experience_id', 'p.venue_id')
+    .select([
+      't.product_id',
+      't.language',
+      't.title',
+      't.tagline',
+      't.city_name',
+      't.country_name',
+      'e.title as venue_title',
+    ])
+    .select((of) => of.fn.coalesce('t.merged_document', 't.detail_document', 't.list_document').as('document'))
+    .whereRef('t.product_id', '=', 'p.product_id')
+    .where('p.product_id', '=', product_id)
+    .where('p.withdrawn_at', 'is', null);
+  return (
+    query
+      .selectFrom(texts.as('said'))
+      .select(['product_id', 'language', 'title', 'tagline'])
+      .select((of) => textIn(of.ref('document'), '$.summary').as('summary'))
+      .select('city_name as city')
+      .select((of) => of.fn.coalesce('venue_title', textIn(of.ref('document'), '$.venue.name')).as('venue'))
+      .select('country_name as country')
+      // Without a condition SQLite would take ON CONFLICT for that of a join.
+      .where(sql<boolean>`true`)
+  );
+}
+
+/** A member of a document, where it is text. */
+function textIn(document: Expression<string | null>, path: '$.summary' | '$.venue.name'): RawBuilder<string | null> {
+  return sql`case json_type(${document}, ${path}) when 'text' then json_extract(${document}, ${path}) end`;
+}
+
+/** Where a product is that says so: in degrees, and on a globe of radius 1. */
+function placeOf(product_id: RawBuilder<number>) {
+  return query
+    .selectFrom('product')
+    .select([
+      'product_id',
+      'latitude as min_latitude',
+      'latitude as max_latitude',
+      'longitude as min_longitude',
+      'longitude as max_longitude',
+    ])
+    .select((of) => {
+      const [latitude, longitude] = [of.ref('latitude'), of.ref('longitude')];
+      return [
+        sql`cos(radians(${latitude})) * cos(radians(${longitude}))`.as('x'),
+        sql`cos(radians(${latitude})) * sin(radians(${longitude}))`.as('y'),
+        sql`sin(radians(${latitude}))`.as('z'),
+      ];
+    })
+    .where('product_id', '=', product_id)
+    .where((of) => of.between('latitude', -90, 90))
+    .where((of) => of.between('longitude', -180, 180));
 }

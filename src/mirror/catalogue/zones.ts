@@ -1,20 +1,28 @@
 import { zoneOffsets } from '../../domain/time/venue.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
 const yearsAheadMs = 3 * 366 * 86_400_000;
 
-/**
- * Makes sure that the views know today in every zone that a product is in, three years ahead: also while the daemon
- * is dead. Inside the caller's transaction.
- */
-export function writeZones(db: Database, now: number): void {
-  const zones = db.prepare<[], string | null>('SELECT DISTINCT timezone FROM product UNION SELECT NULL').pluck().all();
-  const put = db.prepare<[string, number, number]>(
-    'INSERT OR REPLACE INTO zone_offset (timezone, valid_from, offset_minutes) VALUES (?, ?, ?)',
+/** What the views know the hour by. */
+export interface ZoneTable {
+  /** Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead. */
+  write(now: number): void;
+}
+
+export function zoneTable(db: Writes): ZoneTable {
+  const zones = db.values(() => query.selectFrom('product').select('timezone').distinct());
+  const clear = db.change(() => query.deleteFrom('zone_offset'));
+  const put = db.change(({ timezone, valid_from, offset_minutes }: Bound<Tables['zone_offset']>) =>
+    query.replaceInto('zone_offset').values({ timezone, valid_from, offset_minutes }),
   );
-  db.exec('DELETE FROM zone_offset');
-  for (const zone of zones) {
-    for (const { valid_from, offset_minutes } of zoneOffsets(zone, now, now + yearsAheadMs))
-      put.run(zone ?? '', valid_from, offset_minutes);
-  }
+  return {
+    write: (now) => {
+      clear.run();
+      for (const zone of new Set([...zones.all(), null])) {
+        for (const offset of zoneOffsets(zone, now, now + yearsAheadMs)) put.run({ timezone: zone ?? '', ...offset });
+      }
+    },
+  };
 }

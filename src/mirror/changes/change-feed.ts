@@ -1,6 +1,7 @@
 import { type Cursor, type CursorVerdict, type FeedBounds, judgeCursor } from '../../domain/changes/change-cursor.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Reads } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 
 /** One row of the view `changes`; `detail` is JSON text. */
 export interface FeedChange {
@@ -29,24 +30,33 @@ export interface ChangeFeed {
   after(cursor: number, limit: number, feed?: string | null): FeedPage;
 }
 
-export function changeFeed(db: Database): ChangeFeed {
+export function changeFeed(db: Reads): ChangeFeed {
   // Retention raises the floor to the last number that it forgets: an empty feed ends there.
-  const bounds = db.prepare<[], FeedBounds>(
-    `SELECT feed_floor_seq AS floor, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest, feed_id AS feed
-     FROM mirror_info`,
+  const bounds = db.rows(() =>
+    query.selectFrom('mirror_info').select(({ fn, lit, selectFrom }) => {
+      const last = selectFrom('changes').select(({ fn: of }) => of.max('seq').as('seq'));
+      return [
+        'feed_floor_seq as floor',
+        fn<number>('max', ['feed_floor_seq', fn.coalesce(last, lit(0))]).as('newest'),
+        'feed_id as feed',
+      ];
+    }),
   );
-  const rows = db.prepare<[number, number], FeedChange>('SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?');
+  const rows = db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('seq', '>', after).orderBy('seq').limit(limit),
+  );
   const read = () => bounds.get() ?? { floor: 0, newest: 0, feed: null };
   return {
     bounds: read,
-    after: db.transaction((after: number, limit: number, feed: string | null = null) => {
-      const cursor = { after, feed };
-      const found = read();
-      const verdict = judgeCursor(cursor, found);
-      if (verdict !== 'good') throw refused(verdict, cursor, found);
-      const changes = rows.all(after, limit);
-      return { changes, next: changes.at(-1)?.seq ?? after, ...found };
-    }),
+    after: (after, limit, feed = null) =>
+      db.snapshot(() => {
+        const cursor = { after, feed };
+        const found = read();
+        const verdict = judgeCursor(cursor, found);
+        if (verdict !== 'good') throw refused(verdict, cursor, found);
+        const changes = rows.all({ after, limit });
+        return { changes, next: changes.at(-1)?.seq ?? after, ...found };
+      }),
   };
 }
 

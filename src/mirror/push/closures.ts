@@ -1,7 +1,8 @@
 import type { Closure } from '../../domain/push/notification.ts';
 import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 /** A closure that is in force, with its words. */
@@ -16,21 +17,10 @@ export interface ClosureCounts {
   readonly held: number;
 }
 
-/** Closures that notifications told of. Every function runs inside the caller's transaction. */
-export interface ClosureTable {
+/** What is asked about closures that notifications told of. */
+export interface ClosureReads {
   /** The one that is in force; null: none is. */
   inForce(product_id: number): StoredClosure | null;
-  /** Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now. `applied_at` null: it waits for its read. */
-  put(
-    closure: Pick<StoredClosure, 'product_id' | 'delivery_id' | 'notified_at' | 'applied_at' | 'available_at'> &
-      Closure,
-  ): void;
-  /** A read said available; said disabled; or it is over. */
-  available(closure_id: number, at: number): void;
-  confirmed(closure_id: number, at: number): void;
-  ended(closure_id: number, at: number): void;
-  /** Takes effect: the product is off sale until reads decide. */
-  apply(product_id: number): void;
   /** How many took effect within the guard's span and were not confirmed, with older ones that still wait. */
   unconfirmed(now: number): number;
   counts(): ClosureCounts;
@@ -39,80 +29,178 @@ export interface ClosureTable {
   /** The last that ended, or were confirmed, the newest first. */
   decided(limit: number): Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>[];
   ofProduct(product_id: number): Tables['closure'][];
+}
+
+/** Closures that notifications told of. */
+export interface ClosureTable extends ClosureReads {
+  /** Begins one, or says the newest words of the one in force, which keeps its alternative where none is named now. `applied_at` null: it waits for its read. */
+  put(closure: PutClosure): void;
+  /** A read said available; said disabled; or it is over. */
+  available(closure_id: number, at: number): void;
+  confirmed(closure_id: number, at: number): void;
+  ended(closure_id: number, at: number): void;
+  /** Takes effect: the product is off sale until reads decide. */
+  apply(product_id: number): void;
   /** Forgets those that were over before an instant; one in force stays, however old. */
   prune(before: number): void;
 }
 
-export function closureTable(db: Database): ClosureTable {
-  const inForce = db.prepare<[number], StoredClosure>(
-    'SELECT * FROM closure WHERE product_id = ? AND ended_at IS NULL',
-  );
-  const put = db.prepare(
-    `INSERT INTO closure (product_id, delivery_id, notified_at, applied_at, available_at, reason, expected_reopening, alternative_product_id)
-     VALUES (@product_id, @delivery_id, @notified_at, @applied_at, @available_at, @reason, @expected_reopening, @alternative_product_id)
-     ON CONFLICT (product_id) WHERE ended_at IS NULL DO UPDATE SET delivery_id = @delivery_id, notified_at = @notified_at,
-       applied_at = COALESCE(applied_at, @applied_at), available_at = @available_at, confirmed_at = NULL,
-       reason = @reason, expected_reopening = @expected_reopening,
-       alternative_product_id = COALESCE(@alternative_product_id, alternative_product_id)`,
-  );
-  const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
-    db.prepare<[number, number]>(`UPDATE closure SET ${column} = ? WHERE closure_id = ?`);
-  const [available, confirmed, ended] = [set('available_at'), set('confirmed_at'), set('ended_at')];
-  const apply = db.prepare<{ product_id: number }>(
-    `UPDATE product SET closure_unconfirmed = 1, disabled_source = CASE sale_status WHEN 'disabled' THEN disabled_source ELSE 'notification' END,
-       disabled_reason = c.reason, expected_reopening = c.expected_reopening, alternative_product_id = c.alternative_product_id
-     FROM (SELECT * FROM closure WHERE product_id = @product_id AND ended_at IS NULL) c
-     WHERE product.product_id = @product_id`,
-  );
-  const unconfirmed = db
-    .prepare<{ since: number; latest: number }, number>(
-      `SELECT (SELECT count(*) FROM closure WHERE applied_at BETWEEN @since AND @latest AND confirmed_at IS NULL)
-        + (SELECT count(*) FROM closure WHERE (applied_at < @since OR applied_at > @latest) AND confirmed_at IS NULL AND ended_at IS NULL)`,
-    )
-    .pluck();
-  const counts = db.prepare<[], ClosureCounts>(
-    `SELECT COALESCE(sum(applied_at IS NOT NULL), 0) AS unconfirmed, COALESCE(sum(applied_at IS NULL), 0) AS held
-     FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL`,
+const put = [
+  'product_id', 'delivery_id', 'notified_at', 'applied_at', 'available_at', 'reason', 'expected_reopening',
+  'alternative_product_id',
+] as const; // biome-ignore format: a list of columns
+
+type PutClosure = Pick<StoredClosure, (typeof put)[number]>;
+
+export function closureReads(db: Reads): ClosureReads {
+  const open = query.selectFrom('closure').where('ended_at', 'is', null);
+  const inForce = db.rows(({ product_id }: Bound<OfProduct>) => open.selectAll().where('product_id', '=', product_id));
+  const counts = db.rows(() =>
+    open
+      .where('confirmed_at', 'is', null)
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('applied_at', 'is not', null).as('unconfirmed'),
+        fn.countAll<number>().filterWhere('applied_at', 'is', null).as('held'),
+      ]),
   );
   // One that the walk did not meet at all, the next one will not meet either.
-  const askAgain = db
-    .prepare<{ started_at: number; latest: number }, number>(
-      `SELECT EXISTS (SELECT 1 FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL
-         AND (notified_at BETWEEN @started_at AND @latest OR available_at BETWEEN @started_at AND @latest))`,
-    )
-    .pluck();
-  const decided = db.prepare<[number], Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>>(
-    `SELECT confirmed_at, ended_at FROM closure WHERE COALESCE(confirmed_at, ended_at) IS NOT NULL
-     ORDER BY COALESCE(confirmed_at, ended_at) DESC LIMIT ?`,
+  const askAgain = db.values(({ started_at, latest }: Bound<{ started_at: number; latest: number }>) =>
+    open
+      .select('closure_id')
+      .where('confirmed_at', 'is', null)
+      .where(({ between, or }) =>
+        or([between('notified_at', started_at, latest), between('available_at', started_at, latest)]),
+      )
+      .limit(1),
   );
-  const ofProduct = db.prepare<[number], Tables['closure']>(
-    'SELECT * FROM closure WHERE product_id = ? ORDER BY closure_id DESC LIMIT 20',
+  const decided = db.rows(({ limit }: Bound<{ limit: number }>) => {
+    const at = sql<number | null>`coalesce(${sql.ref('confirmed_at')}, ${sql.ref('ended_at')})`;
+    return query
+      .selectFrom('closure')
+      .select(['confirmed_at', 'ended_at'])
+      .where(at, 'is not', null)
+      .orderBy(at, 'desc')
+      .limit(limit);
+  });
+  const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('closure')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .orderBy('closure_id', 'desc')
+      .limit(20),
   );
-  const prune = db.prepare<[number]>('DELETE FROM closure WHERE ended_at < ?');
   return {
-    inForce: (product_id) => inForce.get(product_id) ?? null,
-    put: (closure) => {
-      put.run(closure);
-    },
+    inForce: (product_id) => inForce.get({ product_id }) ?? null,
+    unconfirmed: countingUnconfirmed(db),
+    counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
+    askAgain: (started_at, now) => askAgain.get({ started_at, latest: now + futureToleranceMs }) !== undefined,
+    decided: (limit) => decided.all({ limit }),
+    ofProduct: (product_id) => ofProduct.all({ product_id }),
+  };
+}
+
+type OfProduct = { product_id: number };
+
+function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
+  type Span = Bound<{ since: number; latest: number }>;
+  const unconfirmed = query
+    .selectFrom('closure')
+    .select(({ fn }) => fn.countAll<number>().as('closures'))
+    .where('confirmed_at', 'is', null);
+  const within = db.values(({ since, latest }: Span) =>
+    unconfirmed.where(({ between }) => between('applied_at', since, latest)),
+  );
+  const older = db.values(({ since, latest }: Span) =>
+    unconfirmed
+      .where('ended_at', 'is', null)
+      .where(({ eb, or }) => or([eb('applied_at', '<', since), eb('applied_at', '>', latest)])),
+  );
+  return (now) => {
+    const span = { since: now - guardSpanMs, latest: now + futureToleranceMs };
+    return (within.get(span) ?? 0) + (older.get(span) ?? 0);
+  };
+}
+
+export function closureTable(db: Writes): ClosureTable {
+  const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
+    db.change(({ closure_id, at }: Bound<{ closure_id: number; at: number }>) =>
+      query
+        .updateTable('closure')
+        .set({ [column]: at })
+        .where('closure_id', '=', closure_id),
+    );
+  const [available, confirmed, ended] = [set('available_at'), set('confirmed_at'), set('ended_at')];
+  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+    query.deleteFrom('closure').where('ended_at', '<', before),
+  );
+  return {
+    ...closureReads(db),
+    put: putting(db),
     available: (closure_id, at) => {
-      available.run(at, closure_id);
+      available.run({ closure_id, at });
     },
     confirmed: (closure_id, at) => {
-      confirmed.run(at, closure_id);
+      confirmed.run({ closure_id, at });
     },
     ended: (closure_id, at) => {
-      ended.run(at, closure_id);
+      ended.run({ closure_id, at });
     },
-    apply: (product_id) => {
-      apply.run({ product_id });
-    },
-    unconfirmed: (now) => unconfirmed.get({ since: now - guardSpanMs, latest: now + futureToleranceMs }) ?? 0,
-    counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
-    askAgain: (started_at, now) => askAgain.get({ started_at, latest: now + futureToleranceMs }) === 1,
-    decided: (limit) => decided.all(limit),
-    ofProduct: (product_id) => ofProduct.all(product_id),
+    apply: applying(db),
     prune: (before) => {
-      prune.run(before);
+      prune.run({ before });
     },
+  };
+}
+
+function putting(db: Writes): ClosureTable['put'] {
+  const statement = db.change((closure: Bound<PutClosure>) =>
+    query
+      .insertInto('closure')
+      .values(pick(closure, put))
+      .onConflict((inForce) =>
+        inForce
+          .column('product_id')
+          .where('ended_at', 'is', null)
+          .doUpdateSet(({ fn }) => ({
+            delivery_id: closure.delivery_id,
+            notified_at: closure.notified_at,
+            applied_at: fn.coalesce('closure.applied_at', closure.applied_at),
+            available_at: closure.available_at,
+            confirmed_at: null,
+            reason: closure.reason,
+            expected_reopening: closure.expected_reopening,
+            alternative_product_id: fn.coalesce(closure.alternative_product_id, 'closure.alternative_product_id'),
+          })),
+      ),
+  );
+  return (closure) => {
+    statement.run(closure);
+  };
+}
+
+function applying(db: Writes): ClosureTable['apply'] {
+  const apply = db.change(({ product_id }: Bound<OfProduct>) =>
+    query
+      .updateTable('product as p')
+      .from('closure as c')
+      .set(({ eb, ref }) => ({
+        closure_unconfirmed: 1,
+        disabled_source: eb
+          .case()
+          .when('p.sale_status', '=', 'disabled')
+          .then(ref('p.disabled_source'))
+          .else(eb.val<'notification'>('notification'))
+          .end(),
+        disabled_reason: ref('c.reason'),
+        expected_reopening: ref('c.expected_reopening'),
+        alternative_product_id: ref('c.alternative_product_id'),
+      }))
+      .where('p.product_id', '=', product_id)
+      .where('c.product_id', '=', product_id)
+      .where('c.ended_at', 'is', null),
+  );
+  return (product_id) => {
+    apply.run({ product_id });
   };
 }

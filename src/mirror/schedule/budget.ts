@@ -1,32 +1,44 @@
 import { type Budget, storedBudget } from '../../domain/schedule/budget.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 
 /** What the limiter has learned, and the price of a call: so that a restart forgets neither. */
-export interface BudgetTable {
+export interface BudgetReads {
   /** Null: nothing was learned, or it cannot be read. */
   learned(): Budget | null;
-  saveLearned(budget: Budget): void;
   /** Per unit of weight; null: not known yet. */
   price(): number | null;
   pricedAt(): number | null;
+}
+
+export interface BudgetTable extends BudgetReads {
+  saveLearned(budget: Budget): void;
   savePrice(price: number, at: number): void;
 }
 
-export function budgetTable(db: Database): BudgetTable {
-  const state = db.prepare<[], string | null>('SELECT state FROM budget').pluck();
-  const putState = db.prepare<[string]>('UPDATE budget SET state = ?');
-  const price = db.prepare<[], number | null>('SELECT price FROM budget').pluck();
-  const pricedAt = db.prepare<[], number | null>('SELECT priced_at FROM budget').pluck();
-  const putPrice = db.prepare<[number, number]>('UPDATE budget SET price = ?, priced_at = ?');
+export function budgetReads(db: Reads): BudgetReads {
+  const state = db.values(() => query.selectFrom('budget').select('state'));
+  const price = db.values(() => query.selectFrom('budget').select('price'));
+  const pricedAt = db.values(() => query.selectFrom('budget').select('priced_at'));
   return {
     learned: () => parse(state.get() ?? null),
-    saveLearned: (budget) => {
-      putState.run(JSON.stringify(budget));
-    },
     price: () => price.get() ?? null,
     pricedAt: () => pricedAt.get() ?? null,
-    savePrice: (value, at) => {
-      putPrice.run(value, at);
+  };
+}
+
+export function budgetTable(db: Writes): BudgetTable {
+  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('budget').set({ state }));
+  const putPrice = db.change(({ price, at }: Bound<{ price: number; at: number }>) =>
+    query.updateTable('budget').set({ price, priced_at: at }),
+  );
+  return {
+    ...budgetReads(db),
+    saveLearned: (budget) => {
+      putState.run({ state: JSON.stringify(budget) });
+    },
+    savePrice: (price, at) => {
+      putPrice.run({ price, at });
     },
   };
 }

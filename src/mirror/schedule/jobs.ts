@@ -1,7 +1,8 @@
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
-import type { DueReason, RecordKey } from '../../domain/schedule/record.ts';
-import type { Database } from '../../sqlite/database-file.ts';
-import type { RecordSelection } from './records.ts';
+import type { RecordKey } from '../../domain/schedule/record.ts';
+import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { isOfKind, isRecord, type KindKey, type Planned, type RecordSelection } from './record-rows.ts';
 
 /** A resync that was asked for, and how far it has come. */
 export interface JobState {
@@ -14,19 +15,14 @@ export interface JobState {
   readonly finished_at: number | null;
 }
 
-/** Resyncs. Every function runs inside the caller's transaction. */
+/** Resyncs. */
 export interface JobTable {
   /** How many records a selection names, by resource. */
   count(selection: RecordSelection): Map<string, number>;
   /** The unfinished job of the same scope, which a kill has interrupted. */
   interrupted(selection: RecordSelection): JobState | null;
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
-  open(
-    selection: RecordSelection,
-    at: number,
-    lane: Lane,
-    dueAt: (kind: RecordSelection['kinds'][number]) => number,
-  ): JobState;
+  open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: KindKey) => number): JobState;
   find(job_id: number): JobState | null;
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void;
@@ -38,101 +34,175 @@ export interface JobTable {
   finish(at: number): number;
 }
 
-export function jobTable(db: Database): JobTable {
-  const where = (products: string) =>
-    `product_id ${products} AND (resource, edition, part) =
-       (json_extract(@kind, '$.resource'), json_extract(@kind, '$.edition'), json_extract(@kind, '$.part'))`;
-  type Bound = { kind: string; ids?: string };
-  const [all, some] = ['IS NOT NULL', 'IN (SELECT value FROM json_each(@ids))'] as const;
-  const countAll = db.prepare<Bound, number>(`SELECT count(*) FROM record WHERE ${where(all)}`).pluck();
-  const countSome = db.prepare<Bound, number>(`SELECT count(*) FROM record WHERE ${where(some)}`).pluck();
-  const tie = (products: string) =>
-    db.prepare<Bound & { at: number; reason: DueReason; lane: number; job_id: number }>(
-      `UPDATE record SET due_at = @at, due_reason = @reason, lane = @lane, job_id = @job_id WHERE ${where(products)}`,
-    );
-  const [tieAll, tieSome] = [tie(all), tie(some)];
-  const state = 'SELECT j.*, (SELECT count(*) FROM record r WHERE r.job_id = j.job_id) AS left FROM job j';
-  const byId = db.prepare<[number], JobState>(`${state} WHERE j.job_id = ?`);
-  const byScope = db.prepare<[string], JobState>(
-    `${state} WHERE j.scope = ? AND j.finished_at IS NULL ORDER BY j.job_id DESC LIMIT 1`,
-  );
-  const add = db.prepare<[string, number]>('INSERT INTO job (scope, requested_at, records) VALUES (?, ?, 0)');
-  const size = db.prepare<[number, number]>('UPDATE job SET records = ? WHERE job_id = ?');
-  const countFailed = db.prepare<[number]>('UPDATE job SET failed = failed + 1 WHERE job_id = ?');
-  const openScopes = db.prepare<[], { job_id: number; scope: string }>(
-    'SELECT job_id, scope FROM job WHERE finished_at IS NULL',
-  );
-  const tieNew = db.prepare<Bound & { job_id: number }>(
-    `UPDATE record SET due_reason = 'requested', job_id = @job_id WHERE fetched_at IS NULL AND job_id IS NULL AND ${where(some)}`,
-  );
-  const scopeOf = db.prepare<[number], string>('SELECT scope FROM job WHERE job_id = ?').pluck();
-  const tieOffSale = db.prepare<{ kind: string; product_id: number; job_id: number }>(
-    `UPDATE record SET job_id = @job_id WHERE off_sale_at IS NOT NULL AND job_id IS NULL AND ${where('= @product_id')}`,
-  );
-  const grow = db.prepare<[number, number]>('UPDATE job SET records = records + ? WHERE job_id = ?');
-  const untie = db.prepare<RecordKey>(
-    `UPDATE record SET job_id = NULL WHERE resource = @resource AND product_id = @product_id AND edition = @edition AND part = @part`,
-  );
-  const finish = db.prepare<[number]>(
-    'UPDATE job SET finished_at = ? WHERE finished_at IS NULL AND NOT EXISTS (SELECT 1 FROM record r WHERE r.job_id = job.job_id)',
-  );
-
-  const bound = (kind: RecordSelection['kinds'][number], product_ids: readonly number[] | null): Bound => ({
-    kind: JSON.stringify({ resource: kind.resource, edition: kind.edition, part: kind.part }),
-    ...(product_ids === null ? {} : { ids: JSON.stringify(product_ids) }),
-  });
-
+export function jobTable(db: Writes): JobTable {
+  const jobs = jobRows(db);
+  const ties = jobTies(db);
+  const count = countingRecords(db);
   return {
-    count: ({ kinds, product_ids }) => {
-      const counts = new Map<string, number>();
-      for (const kind of kinds) {
-        const count = (product_ids === null ? countAll : countSome).get(bound(kind, product_ids)) ?? 0;
-        counts.set(kind.resource, (counts.get(kind.resource) ?? 0) + count);
-      }
-      return counts;
-    },
-    interrupted: (selection) => byScope.get(JSON.stringify(selection)) ?? null,
+    count,
+    interrupted: (selection) => jobs.ofScope(JSON.stringify(selection)),
     open: (selection, at, lane, dueAt) => {
       const { kinds, product_ids } = selection;
-      const job_id = Number(add.run(JSON.stringify(selection), at).lastInsertRowid);
-      let records = 0;
-      for (const kind of kinds) {
-        const update = {
-          ...bound(kind, product_ids),
-          at: dueAt(kind),
-          reason: 'requested' as const,
-          lane: laneIndex(lane),
-          job_id,
-        };
-        records += (product_ids === null ? tieAll : tieSome).run(update).changes;
-      }
-      size.run(records, job_id);
-      return byId.get(job_id) as JobState;
+      const job_id = jobs.add(JSON.stringify(selection), at);
+      const tied = kinds.map((kind) => {
+        const due = { due_at: dueAt(kind), due_reason: 'requested', lane: laneIndex(lane), job_id } as const;
+        return ties.tie({ ...kind, ...due }, product_ids);
+      });
+      jobs.grow(job_id, sum(tied));
+      return jobs.find(job_id) as JobState;
     },
     adopt: (product_ids) => {
-      for (const { job_id, scope } of openScopes.all()) {
+      for (const { job_id, scope } of jobs.open()) {
         const selection = JSON.parse(scope) as RecordSelection;
         if (selection.product_ids !== null) continue;
-        const tied = selection.kinds.map((kind) => tieNew.run({ ...bound(kind, product_ids), job_id }).changes);
-        grow.run(
-          tied.reduce((sum, count) => sum + count, 0),
-          job_id,
-        );
+        jobs.grow(job_id, sum(selection.kinds.map((kind) => ties.tieNew({ ...kind, job_id }, product_ids))));
       }
     },
     rejoinOffSale: (product_id, job_id) => {
-      const { kinds } = JSON.parse(scopeOf.get(job_id) ?? '{"kinds":[]}') as RecordSelection;
+      const { kinds } = JSON.parse(jobs.scope(job_id) ?? '{"kinds":[]}') as RecordSelection;
       const dates = kinds.filter(({ resource }) => resource === 'availability');
-      const tied = dates.map((kind) => tieOffSale.run({ kind: bound(kind, null).kind, product_id, job_id }).changes);
-      grow.run(
-        tied.reduce((sum, count) => sum + count, 0),
-        job_id,
-      );
+      jobs.grow(job_id, sum(dates.map((kind) => ties.tieOffSale({ ...kind, product_id, job_id }))));
     },
-    find: (job_id) => byId.get(job_id) ?? null,
-    giveUp: ({ resource, product_id, edition, part }, job_id) => {
-      if (untie.run({ resource, product_id, edition, part }).changes > 0) countFailed.run(job_id);
+    find: jobs.find,
+    giveUp: (key, job_id) => {
+      if (ties.untie(key)) jobs.countFailed(job_id);
     },
-    finish: (at) => finish.run(at).changes,
+    finish: jobs.finish,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+function countingRecords(db: Writes): JobTable['count'] {
+  const count = (bound: Bound<KindKey>) =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => fn.countAll<number>().as('records'))
+      .where(isOfKind(bound));
+  const all = db.values(count);
+  const some = db.values((bound: Bound<KindKey & { ids: string }>) =>
+    count(bound).where('product_id', 'in', listed<number>(bound.ids)),
+  );
+  return ({ kinds, product_ids }) => {
+    const ids = JSON.stringify(product_ids);
+    const counts = new Map<string, number>();
+    for (const kind of kinds) {
+      const records = (product_ids === null ? all.get(kind) : some.get({ ...kind, ids })) ?? 0;
+      counts.set(kind.resource, (counts.get(kind.resource) ?? 0) + records);
+    }
+    return counts;
+  };
+}
+
+/** The rows about jobs themselves. */
+function jobRows(db: Writes) {
+  const state = () =>
+    query
+      .selectFrom('job as j')
+      .select(({ fn, selectFrom }) => [
+        'j.job_id',
+        'j.requested_at',
+        'j.records',
+        'j.failed',
+        'j.finished_at',
+        selectFrom('record as r')
+          .select(fn.countAll<number>().as('left'))
+          .whereRef('r.job_id', '=', 'j.job_id')
+          .$asScalar()
+          .$notNull()
+          .as('left'),
+      ]);
+  const byId = db.rows(({ job_id }: Bound<OfJob>) => state().where('j.job_id', '=', job_id));
+  const byScope = db.rows(({ scope }: Bound<{ scope: string }>) =>
+    state().where('j.scope', '=', scope).where('j.finished_at', 'is', null).orderBy('j.job_id', 'desc').limit(1),
+  );
+  const scopeOf = db.values(({ job_id }: Bound<OfJob>) =>
+    query.selectFrom('job').select('scope').where('job_id', '=', job_id),
+  );
+  const open = db.rows(() => query.selectFrom('job').select(['job_id', 'scope']).where('finished_at', 'is', null));
+  const add = db.change(({ scope, at }: Bound<{ scope: string; at: number }>) =>
+    query.insertInto('job').values({ scope, requested_at: at, records: 0 }),
+  );
+  const grow = db.change(({ job_id, records }: Bound<OfJob & { records: number }>) =>
+    query
+      .updateTable('job')
+      .set(({ eb }) => ({ records: eb('records', '+', records) }))
+      .where('job_id', '=', job_id),
+  );
+  const countFailed = db.change(({ job_id }: Bound<OfJob>) =>
+    query
+      .updateTable('job')
+      .set(({ eb }) => ({ failed: eb('failed', '+', 1) }))
+      .where('job_id', '=', job_id),
+  );
+  const finish = db.change(({ at }: Bound<{ at: number }>) =>
+    query
+      .updateTable('job')
+      .set({ finished_at: at })
+      .where('finished_at', 'is', null)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('record as r').select('r.job_id').whereRef('r.job_id', '=', 'job.job_id'))),
+      ),
+  );
+  return {
+    find: (job_id: number): JobState | null => byId.get({ job_id }) ?? null,
+    ofScope: (scope: string): JobState | null => byScope.get({ scope }) ?? null,
+    scope: (job_id: number) => scopeOf.get({ job_id }),
+    open: () => open.all(),
+    /** Returns its id. */
+    add: (scope: string, at: number) => Number(add.run({ scope, at }).lastInsertRowid),
+    grow: (job_id: number, records: number) => {
+      grow.run({ job_id, records });
+    },
+    countFailed: (job_id: number) => {
+      countFailed.run({ job_id });
+    },
+    finish: (at: number) => finish.run({ at }).changes,
+  };
+}
+
+type OfJob = { job_id: number };
+
+/** What ties records to jobs. Functions return how many they tied. */
+function jobTies(db: Writes) {
+  type Tied = KindKey & OfJob & Planned;
+  const tie = (bound: Bound<Tied>) =>
+    query
+      .updateTable('record')
+      .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, job_id: bound.job_id })
+      .where(isOfKind(bound));
+  const tieAll = db.change(tie);
+  const tieSome = db.change((bound: Bound<Tied & { ids: string }>) =>
+    tie(bound).where('product_id', 'in', listed<number>(bound.ids)),
+  );
+  const tieNew = db.change((bound: Bound<KindKey & OfJob & { ids: string }>) =>
+    query
+      .updateTable('record')
+      .set({ due_reason: 'requested', job_id: bound.job_id })
+      .where('fetched_at', 'is', null)
+      .where('job_id', 'is', null)
+      .where(isOfKind(bound))
+      .where('product_id', 'in', listed<number>(bound.ids)),
+  );
+  const tieOffSale = db.change((bound: Bound<RecordKey & OfJob>) =>
+    query
+      .updateTable('record')
+      .set({ job_id: bound.job_id })
+      .where('off_sale_at', 'is not', null)
+      .where('job_id', 'is', null)
+      .where(isRecord(bound)),
+  );
+  const untie = db.change((bound: Bound<RecordKey>) =>
+    query.updateTable('record').set({ job_id: null }).where(isRecord(bound)),
+  );
+  return {
+    tie: (tied: Tied, product_ids: readonly number[] | null) =>
+      (product_ids === null ? tieAll.run(tied) : tieSome.run({ ...tied, ids: JSON.stringify(product_ids) })).changes,
+    tieNew: (tied: KindKey & OfJob, product_ids: readonly number[]) =>
+      tieNew.run({ ...tied, ids: JSON.stringify(product_ids) }).changes,
+    tieOffSale: (tied: RecordKey & OfJob) => tieOffSale.run(tied).changes,
+    untie: (key: RecordKey) => untie.run(key).changes > 0,
   };
 }

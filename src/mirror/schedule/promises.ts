@@ -1,21 +1,10 @@
-import type { Tiers } from '../../domain/catalogue/availability.ts';
 import { optionalPathOf } from '../../domain/schedule/offer.ts';
 import type { Offered } from '../../domain/schedule/record-kinds.ts';
-import {
-  type Cadences,
-  isCovered,
-  isDynamic,
-  type UntieredResource,
-  untieredResources,
-} from '../../domain/schedule/resources.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import { type Resource, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
+import { type Bound, pick, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-
-/** The cadences that rows' `stale_at` follow, in milliseconds. */
-export interface StaleAfter extends Cadences {
-  readonly images: number;
-  readonly availability: Tiers;
-}
+import { type StaleAfter, staleRows } from './stale.ts';
 
 /** What is promised: of everything, and what categories promise instead. */
 export interface Promised {
@@ -25,75 +14,53 @@ export interface Promised {
   of(category: string | null): { readonly cadence: StaleAfter };
 }
 
-/**
- * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
- * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed. Inside the caller's transaction.
- */
-export function writePromises(
-  db: Database,
-  { cadence, extent, categories, of }: Promised,
-  daysPerRequest: number,
-): boolean {
-  const wanted = promises(cadence, extent.resources, daysPerRequest);
-  const stored = db.prepare<[], Tables['promise']>('SELECT * FROM promise ORDER BY resource, tier').all();
-  const told = db.prepare<[], string | null>('SELECT category_cadences FROM budget').pluck().get() ?? '[]';
-  const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
-  if (JSON.stringify(stored) === JSON.stringify(wanted) && told === own) return false;
-  db.prepare<[string]>('UPDATE budget SET category_cadences = ?').run(own);
-  db.exec('DELETE FROM promise');
-  const add = db.prepare<Tables['promise']>(
-    'INSERT INTO promise (resource, tier, promise_ms, first_part, last_part) VALUES (@resource, @tier, @promise_ms, @first_part, @last_part)',
+/** What is promised, and the `stale_at` that goes with it. */
+export interface PromiseTable {
+  /**
+   * Writes down the promises that `freshness` is judged by and, where a cadence has changed, moves every stored
+   * `stale_at` with it: cadences never stand in SQL. Returns whether anything changed.
+   */
+  write(promised: Promised, daysPerRequest: number): boolean;
+  /** What is promised of a resource is promised no more. */
+  drop(resource: Resource): void;
+  /** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
+  moveStaleAt(cadence: StaleAfter, product_id: number | null): void;
+}
+
+export function promiseTable(db: Writes): PromiseTable {
+  const stored = db.rows(() => query.selectFrom('promise').select(columns).orderBy('resource').orderBy('tier'));
+  const told = db.values(() => query.selectFrom('budget').select('category_cadences'));
+  const tell = db.change(({ own }: Bound<{ own: string }>) =>
+    query.updateTable('budget').set({ category_cadences: own }),
   );
-  for (const promise of wanted) add.run(promise);
-  for (const resource of untieredResources)
-    for (const { table, read } of ofEverything[resource])
-      db.prepare<[number]>(`UPDATE ${table} SET stale_at = ${read} + ?`).run(cadence[resource]);
-  moveStaleAt(db, cadence, null);
-  return true;
+  const clear = db.change(() => query.deleteFrom('promise'));
+  const drop = db.change(({ resource }: Bound<{ resource: Resource }>) =>
+    query.deleteFrom('promise').where('resource', '=', resource),
+  );
+  const add = db.change((promise: Bound<Tables['promise']>) =>
+    query.insertInto('promise').values(pick(promise, columns)),
+  );
+  const stale = staleRows(db);
+  return {
+    write: ({ cadence, extent, categories, of }, daysPerRequest) => {
+      const wanted = promises(cadence, extent.resources, daysPerRequest);
+      const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
+      if (JSON.stringify(stored.all()) === JSON.stringify(wanted) && (told.get() ?? '[]') === own) return false;
+      tell.run({ own });
+      clear.run();
+      for (const promise of wanted) add.run(promise);
+      stale.moveOfEverything(cadence);
+      stale.moveByProduct(cadence, null);
+      return true;
+    },
+    drop: (resource) => {
+      drop.run({ resource });
+    },
+    moveStaleAt: stale.moveByProduct,
+  };
 }
 
-/** Tables whose rows say themselves when they are stale, and the column of the read that it is counted from: the same for all products. */
-const ofEverything: Readonly<Record<UntieredResource, readonly { readonly table: string; readonly read: string }[]>> = {
-  products: [
-    { table: 'product_text', read: 'checked_at' },
-    { table: 'product_price', read: 'read_at' },
-  ],
-  experiences: [{ table: 'experience', read: 'checked_at' }],
-  product_detail: [],
-  checkout_information: [],
-  variants: [],
-};
-
-/** The same where it depends on the product; null: its rows do not say so. */
-const byProduct: Readonly<Record<UntieredResource, string | null>> = {
-  products: null,
-  experiences: null,
-  product_detail: null,
-  checkout_information: 'checkout_information_read',
-  variants: 'variant',
-};
-
-/** Moves `stale_at` of what depends on the product with its cadence, of one product or (null) of all. */
-export function moveStaleAt(db: Database, cadence: StaleAfter, product_id: number | null): void {
-  const which = product_id === null ? '' : 'WHERE product_id = @product_id';
-  for (const resource of untieredResources) {
-    const table = byProduct[resource];
-    if (table === null) continue;
-    const cases = [
-      ...(isDynamic(resource) ? ['WHEN has_dynamic_pricing = 1 THEN @dynamic'] : []),
-      ...(isCovered(resource)
-        ? [`WHEN (SELECT covered FROM product p WHERE p.product_id = ${table}.product_id) THEN @covered`]
-        : []),
-      'WHEN 1 THEN @own',
-    ];
-    db.prepare(`UPDATE ${table} SET stale_at = checked_at + CASE ${cases.join(' ')} END ${which}`).run({
-      dynamic: isDynamic(resource) ? cadence.dynamic_pricing[resource] : null,
-      covered: isCovered(resource) ? cadence.covered[resource] : null,
-      own: cadence[resource],
-      product_id,
-    });
-  }
-}
+const columns = ['resource', 'tier', 'promise_ms', 'first_part', 'last_part'] as const;
 
 /** What the service may lack is promised as long as it is asked for. */
 function isPromised(resource: UntieredResource, offered: Offered): boolean {

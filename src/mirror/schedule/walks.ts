@@ -1,5 +1,6 @@
 import type { Resource } from '../../domain/schedule/resources.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 export interface WalkKey {
@@ -9,7 +10,7 @@ export interface WalkKey {
 
 export type WalkState = Omit<Tables['walk'], 'resource' | 'edition'>;
 
-/** Walks over paged lists, one page at a time. Every function runs inside the caller's transaction. */
+/** Walks over paged lists, one page at a time. */
 export interface WalkTable {
   find(key: WalkKey): WalkState | null;
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
@@ -22,48 +23,88 @@ export interface WalkTable {
   end(key: WalkKey, completed_at: number | null): void;
 }
 
-export function walkTable(db: Database): WalkTable {
-  const one = db.prepare<[string, string], WalkState>(
-    'SELECT started_at, next_page, attempt, repeated, completed_at FROM walk WHERE resource = ? AND edition = ?',
+export function walkTable(db: Writes): WalkTable {
+  const one = db.rows((bound: Bound<WalkKey>) =>
+    query
+      .selectFrom('walk')
+      .select(['started_at', 'next_page', 'attempt', 'repeated', 'completed_at'])
+      .where('resource', '=', bound.resource)
+      .where('edition', '=', bound.edition),
   );
-  const put = db.prepare(
-    `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES (@resource, @edition, @started_at, 1, @attempt, 0, NULL)
-     ON CONFLICT (resource, edition) DO UPDATE SET started_at = @started_at, next_page = 1, attempt = @attempt, repeated = 0`,
+  const begin = db.change(
+    ({ resource, edition, started_at, attempt }: Bound<WalkKey & Pick<WalkState, 'started_at' | 'attempt'>>) =>
+      query
+        .insertInto('walk')
+        .values({ resource, edition, started_at, next_page: 1, attempt, repeated: 0, completed_at: null })
+        .onConflict((known) =>
+          known.columns(['resource', 'edition']).doUpdateSet({ started_at, next_page: 1, attempt, repeated: 0 }),
+        ),
   );
-  const forget = db.prepare<[string, string]>('DELETE FROM walk_row WHERE resource = ? AND edition = ?');
-  const note = db.prepare<[string, string, number, number]>(
-    `INSERT INTO walk_row (resource, edition, id, attempt) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET attempt = excluded.attempt WHERE attempt <> excluded.attempt`,
+  const advance = db.change((bound: Bound<WalkKey & Pick<WalkState, 'next_page' | 'repeated'>>) =>
+    query
+      .updateTable('walk')
+      .set(({ eb }) => ({ next_page: bound.next_page, repeated: eb('repeated', '+', bound.repeated) }))
+      .where('resource', '=', bound.resource)
+      .where('edition', '=', bound.edition),
   );
-  const advance = db.prepare<[number, number, string, string]>(
-    'UPDATE walk SET next_page = ?, repeated = repeated + ? WHERE resource = ? AND edition = ?',
+  const finish = db.change((bound: Bound<WalkKey & Pick<WalkState, 'completed_at'>>) =>
+    query
+      .updateTable('walk')
+      .set(({ fn }) => ({ next_page: 0, completed_at: fn.coalesce(bound.completed_at, 'completed_at') }))
+      .where('resource', '=', bound.resource)
+      .where('edition', '=', bound.edition),
   );
-  const count = db.prepare<[number, string, string], { attempt: number; all: number }>(
-    'SELECT COALESCE(sum(attempt = ?), 0) AS attempt, count(*) AS "all" FROM walk_row WHERE resource = ? AND edition = ?',
-  );
-  const finish = db.prepare<[number | null, string, string]>(
-    'UPDATE walk SET next_page = 0, completed_at = COALESCE(?, completed_at) WHERE resource = ? AND edition = ?',
-  );
+  const met = walkRows(db);
 
-  const find = ({ resource, edition }: WalkKey) => one.get(resource, edition) ?? null;
+  const find = (key: WalkKey) => one.get(key) ?? null;
   return {
     find,
     begin: (key, started_at, attempt) => {
-      if (attempt === 1) forget.run(key.resource, key.edition);
-      put.run({ ...key, started_at, attempt });
+      if (attempt === 1) met.forget(key);
+      begin.run({ ...key, started_at, attempt });
       return find(key) as WalkState;
     },
-    turn: ({ resource, edition }, { next_page, attempt }, ids) => {
-      const repeated = ids.reduce(
-        (sum, id) => sum + (note.run(resource, edition, id, attempt).changes === 0 ? 1 : 0),
-        0,
-      );
-      advance.run(next_page + 1, repeated, resource, edition);
+    turn: (key, { next_page, attempt }, ids) => {
+      const repeated = ids.filter((id) => !met.note({ ...key, id, attempt })).length;
+      advance.run({ ...key, next_page: next_page + 1, repeated });
       return repeated;
     },
-    rows: ({ resource, edition }, attempt) => count.get(attempt, resource, edition) ?? { attempt: 0, all: 0 },
-    end: ({ resource, edition }, completed_at) => {
-      finish.run(completed_at, resource, edition);
+    rows: met.count,
+    end: (key, completed_at) => {
+      finish.run({ ...key, completed_at });
     },
+  };
+}
+
+/** The rows that a walk has met. */
+function walkRows(db: Writes) {
+  const forget = db.change((bound: Bound<WalkKey>) =>
+    query.deleteFrom('walk_row').where('resource', '=', bound.resource).where('edition', '=', bound.edition),
+  );
+  const note = db.change(({ resource, edition, id, attempt }: Bound<Tables['walk_row']>) =>
+    query
+      .insertInto('walk_row')
+      .values({ resource, edition, id, attempt })
+      .onConflict((known) =>
+        known.columns(['resource', 'edition', 'id']).doUpdateSet({ attempt }).where('walk_row.attempt', '<>', attempt),
+      ),
+  );
+  const count = db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
+    query
+      .selectFrom('walk_row')
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('attempt', '=', bound.attempt).as('attempt'),
+        fn.countAll<number>().as('all'),
+      ])
+      .where('resource', '=', bound.resource)
+      .where('edition', '=', bound.edition),
+  );
+  return {
+    forget: (key: WalkKey) => {
+      forget.run(key);
+    },
+    /** Returns whether this attempt meets it for the first time. */
+    note: (row: Tables['walk_row']) => note.run(row).changes > 0,
+    count: (key: WalkKey, attempt: number) => count.get({ ...key, attempt }) ?? { attempt: 0, all: 0 },
   };
 }

@@ -10,9 +10,9 @@ import {
   type WithDefaults,
 } from '../../sqlite/statements.ts';
 import type { Defaulted, Tables } from './tables.ts';
-import type { Numbering, Views } from './views.ts';
+import type { OfSqlite, Views } from './views.ts';
 
-export type Schema = WithDefaults<Tables, Defaulted> & Views & Numbering;
+export type Schema = WithDefaults<Tables, Defaulted> & Views & OfSqlite;
 
 /** What the mirror's statements are built with. */
 export const query = queryBuilder<Schema>();
@@ -20,11 +20,6 @@ export const query = queryBuilder<Schema>();
 /** A value that is bound when the statement runs, by name. */
 export function param<Value>(name: string): RawBuilder<Value> {
   return sql<Value>`${sql.raw(`@${name}`)}`;
-}
-
-/** A condition or an order that reads better as SQL; never with a value in it. */
-export function raw<Value>(text: string): RawBuilder<Value> {
-  return sql<Value>`${sql.raw(text)}`;
 }
 
 /**
@@ -58,14 +53,4 @@ export function upsert<
       .insertInto(table)
       .values(pick(bound, [...key, ...columns]) as never)
       .onConflict((conflict) => conflict.columns(key as never).doUpdateSet(replaced as never));
-}
-
-/** As `upsert`, for `prepare`. */
-export function namedUpsert<Table extends keyof Tables>(
-  table: Table,
-  key: readonly Names<Table>[],
-  columns: readonly Names<Table>[],
-): Compilable<unknown> {
-  const bound = Object.fromEntries([...key, ...columns].map((column) => [column, param(column)]));
-  return upsert(table, key, columns)(bound as never);
 }

@@ -393,7 +393,7 @@ export interface Tables {
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
 export interface Defaulted {
-  mirror: 'feed_floor_seq' | 'last_delivery_id';
+  mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
   product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
   search_entry: 'search_id';
   image_file: 'failures';

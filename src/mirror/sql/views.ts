@@ -104,7 +104,10 @@ export interface Views {
   };
 }
 
-/** SQLite's own: the highest number that each AUTOINCREMENT has given out. */
-export interface Numbering {
+/** SQLite's own. */
+export interface OfSqlite {
+  /** The highest number that each AUTOINCREMENT has given out. */
   sqlite_sequence: { name: 'change'; seq: number };
+  /** The second search index takes commands through the column that has its name. */
+  search_terms: { search_terms: 'optimize' };
 }

@@ -1,5 +1,6 @@
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import type { Database } from '../../sqlite/database-file.ts';
+import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 export type Alarm = Tables['alarm'];
@@ -7,7 +8,7 @@ export type Alarm = Tables['alarm'];
 /** How many products a condition is about, and when that was seen. */
 type Met = Pick<Alarm, 'kind' | 'products'> & { readonly at: number };
 
-/** Conditions that a person should know of, as long as they last. Every function but `all` runs inside the caller's transaction. */
+/** Conditions that a person should know of, as long as they last. */
 export interface AlarmTable {
   /** Notes that a condition holds; `new`: it did not until now. */
   raise(alarm: Met): 'new' | 'known';
@@ -21,40 +22,77 @@ export interface AlarmTable {
   all(): Alarm[];
 }
 
-export function alarmTable(db: Database): AlarmTable {
-  const one = db.prepare<[string], Alarm>('SELECT * FROM alarm WHERE kind = ?');
-  const raise = db.prepare<Met>(
-    `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
-     ON CONFLICT DO UPDATE SET seen_at = @at, products = @products`,
+export function alarmTable(db: Writes): AlarmTable {
+  const one = db.rows(({ kind }: Bound<OfKind>) => query.selectFrom('alarm').selectAll().where('kind', '=', kind));
+  const all = db.rows(() => query.selectFrom('alarm').selectAll().orderBy('kind'));
+  const raise = db.change(({ kind, at, products }: Bound<Met>) =>
+    query
+      .insertInto('alarm')
+      .values({ kind, raised_at: at, seen_at: at, products })
+      .onConflict((known) => known.column('kind').doUpdateSet({ seen_at: at, products })),
   );
-  const add = db.prepare<Met & { started_at: number }>(
-    `INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES (@kind, @at, @at, @products)
-     ON CONFLICT DO UPDATE SET seen_at = @at, products = @products + CASE WHEN seen_at BETWEEN @started_at AND @at THEN products ELSE 0 END`,
+  const add = db.change(({ kind, at, products, started_at }: Bound<Met & { started_at: number }>) =>
+    query
+      .insertInto('alarm')
+      .values({ kind, raised_at: at, seen_at: at, products })
+      .onConflict((known) =>
+        known.column('kind').doUpdateSet(({ between, case: when, eb, lit, ref }) => ({
+          seen_at: at,
+          products: eb(
+            products,
+            '+',
+            when()
+              .when(between('alarm.seen_at', started_at, at))
+              .then(ref('alarm.products'))
+              .else(lit(0))
+              .end(),
+          ),
+        })),
+      ),
   );
-  const clear = db.prepare<[string]>('DELETE FROM alarm WHERE kind = ?');
-  const clearImages = db.prepare<{ started_at: number; now: number }>(
-    `DELETE FROM alarm WHERE kind = 'images-vanished' AND (seen_at < @started_at OR seen_at > @now + ${futureToleranceMs})
-       AND EXISTS (SELECT 1 FROM product p WHERE p.images_verified_at BETWEEN @started_at AND @now
-         AND EXISTS (SELECT 1 FROM image i WHERE i.product_id = p.product_id AND i.withdrawn_at IS NULL))`,
-  );
-  const all = db.prepare<[], Alarm>('SELECT * FROM alarm ORDER BY kind');
-  const standing = (kind: Alarm['kind']) => (one.get(kind) === undefined ? 'new' : 'known');
+  const clear = db.change(({ kind }: Bound<OfKind>) => query.deleteFrom('alarm').where('kind', '=', kind));
+  const clearImages = clearingImages(db);
+  const known = (kind: Alarm['kind']) => (one.get({ kind }) === undefined ? 'new' : 'known');
 
   return {
     raise: (met) => {
-      const stands = standing(met.kind);
+      const stands = known(met.kind);
       raise.run(met);
       return stands;
     },
     add: (met) => {
-      const stands = standing(met.kind);
+      const stands = known(met.kind);
       add.run(met);
       return stands;
     },
-    clear: (kind) => (clear.run(kind).changes > 0 ? 'ended' : 'none'),
-    clearImages: (started_at, now) => {
-      clearImages.run({ started_at, now });
-    },
+    clear: (kind) => (clear.run({ kind }).changes > 0 ? 'ended' : 'none'),
+    clearImages,
     all: () => all.all(),
+  };
+}
+
+type OfKind = Pick<Alarm, 'kind'>;
+
+function clearingImages(db: Writes): AlarmTable['clearImages'] {
+  const clear = db.change(({ started_at, now }: Bound<{ started_at: number; now: number }>) =>
+    query
+      .deleteFrom('alarm')
+      .where('kind', '=', 'images-vanished')
+      .where(({ eb, or }) =>
+        or([eb('seen_at', '<', started_at), eb('seen_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]),
+      )
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('product as p')
+            .innerJoin('image as i', 'i.product_id', 'p.product_id')
+            .select('p.product_id')
+            .where('p.images_verified_at', '>=', started_at)
+            .where('p.images_verified_at', '<=', now)
+            .where('i.withdrawn_at', 'is', null),
+        ),
+      ),
+  );
+  return (started_at, now) => {
+    clear.run({ started_at, now });
   };
 }

@@ -6,8 +6,9 @@ import { type AbsenceFacts, isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
-import { imageLedger, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { type NotOffered, offerTable } from '../schedule/offers.ts';
+import { readsOf } from '../../sqlite/statements.ts';
+import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
+import { type NotOffered, offerReads } from '../schedule/offers.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -151,7 +152,7 @@ export function readStatus(db: Database, quarantineAfter: number): MirrorStatus 
       )
       .all(),
     error_rate: errorRateOf(db),
-    not_offered: offerTable(db)
+    not_offered: offerReads(readsOf(db))
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),
     alarms: db
@@ -196,7 +197,7 @@ function errorRateOf(db: Database): ErrorRate {
 function unconfirmedImages(db: Database): MirrorStatus['unconfirmed_images'] {
   const seen_at = db.prepare<[], number>("SELECT seen_at FROM alarm WHERE kind = 'images-unverified'").pluck().get();
   if (seen_at === undefined) return [];
-  const late = imageLedger(db).unconfirmed(seen_at - imageAlarmAfterMs);
+  const late = imageLedgerReads(readsOf(db)).unconfirmed(seen_at - imageAlarmAfterMs);
   return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
 }
 

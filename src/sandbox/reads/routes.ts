@@ -104,10 +104,17 @@ function list(
   const { rough } = options;
   options.onPage((paging.page - 1) * paging.size);
   const wanted = filter(query);
-  const found = inWalk(world.visible().filter(wanted), rough.walks(), rough.seed, rough.habits());
+  const order = query.get('sort');
+  if (order !== null && !/^popularity( desc)?$/.test(order)) return refuse('sort', 'Not an order.');
+  const found = inWalk(inOrderOf(order, world.visible().filter(wanted)), rough.walks(), rough.seed, rough.habits());
   const page = cut(found, paging, rough.habits());
   const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
   return paged('products', { ...page, rows });
+}
+
+/** The world's own order is that of popularity. */
+function inOrderOf(order: string | null, products: readonly SandboxProduct[]): readonly SandboxProduct[] {
+  return order === 'popularity' ? products.toReversed() : products;
 }
 
 function filter(query: URLSearchParams): (product: SandboxProduct) => boolean {

@@ -4,20 +4,23 @@ import { askForImages } from './vanished.ts';
 
 type ConfirmPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** As many at a time as one pass of a minute can read. */
+/** The number of products at a time, as many as a pass of one minute can read. */
 const imagesAtATime = 500;
 
-/** Images that come near their limit: from the tenth day on, a product's own read confirms them ahead of the sweeps. */
+/** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */
 export function readImagesNearLimit(ports: ConfirmPorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
   const late = mirror.products.imagesVerifiedBefore(now - imagePressAfterMs, imagesAtATime);
   if (late.length === 0) return;
   const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
-  if (brought > 0) log.warn({ products: brought }, 'images not confirmed for ten days: read ahead of the sweeps');
+  if (brought > 0)
+    log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
 }
 
-/** The alarm of the twelfth day: it lasts until each of these images is confirmed or withdrawn. */
+/**
+ * Raises or clears the alarm about images not confirmed for twelve days; it lasts until each is confirmed or withdrawn.
+ */
 export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;
@@ -30,5 +33,5 @@ export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'pol
     return;
   }
   mirror.transaction(() => mirror.alarms.raise({ kind, at: now, products }));
-  if (!known) log.error({ products }, 'images not confirmed for twelve days: hidden after fourteen');
+  if (!known) log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');
 }

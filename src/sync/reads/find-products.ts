@@ -7,15 +7,15 @@ import type { Ports } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
-/** The service has so long to answer for products that are not mirrored: somebody waits. */
+/** How long to wait for the service about products that are not mirrored, because somebody waits. */
 const patienceMs = 8000;
 
-/** Runs a write for somebody who waits, or throws what they are told where the files cannot be written (74, 75). */
+/** Runs a write for a waiting caller; throws the error to report if the files cannot be written (74, 75). */
 type Promptly = <Result>(work: () => Result) => Promise<Result>;
 
 /**
- * Asks the service for products that are not mirrored. Those that it has are mirrored from then on, as if the list had
- * brought them; where it lacks one, or says nothing, the others are stored and an error names it (64, 69).
+ * Asks the service for products that are not mirrored, and mirrors those it has from then on, as if the list had
+ * brought them. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
   ports: Ports,
@@ -27,13 +27,17 @@ export async function findProducts(
   if (unknown.length === 0) return;
   const excluded = unknown.filter((id) => policy.excluded.has(id));
   if (excluded.length > 0)
-    throw notFound(excluded, 'left out by the configuration', 'remove it from service.select.exclude_product_ids');
+    throw notFound(excluded, 'excluded by the configuration', 'remove it from service.select.exclude_product_ids');
   if (!hasOwnReads(policy))
-    throw notFound(unknown, 'not in the mirror', 'read the list again for new products: catalogued resync --products');
+    throw notFound(
+      unknown,
+      'not in the mirror',
+      'for a new product, read the list again: catalogued resync --products',
+    );
   using patience = clock.deadline(patienceMs, signal);
   const readings = await Promise.all(unknown.map((id) => ask(ports, id, { promptly, signal: patience.signal })));
   const missing = unknown.filter((_, index) => isMissing(readings[index]));
-  if (missing.length > 0) throw notFound(missing, 'neither in the mirror nor at the service', 'check the number');
+  if (missing.length > 0) throw notFound(missing, 'unknown to the mirror and to the service', 'check the id');
   const silent = readings.find((reading) => reading === null || reading.kind !== 'read');
   if (silent !== undefined) throw notAnswered(silent);
 }
@@ -79,8 +83,8 @@ function notFound(product_ids: readonly number[], why: string, hint: string): Ca
 
 function notAnswered(reading: Reading<ProductEntry> | null): CataloguedError {
   const message = reading !== null && 'message' in reading ? reading.message : 'no answer in time';
-  return new CataloguedError('not-answered', `the service was asked for the product, and did not answer: ${message}`, {
+  return new CataloguedError('not-answered', `the service did not answer about the product: ${message}`, {
     exitCode: exitCodes.unavailable,
-    hint: 'run the same command again; catalogued doctor looks at the service',
+    hint: 'run the same command again, or check the service with: catalogued doctor',
   });
 }

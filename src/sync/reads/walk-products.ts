@@ -1,7 +1,7 @@
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { ProductRead } from '../../mirror/catalogue/products.ts';
+import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { walkForNotices } from '../notifications/apply.ts';
 import { judgeAbsence } from '../records/absence.ts';
@@ -13,32 +13,45 @@ import { afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
- * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
- * Adds and changes apply page by page; what a complete walk lacks is doubted (absence.ts).
+ * Walks the product list, which brings titles, prices, images and sale status at one call per hundred products.
+ * Additions and changes apply page by page; products missing from a complete walk are doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
   const { language, currency } = splitListEdition(record.edition);
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
+  let ordered = policy.listOrdered;
   return walk(ports, record, {
     cadence: listCadence(policy.cadence),
-    read: (page) => upstream.productPage(page, language, currency, signal),
+    read: async (page) => {
+      const reading = await upstream.productPage(page, language, currency, signal, ordered ? 'ordered' : undefined);
+      if (!ordered || reading.kind !== 'refused' || reading.status !== 400) return reading;
+      // It does not know the order: better without places than without products.
+      ordered = false;
+      return upstream.productPage(page, language, currency, signal);
+    },
     id: (entry: ProductEntry) => entry.product_id,
-    store: (page, sent_at, started_at) => {
+    store: (page, sent_at, { started_at, next_page }) => {
       noteRefused(ports, refusedOf(page.entries), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
-      // Only the primary walk's reads say something about images.
+      if (primary && ordered)
+        mirror.listPlaces.note(
+          page.entries.map(({ product_id }) => product_id),
+          (next_page - 1) * policy.pageSize + 1,
+        );
+      // Only the primary walk says anything about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
     },
     finished: ({ complete, started_at, rows }) => {
       if (!primary) return;
+      if (!ordered) mirror.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at, rows });
       walkForNotices(ports, started_at);
       mirror.alarms.clearImages(started_at, clock.now());
       clearRefused(ports, started_at);
-      // Further languages and currencies only add to what the primary walk found, so they come after it.
+      // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);
       mirror.jobs.adopt([0]);

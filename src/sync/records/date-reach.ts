@@ -5,20 +5,20 @@ import type { Ports } from './context.ts';
 
 type ReachPorts = Pick<Ports, 'clock' | 'policy'>;
 
-/** How far back a question about dates may go: `history_ms` of what was, or nothing before today. */
+/** How far back a question about dates may go: `history_ms`, or not before today. */
 interface Reach {
   readonly history_ms?: number;
 }
 
-/** The longest horizon of any category. */
+/** Returns the longest horizon of any category. */
 function horizonOf({ policy }: ReachPorts): number {
   const all = [policy, ...policy.categories.map(({ name }) => policy.of(name))];
   return Math.max(...all.map(({ cadence }) => cadence.availability.horizon));
 }
 
 /**
- * Throws `date-out-of-reach` for dates that nobody has to say anything about: none of the calendar, past everywhere, or
- * beyond the horizon everywhere, and where `from` lies after `to`. The limit is named.
+ * Throws `date-out-of-reach` for a date that is not in the calendar, past at every venue or beyond every horizon, and
+ * if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
   ports: ReachPorts,
@@ -31,17 +31,17 @@ export function refuseDates(
   const last = addDays(venueToday(null, now).latest, horizon - 1);
   for (const [name, date] of Object.entries(dates)) {
     if (date === null) continue;
-    if (!isDate(date)) throw refused(`${name} ${date} is no date of the calendar`, 'a date is YYYY-MM-DD');
+    if (!isDate(date)) throw refused(`${name} ${date} is not a calendar date`, 'give a date as YYYY-MM-DD');
     if (date < first)
-      throw refused(`${name} ${date} is past`, `the first date that can be asked about is ${first}, at some venue`);
+      throw refused(`${name} ${date} is in the past`, `the earliest date is ${first}, today at the westernmost venue`);
     if (date > last)
       throw refused(
         `${name} ${date} is beyond the horizon`,
-        `the last date that is mirrored is ${last}: cadence.availability.horizon is ${horizon} days`,
+        `the last mirrored date is ${last}: cadence.availability.horizon is ${horizon} days`,
       );
   }
   const { from = null, to = null } = dates;
-  if (from !== null && to !== null && from > to) throw refused(`from ${from} lies after to ${to}`, 'swap them');
+  if (from !== null && to !== null && from > to) throw refused(`from ${from} is after to ${to}`, 'swap them');
 }
 
 function refused(message: string, hint: string): CataloguedError {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
@@ -7,12 +8,14 @@ import type { RoughCase } from '../rough-case.ts';
 
 type Lanes = { laneOf(key: { resource: string; part: number }, reason: string): string };
 type Closures = {
-  closureTable(db: Database.Database): {
+  closureTable(db: object): {
     put(closure: object): void;
     confirmed(closure_id: number, at: number): void;
     inForce(product_id: number): { closure_id: number; alternative_product_id: number | null } | null;
   };
 };
+/** A version that has it wants its tables to be given this. */
+type Statements = { writesTo(db: Database.Database): object };
 type Coverage = { healGaps(ports: object): void };
 
 export const cases: readonly RoughCase[] = [
@@ -27,12 +30,16 @@ export const cases: readonly RoughCase[] = [
       const db = new Database(join(subject.directory, 'mirror', 'mirror.db'));
       subject.stack.defer(() => void db.close());
       const product_id = sandbox.products()[0]?.id ?? 0;
-      const closures = closureTable(db);
+      const statements = join(subject.root, 'src/sqlite/statements.ts');
+      const given = existsSync(statements) ? ((await import(statements)) as Statements).writesTo(db) : db;
+      const closures = closureTable(given);
       const words = { reason: 'out_of_season', expected_reopening: null };
       const closure = { product_id, delivery_id: 1, notified_at: 1000, applied_at: 1000, available_at: null, ...words };
-      closures.put({ ...closure, alternative_product_id: 7 });
-      closures.confirmed(closures.inForce(product_id)?.closure_id ?? 0, 2000);
-      closures.put({ ...closure, delivery_id: 2, notified_at: 3000, alternative_product_id: null });
+      db.transaction(() => {
+        closures.put({ ...closure, alternative_product_id: 7 });
+        closures.confirmed(closures.inForce(product_id)?.closure_id ?? 0, 2000);
+        closures.put({ ...closure, delivery_id: 2, notified_at: 3000, alternative_product_id: null });
+      })();
       const kept = closures.inForce(product_id)?.alternative_product_id ?? null;
       return { green: kept === 7, said: `its alternative is ${kept}` };
     },

@@ -2,7 +2,10 @@ import { genericWords } from '../../../domain/search/generic-words.ts';
 import { foldedLetters } from '../../../domain/search/letters.ts';
 import { fold } from '../../../domain/search/words.ts';
 import type { Database } from '../../../sqlite/database-file.ts';
-import { type Entry, entryColumns, searchWords } from './words.ts';
+import { type Bound, type Writes, writesTo } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import { entryColumns, searchWords } from './words.ts';
 
 /** Raised with every change of what letters, words, terms or deletions are: what another version made is made again. */
 const version = '1';
@@ -11,24 +14,32 @@ const version = '1';
  * Makes the words of a mirror that another version has written, in one transaction; returns whether it did. At 7,500
  * products it takes a few seconds, once.
  */
-export function applySearchRules(db: Database): boolean {
-  if (db.prepare<[], string>('SELECT version FROM search_rules').pluck().get() === version) return false;
-  db.transaction(() => makeAgain(db)).immediate();
+export function applySearchRules(connection: Database): boolean {
+  const db = writesTo(connection);
+  if (db.values(() => query.selectFrom('search_rules').select('version')).get() === version) return false;
+  db.transaction(() => makeAgain(db));
   return true;
 }
 
-function makeAgain(db: Database): void {
-  db.exec('DELETE FROM search_letter; DELETE FROM search_generic_word');
-  const letter = db.prepare<[string, string]>('INSERT INTO search_letter (letter, folded) VALUES (?, ?)');
-  for (const pair of foldedLetters()) letter.run(...pair);
-  const generic = db.prepare<[string, string]>(
-    'INSERT OR IGNORE INTO search_generic_word (language, word) VALUES (?, ?)',
+function makeAgain(db: Writes): void {
+  db.change(() => query.deleteFrom('search_letter')).run();
+  db.change(() => query.deleteFrom('search_generic_word')).run();
+  const putLetter = db.change(({ letter, folded }: Bound<Tables['search_letter']>) =>
+    query.insertInto('search_letter').values({ letter, folded }),
   );
-  for (const [language, word] of genericWords()) generic.run(language, fold(word));
+  for (const [letter, folded] of foldedLetters()) putLetter.run({ letter, folded });
+  const putGeneric = db.change(({ language, word }: Bound<Tables['search_generic_word']>) =>
+    query.insertInto('search_generic_word').orIgnore().values({ language, word }),
+  );
+  for (const [language, word] of genericWords()) putGeneric.run({ language, word: fold(word) });
   // All are read before anything is written: a connection does one at a time.
-  const entries = db.prepare<[], Entry>(`SELECT ${entryColumns} FROM search_entry`).all();
+  const entries = db.rows(() => query.selectFrom('search_entry').select(entryColumns)).all();
   searchWords(db).rebuild(entries);
-  db.prepare(
-    'INSERT INTO search_rules (rules_id, version) VALUES (1, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
-  ).run(version);
+  const note = db.change(() =>
+    query
+      .insertInto('search_rules')
+      .values({ rules_id: 1, version })
+      .onConflict((before) => before.doUpdateSet({ version })),
+  );
+  note.run();
 }

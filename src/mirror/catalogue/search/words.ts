@@ -1,6 +1,8 @@
 import { deletionsOf } from '../../../domain/search/deletions.ts';
 import { type Indexed, indexed, type Said, type Stem, type WordReading } from '../../../domain/search/terms.ts';
-import type { Database } from '../../../sqlite/database-file.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
 /** What a product says in a language, as `search_entry` has it. */
@@ -9,9 +11,13 @@ export interface Entry extends Said {
   readonly language: string;
 }
 
-export const entryColumns = 'search_id, language, title, city, country, venue, tagline, summary';
+export const entryColumns = [
+  'search_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
+] as const; // biome-ignore format: a list of columns
 
-/** The second index, its words and their deletions. Every function runs inside the caller's transaction. */
+type Word = Tables['search_word'];
+
+/** The second index, its words and their deletions. */
 export interface SearchWords {
   /** What products say has changed from `before` to `after`: entries by their id, of which either may lack some. */
   replace(before: readonly Entry[], after: readonly Entry[]): void;
@@ -19,24 +25,42 @@ export interface SearchWords {
   rebuild(entries: Iterable<Entry>): void;
 }
 
-export function searchWords(db: Database): SearchWords {
-  const putText = db.prepare<Indexed['terms'] & { search_id: number }>(
-    `INSERT INTO search_text (search_id, name, title, city, country, venue, tagline, summary)
-     VALUES (@search_id, @name, @title, @city, @country, @venue, @tagline, @summary)
-     ON CONFLICT DO UPDATE SET name = excluded.name, title = excluded.title, city = excluded.city, country = excluded.country,
-       venue = excluded.venue, tagline = excluded.tagline, summary = excluded.summary`,
+export function searchWords(db: Writes): SearchWords {
+  const text = wordTexts(db);
+  const count = db.returning(({ word, language, term, documents }: Bound<Word>) =>
+    query
+      .insertInto('search_word')
+      .values({ word, language, term, documents })
+      .onConflict((known) =>
+        known.doUpdateSet((of) => ({
+          documents: of('search_word.documents', '+', of.ref('excluded.documents')),
+        })),
+      )
+      .returning('documents'),
   );
-  const dropText = db.prepare<[number]>('DELETE FROM search_text WHERE search_id = ?');
-  const count = db.prepare<[string, string, string, number], { documents: number }>(
-    `INSERT INTO search_word (word, language, term, documents) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET documents = documents + excluded.documents RETURNING documents`,
+  const forget = db.change(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
+    query.deleteFrom('search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
   );
-  const forget = db.prepare<[string, string, string]>(
-    'DELETE FROM search_word WHERE word = ? AND language = ? AND term = ?',
+  const isKnown = db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
+    query
+      .selectFrom('search_word')
+      .select((of) => of.lit(1).as('one'))
+      .where('word', '=', word)
+      .where((of) => of(of.fn<number>('instr', ['term', of.val(' ')]), '=', 0))
+      .limit(1),
   );
-  const isKnown = db.prepare<[string]>("SELECT 1 FROM search_word WHERE word = ? AND instr(term, ' ') = 0 LIMIT 1");
-  const putDeletion = db.prepare<[string, string]>('INSERT OR IGNORE INTO search_delete (shorter, word) VALUES (?, ?)');
-  const dropDeletion = db.prepare<[string, string]>('DELETE FROM search_delete WHERE shorter = ? AND word = ?');
+  const putDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
+    query.insertInto('search_delete').orIgnore().values({ shorter, word }),
+  );
+  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
+    query.deleteFrom('search_delete').where('shorter', '=', shorter).where('word', '=', word),
+  );
+  const clear = [
+    db.change(() => query.deleteFrom('search_text')),
+    db.change(() => query.deleteFrom('search_word')),
+    db.change(() => query.deleteFrom('search_delete')),
+  ];
+  const optimise = db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
   const stems = new Map<string, Stem>();
 
   function read({ language, ...said }: Entry): Indexed {
@@ -46,22 +70,22 @@ export function searchWords(db: Database): SearchWords {
   }
 
   function add(language: string, [word, term]: WordReading, documents: number): void {
-    const now = count.get(word, language, term, documents);
-    if (now?.documents === documents && isGuessed(word, term))
-      for (const shorter of deletionsOf(word)) putDeletion.run(shorter, word);
+    const now = count.get({ word, language, term, documents });
+    if (now === documents && isGuessed(word, term))
+      for (const shorter of deletionsOf(word)) putDeletion.run({ shorter, word });
   }
 
   function take(language: string, [word, term]: WordReading): void {
-    if ((count.get(word, language, term, -1)?.documents ?? 0) > 0) return;
-    forget.run(word, language, term);
-    if (isGuessed(word, term) && isKnown.get(word) === undefined)
-      for (const shorter of deletionsOf(word)) dropDeletion.run(shorter, word);
+    if ((count.get({ word, language, term, documents: -1 }) ?? 0) > 0) return;
+    forget.run({ word, language, term });
+    if (isGuessed(word, term) && isKnown.get({ word }) === undefined)
+      for (const shorter of deletionsOf(word)) dropDeletion.run({ shorter, word });
   }
 
   function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
     const [was, is] = [before, after].map((entry) => (entry === undefined ? null : read(entry)));
-    if (after !== undefined && is != null) putText.run({ search_id: after.search_id, ...is.terms });
-    else if (before !== undefined) dropText.run(before.search_id);
+    if (after !== undefined && is != null) text.put.run({ search_id: after.search_id, ...is.terms });
+    else if (before !== undefined) text.drop.run({ search_id: before.search_id });
     const language = after?.language ?? before?.language ?? '';
     const had = new Set(was?.readings.map(String));
     const has = new Set(is?.readings.map(String));
@@ -80,11 +104,11 @@ export function searchWords(db: Database): SearchWords {
       for (const entry of left.values()) replaceOne(entry, undefined);
     },
     rebuild: (entries) => {
-      db.exec('DELETE FROM search_text; DELETE FROM search_word; DELETE FROM search_delete');
+      for (const all of clear) all.run();
       const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
       for (const entry of entries) {
         const { terms, readings } = read(entry);
-        putText.run({ search_id: entry.search_id, ...terms });
+        text.put.run({ search_id: entry.search_id, ...terms });
         for (const reading of readings) {
           const key = `${reading[0]}\n${entry.language}\n${reading[1]}`;
           const known = counted.get(key);
@@ -95,9 +119,20 @@ export function searchWords(db: Database): SearchWords {
       // In the order of the keys: that is how tables grow fastest.
       for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
         add(language, reading, documents);
-      db.exec("INSERT INTO search_terms (search_terms) VALUES ('optimize')");
+      optimise.run();
     },
   };
+}
+
+/** The terms of each entry, which the second index is made of. */
+function wordTexts(db: Writes) {
+  const put = db.change(
+    upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
+  );
+  const drop = db.change(({ search_id }: Bound<{ search_id: number }>) =>
+    query.deleteFrom('search_text').where('search_id', '=', search_id),
+  );
+  return { put, drop };
 }
 
 /** Whether a typo may mean it: what is written as one word by habit only, is not guessed. */

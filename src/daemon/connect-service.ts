@@ -1,0 +1,130 @@
+import { type Chance, DeadlineExceeded } from '../clock.ts';
+import type { Config, LoadedConfig } from '../config/load.ts';
+import { publishable } from '../domain/push/public-address.ts';
+import type { Budget } from '../domain/schedule/budget.ts';
+import type { Logger } from '../log.ts';
+import { createUpstream, type Upstream } from '../upstream/client.ts';
+import { counted } from '../upstream/counted.ts';
+import { createHttp } from '../upstream/http.ts';
+import { createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { failed, type Outcome } from '../upstream/outcome.ts';
+import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
+import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
+import { connectionsFor } from '../upstream/turns.ts';
+import type { OpenFiles } from './open-files.ts';
+
+/** The client of the service: everything that calls it, through one limiter and one pool of connections. */
+export interface ServiceConnection {
+  readonly limiter: Limiter;
+  readonly http: ReturnType<typeof counted>;
+  readonly upstream: Upstream;
+  /** Sends any GET and returns it undecoded, for the probe. */
+  readonly raw: RawReads;
+  /** Requests a list of one row: tells whether the service answers and accepts the key. */
+  probe(signal: AbortSignal): Promise<Outcome>;
+  /** How far our clock is from the service's. */
+  readonly serviceClock: ServiceClock;
+}
+
+export interface ConnectOptions {
+  readonly chance: Chance;
+  readonly log: Logger;
+  /** Addresses on this machine that images may be at. */
+  readonly imageAddresses: readonly string[];
+}
+
+/** Wires the client, which is closed with the stack; what the limiter has learned is kept in the mirror. */
+export function connectService(
+  stack: AsyncDisposableStack,
+  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  opened: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
+  { chance, log, imageAddresses }: ConnectOptions,
+): ServiceConnection {
+  const { clock } = opened;
+  const { service, mirror, images } = config;
+  const { profile } = service;
+  const limiter = learningLimiter(stack, config, opened, chance);
+  const ownClock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
+  const heard = (offset: number | null) => {
+    const date = offset === null ? null : clock.now() + offset;
+    clock.heard(date);
+    ownClock.heard(date === null ? null : date - clock.now());
+  };
+  const http = counted(stack.use(createHttp({ ...connectionOf(config), key: secrets.api_key, clock, heard })));
+  const upstream = createUpstream({
+    http,
+    limiter,
+    profile,
+    select: queryOf(service.select),
+    commission: mirror.commission,
+    mayPublish: publishable([...images.hosts, ...imageAddresses]),
+  });
+  const limits = { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list };
+  return {
+    limiter,
+    http,
+    upstream,
+    raw: createRawReads({ http, limiter, clock, limits }),
+    probe: proberOf(profile, { http, limiter, clock }),
+    serviceClock: ownClock,
+  };
+}
+
+/** A limiter that begins with what an earlier process had learned, and leaves to the next one what this one has. */
+function learningLimiter(
+  stack: AsyncDisposableStack,
+  { budget, service }: Config,
+  { mirror, clock, storage }: Pick<OpenFiles, 'mirror' | 'clock' | 'storage'>,
+  chance: Chance,
+): Limiter {
+  const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
+  const limiter = stack.use(
+    createLimiter({
+      budget,
+      clock,
+      chance,
+      burst_statuses: service.profile.burst_statuses,
+      learned: mirror.budget.learned(),
+      throttled: (learned) => storage.soon('budget', () => save(learned)),
+    }),
+  );
+  stack.defer(() => storage.soon('budget', () => save(limiter.learned())));
+  return limiter;
+}
+
+function connectionOf({ service, budget }: Config) {
+  const { authorization, timeouts, throttle_statuses } = service.profile;
+  return {
+    base_url: service.base_url,
+    authorization,
+    user_agent: service.user_agent,
+    timeouts,
+    connections: connectionsFor(budget.concurrency),
+    throttle_statuses,
+  };
+}
+
+function proberOf(
+  { parameters, paths, timeouts, max_bytes }: Config['service']['profile'],
+  { http, limiter, clock }: Pick<ServiceConnection, 'http' | 'limiter'> & Pick<OpenFiles, 'clock'>,
+): ServiceConnection['probe'] {
+  const limits = { deadline_ms: timeouts.total, max_bytes: max_bytes.product };
+  const query = { [parameters.page]: '1', [parameters.page_size]: '1' };
+  return async (signal) => {
+    using patience = clock.deadline(timeouts.total, signal);
+    try {
+      const ask = (turn: AbortSignal) => http.get(paths.products, query, { ...limits, signal: turn });
+      return await limiter.run(ask, patience.signal, 'notification');
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      return failed('deadline', 'no answer in time, or it asked for a longer pause');
+    }
+  };
+}
+
+function queryOf(select: Config['service']['select']): Record<string, string | readonly string[]> {
+  const { include_product_ids: _, exclude_product_ids: __, ...filters } = select;
+  return Object.fromEntries(
+    Object.entries(filters).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  );
+}

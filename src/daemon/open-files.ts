@@ -1,0 +1,151 @@
+import { dirname } from 'node:path';
+import { type Clock, type Entropy, newId } from '../clock.ts';
+import type { Config, LoadedConfig } from '../config/load.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
+import { createStorage, type Storage } from '../files/storage.ts';
+import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
+import { type Inbox, openInbox } from '../inbox/inbox.ts';
+import type { Logger } from '../log.ts';
+import type { MirrorOptions } from '../mirror/claim.ts';
+import { type Mirror, openMirror } from '../mirror/mirror.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import { forgetLastStop } from '../sqlite/last-stop.ts';
+import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
+import { version } from '../version.ts';
+import { type TrustedClock, trustedClock } from './trusted-clock.ts';
+
+/** Both files, open and held by this process alone, and the clock that they make believable. */
+export interface OpenFiles {
+  readonly files: FileWatch;
+  readonly inbox: Inbox;
+  readonly mirror: Mirror;
+  readonly clock: TrustedClock;
+  readonly storage: Storage;
+  /** Since when deliveries are gone that a restored mirror would need again; null: none are. */
+  readonly gone_since: number | null;
+}
+
+export interface OpenFilesOptions {
+  readonly machine: Clock;
+  readonly entropy: Entropy;
+  readonly log: Logger;
+  readonly checkFile?: FileWatchOptions['checkFile'] | undefined;
+  readonly inodeOf?: InodeOf | undefined;
+}
+
+/** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
+export function openFiles(
+  stack: AsyncDisposableStack,
+  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  { machine, entropy, log, checkFile, inodeOf }: OpenFilesOptions,
+): OpenFiles {
+  // By the trusted clock, once there is one.
+  let now = machine.now;
+  const time = { now: () => now(), monotonic: machine.monotonic };
+  const files = stack.use(lockFiles(stack, config, { clock: time, log, checkFile }));
+  const { path, inbox_path } = config.mirror;
+  const { deliveries_bytes } = config.retention;
+  const master = secrets.receiver_secret;
+  const numbers = inodeOf === undefined ? {} : { inodeOf };
+  const inbox = stack.use(openInbox(inbox_path, { master, now: now(), deliveries_bytes, entropy, ...numbers }));
+  const mirror = stack.use(openMirror(mirrorOptions(config, inbox, entropy)));
+  inbox.feed.witness(mirror.changes.newest());
+  inbox.feed.opened(path);
+  files.opened(mirror, inbox);
+  stack.defer(() => {
+    files.look();
+    witnessFeed(mirror, inbox, log);
+    noteStop(inbox, now(), log);
+  });
+  if (mirror.feed.feed === 'new') log.info({ ...mirror.feed }, 'a new change feed begins');
+  const last = Math.max(inbox.last_alive_at ?? 0, mirror.lastReadAt() ?? 0) || null;
+  const clock = trustedClock(machine, inbox.machineClock.anchor(), last);
+  now = clock.now;
+  const storage = stack.use(createStorage({ mirror, inbox, clock, log }));
+  return { files, inbox, mirror, clock, storage, gone_since: applyAgain(mirror, inbox, log) };
+}
+
+/** Takes the locks, and looks at both files before anything is written. */
+function lockFiles(
+  stack: AsyncDisposableStack,
+  config: Config,
+  { clock, log, checkFile }: Pick<FileWatchOptions, 'clock' | 'log'> & Pick<OpenFilesOptions, 'checkFile'>,
+): FileWatch {
+  const { state_dir, inbox_path, path } = config.mirror;
+  prepareDirectory(dirname(path), 0o3770);
+  ownDirectory(state_dir);
+  prepareDirectory(dirname(inbox_path), 0o700);
+  stack.use(acquireLock(state_dir));
+  stack.use(acquireMirrorLock(path));
+  const found = findFiles(config, 'touched');
+  refuseFiles(config, found);
+  forgetLastStop(lastStopPath(config.mirror));
+  const { unchecked, checked_at } = found;
+  return watchFiles(config.mirror, {
+    clock,
+    log,
+    unchecked,
+    checked_at,
+    ...(checkFile === undefined ? {} : { checkFile }),
+  });
+}
+
+function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox, entropy: Entropy): MirrorOptions {
+  const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
+  return {
+    path: mirror.path,
+    pair_id: inbox.pair_id,
+    written_by: `catalogued ${version}`,
+    language: service.languages[0],
+    currency: service.currencies[0],
+    image_size: images.files ? (images.sizes[0] ?? null) : null,
+    backups: backupsIn(backup.directory),
+    newFeedId: () => newId(entropy),
+    feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
+  };
+}
+
+/** Has the deliveries that the mirror has not applied wait again; returns since when some of them are gone. */
+function applyAgain(mirror: Mirror, inbox: Inbox, log: Logger): number | null {
+  inbox.deliveries.goOnAbove(mirror.lastDelivery());
+  // For a restored mirror; a new one reads everything anyway.
+  if (mirror.filledAt() === null) return null;
+  const { deliveries, gone_since } = inbox.deliveries.waitAgain(mirror.lastDelivery());
+  if (deliveries > 0) log.warn({ deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
+  return gone_since;
+}
+
+/** Records when the process ended; if that fails, its last heartbeat counts instead. */
+function noteStop(inbox: Inbox, at: number, log: Logger): void {
+  try {
+    inbox.stopped(at);
+  } catch (error) {
+    log.warn({ err: error }, 'the end of the daemon could not be noted in the inbox');
+  }
+}
+
+/** Records the newest change in the inbox; if that fails, the reserved ceiling counts instead. */
+export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
+  try {
+    inbox.feed.witness(mirror.changes.newest());
+  } catch (error) {
+    log.warn({ err: error }, 'the newest change could not be noted in the inbox');
+  }
+}
+
+/** Creates the state directory (inbox, lock, socket), or throws if others can enter it. */
+function ownDirectory(path: string): void {
+  const { mode, uid } = prepareDirectory(path, 0o700);
+  const ours = process.getuid === undefined || uid === process.getuid();
+  if (ours && (mode & 0o077) === 0) return;
+  throw new CataloguedError(
+    'state-directory',
+    `the state directory ${path} ${ours ? 'can be entered by others' : 'belongs to somebody else'}`,
+    {
+      exitCode: exitCodes.permission,
+      hint: `give it to this user alone: chown "$(id -u)" ${path} && chmod 0700 ${path}`,
+    },
+  );
+}

@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto';
+import { type DayForm, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import type { ChangeKind } from '../../../domain/changes/change.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import type { ChangeTable } from '../../changes/changes.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { BookableTable } from './bookable.ts';
+import type { OfProduct, WindowRead } from './window.ts';
+
+type Day = Tables['day'];
+export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
+type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
+
+/** Dates with what is offered on them. */
+export interface DayTable {
+  /** From one date to another, both included. */
+  stored(of: OfProduct, from: string, to: string): StoredDay[];
+  /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): boolean;
+  /** Forgets dates before one. */
+  prune(of: OfProduct, date: string): void;
+}
+
+/** The stored hash of a date without tickets: it has a row and no document. */
+const soldOutHash = 'sold-out';
+
+export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTable): DayTable {
+  const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
+    query
+      .selectFrom('day')
+      .select(['date', 'hash', 'document_id', 'available', 'lowest_price'])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '>=', from)
+      .where('date', '<=', to),
+  );
+  const put = db.change(
+    upsert(
+      'day',
+      ['product_id', 'currency', 'date'],
+      ['available', 'lowest_price', 'max_tickets', 'availability', 'hash', 'document_id'],
+    ),
+  );
+  const documents = dayDocuments(db);
+  const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
+    query
+      .deleteFrom('day')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '<', date),
+  );
+
+  return {
+    stored: (of, from, to) => inRange.all({ ...of, from, to }),
+    store: (key, form, stored, read) => {
+      const document = form === undefined ? null : JSON.stringify(form);
+      const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
+      if (stored?.hash === digest) return false;
+      const document_id = documents.replace(stored?.document_id ?? null, document);
+      const { available, ...summary } = form === undefined ? soldOut : summarise(form);
+      const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
+      put.run({ ...key, ...summary, ...next, hash: digest, document_id });
+      bookable.put(key, form ?? null, read.today);
+      // A stored date is told of even in a first read: a product that returns has new records over old rows.
+      if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
+      return true;
+    },
+    prune: ({ product_id, currency }, date) => {
+      documents.dropBefore({ product_id, currency }, date);
+      dropBefore.run({ product_id, currency, date });
+      bookable.prune({ product_id, currency }, date);
+    },
+  };
+}
+
+/** The documents of dates, apart from what is searched by. */
+function dayDocuments(db: Writes) {
+  const add = db.change(({ document }: Bound<{ document: string }>) =>
+    query.insertInto('day_document').values({ document }),
+  );
+  const put = db.change(({ document, document_id }: Bound<Tables['day_document']>) =>
+    query.updateTable('day_document').set({ document }).where('document_id', '=', document_id),
+  );
+  const drop = db.change(({ document_id }: Bound<{ document_id: number }>) =>
+    query.deleteFrom('day_document').where('document_id', '=', document_id),
+  );
+  const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
+    query.deleteFrom('day_document').where('document_id', 'in', (of) =>
+      of
+        .selectFrom('day')
+        .select((day) => day.ref('document_id').$notNull().as('document_id'))
+        .where('product_id', '=', product_id)
+        .where('currency', '=', currency)
+        .where('date', '<', date),
+    ),
+  );
+  return {
+    /** Returns the document's number; null: there is none. */
+    replace: (document_id: number | null, document: string | null): number | null => {
+      if (document === null) {
+        if (document_id !== null) drop.run({ document_id });
+        return null;
+      }
+      if (document_id === null) return Number(add.run({ document }).lastInsertRowid);
+      put.run({ document, document_id });
+      return document_id;
+    },
+    dropBefore: (of: OfProduct, date: string) => {
+      dropBefore.run({ ...of, date });
+    },
+  };
+}
+
+/** State and lowest price are what the change feed tells of a date. */
+function tellDay(
+  changes: ChangeTable,
+  { product_id, currency, date }: DayKey,
+  day: {
+    readonly stored: StoredDay | undefined;
+    readonly next: Pick<Day, 'available' | 'lowest_price'>;
+    readonly read: WindowRead;
+  },
+): void {
+  const { stored, next, read } = day;
+  const kind = dayChange(stored, next);
+  if (kind === null) return;
+  const prices = { old: stored?.lowest_price ?? null, new: next.lowest_price };
+  const states = { old: stored === undefined ? null : stateOf(stored), new: stateOf(next) };
+  const detail = { currency, ...(kind === 'price_changed' ? prices : states) };
+  changes.add({ product_id, kind, date, detail }, read);
+}
+
+function dayChange(stored: StoredDay | undefined, next: Pick<Day, 'available' | 'lowest_price'>): ChangeKind | null {
+  if (stored === undefined) return next.available === 1 ? 'date_added' : null;
+  if (stored.available !== next.available) return next.available === 1 ? 'date_back' : 'date_sold_out';
+  return next.available === 1 && stored.lowest_price !== next.lowest_price ? 'price_changed' : null;
+}
+
+function stateOf({ available, lowest_price }: Pick<Day, 'available' | 'lowest_price'>) {
+  return { state: available === 1 ? 'available' : 'sold_out', lowest_price };
+}

@@ -1,0 +1,123 @@
+import { cadenceOfDay, tierStarts } from '../../../domain/catalogue/availability.ts';
+import { mayReplace } from '../../../domain/schedule/record.ts';
+import { addDays, daysBetween } from '../../../domain/time/dates.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { OfProduct, WindowRead } from './window.ts';
+
+type Span = Tables['availability_span'];
+type SpanKey = OfProduct & Pick<Span, 'from_date'>;
+
+/** What an answer says of all its dates. */
+export type SpanFacts = Pick<Span, 'max_tickets_per_order' | 'variant_ids'>;
+
+/** When each date was read: ranges of dates that do not overlap. */
+export interface SpanTable {
+  /** Takes the range out of older spans, keeping what lies outside it; returns the spans that are newer and stay. */
+  makeRoom(read: WindowRead, to: string): Span[];
+  /** Stores one span a tier, each stale after its own cadence. */
+  put(read: WindowRead, facts: SpanFacts, range: { from: string; to: string }): void;
+  /** The same bytes came again: only the spans of that answer are marked. */
+  confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+  /** Whether a date of the range, both ends included, was ever read. */
+  wasRead(of: OfProduct, from: string, to: string): boolean;
+  /** The variants that the stored answers of a product speak of, over all its windows. */
+  variantIds(product_id: number): Set<number>;
+  /** Forgets what ended before a date. */
+  prune(of: OfProduct, date: string): void;
+}
+
+export function spanTable(db: Writes): SpanTable {
+  const overlapping = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
+    query
+      .selectFrom('availability_span')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('from_date', '<=', to)
+      .where('to_date', '>=', from),
+  );
+  const drop = db.change(({ product_id, currency, from_date }: Bound<SpanKey>) =>
+    query
+      .deleteFrom('availability_span')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('from_date', '=', from_date),
+  );
+  const dropBefore = db.change(({ product_id, currency, date }: Bound<OfProduct & { date: string }>) =>
+    query
+      .deleteFrom('availability_span')
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('to_date', '<', date),
+  );
+  const putOne = db.change(
+    upsert(
+      'availability_span',
+      ['product_id', 'currency', 'from_date'],
+      ['to_date', 'checked_at', 'stale_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'],
+    ),
+  );
+  const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
+    query
+      .updateTable('availability_span')
+      .set((of) => ({
+        stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
+        checked_at: bound.sent_at,
+      }))
+      .where('product_id', '=', bound.product_id)
+      .where('currency', '=', bound.currency)
+      .where('body_hash', '=', bound.hash)
+      .where('checked_at', '<=', bound.sent_at),
+  );
+  const variants = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('availability_span').select('variant_ids').where('product_id', '=', product_id),
+  );
+
+  return {
+    makeRoom: ({ product_id, currency, from, sent_at, now }, to) => {
+      const newer: Span[] = [];
+      for (const span of overlapping.all({ product_id, currency, from, to })) {
+        if (!mayReplace(span.checked_at, sent_at, now)) {
+          newer.push(span);
+          continue;
+        }
+        drop.run(span);
+        if (span.from_date < from) putOne.run({ ...span, to_date: addDays(from, -1) });
+        if (span.to_date > to) putOne.run({ ...span, from_date: addDays(to, 1) });
+      }
+      return newer;
+    },
+    put: (read, facts, range) => {
+      for (const span of spansOf(read, facts, range)) putOne.run(span);
+    },
+    confirm: (read) => {
+      mark.run(read);
+    },
+    wasRead: ({ product_id, currency }, from, to) => overlapping.get({ product_id, currency, from, to }) !== undefined,
+    variantIds: (product_id) =>
+      new Set(variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[])),
+    prune: ({ product_id, currency }, date) => {
+      dropBefore.run({ product_id, currency, date });
+    },
+  };
+}
+
+/** One span a tier. */
+function spansOf(read: WindowRead, facts: SpanFacts, { from, to }: { from: string; to: string }): Span[] {
+  const { product_id, currency, sent_at, hash: body_hash, today, tiers } = read;
+  const first = daysBetween(today, from);
+  const last = daysBetween(today, to);
+  const starts = [first, ...tierStarts(tiers).filter((day) => day > first && day <= last)];
+  return starts.map((start, index) => ({
+    product_id,
+    currency,
+    from_date: addDays(today, start),
+    to_date: addDays(today, (starts[index + 1] ?? last + 1) - 1),
+    checked_at: sent_at,
+    stale_at: sent_at + cadenceOfDay(tiers, start),
+    body_hash,
+    ...facts,
+  }));
+}

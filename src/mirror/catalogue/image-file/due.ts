@@ -1,0 +1,40 @@
+import type { Bound, Reads } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import type { ImageFile } from './image-file.ts';
+
+/** Which files are due. */
+export interface DueFiles {
+  /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
+  due(now: number, which: 'all' | 'kept', limit: number): ImageFile[];
+  /** Products with a file that is due and was never fetched. */
+  waitingProducts(now: number): number;
+}
+
+export function dueFiles(db: Reads): DueFiles {
+  const dueAt = ({ now, limit }: Bound<{ now: number; limit: number }>) =>
+    query
+      .selectFrom('image_file as f')
+      .innerJoin('product as p', 'p.product_id', 'f.product_id')
+      .selectAll('f')
+      .where('f.due_at', '<=', now)
+      .orderBy('p.first_seen_at')
+      .orderBy('f.product_id')
+      .orderBy('f.image_key')
+      .limit(limit);
+  const due = {
+    all: db.rows(dueAt),
+    kept: db.rows((bound: Parameters<typeof dueAt>[0]) => dueAt(bound).where('f.file', 'is not', null)),
+  };
+  const waiting = db.values(({ now }: Bound<{ now: number }>) =>
+    query
+      .selectFrom('image_file')
+      .select((of) => of.fn.count<number>('product_id').distinct().as('products'))
+      .where('file', 'is', null)
+      .where('due_at', '<=', now)
+      .where('failure_kind', 'is', null),
+  );
+  return {
+    due: (now, which, limit) => due[which].all({ now, limit }),
+    waitingProducts: (now) => waiting.get({ now }) ?? 0,
+  };
+}

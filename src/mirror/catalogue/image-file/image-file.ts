@@ -1,0 +1,22 @@
+import type { ImageType } from '../../../domain/catalogue/image-file.ts';
+import type { Tables } from '../../sql/tables.ts';
+
+export type ImageFile = Tables['image_file'];
+export type ImageFileKey = Pick<ImageFile, 'product_id' | 'image_key' | 'size'>;
+
+/** What a whole, verified file brings to its row. */
+export interface StoredFile extends Pick<ImageFile, 'etag' | 'last_modified'> {
+  readonly file: string;
+  readonly checksum: string;
+  readonly media_type: ImageType;
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+  readonly fetched_at: number;
+}
+
+/** Products above `after` up to `last`. */
+export interface ProductRange {
+  readonly after: number;
+  readonly last: number;
+}

@@ -1,0 +1,29 @@
+import { type Expression, type RawBuilder, sql } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+
+/*
+ * What other tables say of a product, as a part of queries.
+ */
+
+/** Its title in the primary language. */
+export function primaryTitle(product_id: Expression<number>) {
+  return ofPrimaryText(product_id).select('t.title');
+}
+
+/** Its text in the primary language, as `t`. */
+export function ofPrimaryText(product_id: Expression<number>) {
+  return query
+    .selectFrom(['product_text as t', 'mirror as m'])
+    .where('t.product_id', '=', product_id)
+    .whereRef('t.language', '=', 'm.language');
+}
+
+/** Whether its checkout information says, in any language, that its prices are dynamic. */
+export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
+  const said = query
+    .selectFrom('checkout_information_read as c')
+    .select((of) => of.lit(1).as('one'))
+    .where('c.product_id', '=', product_id)
+    .where('c.has_dynamic_pricing', '=', 1);
+  return sql<0 | 1>`exists ${said}`;
+}

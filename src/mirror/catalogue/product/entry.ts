@@ -1,0 +1,30 @@
+import type { SaleStatus } from '../../../domain/catalogue/product.ts';
+import type { DueReason } from '../../../domain/schedule/record.ts';
+
+/** Which read an entry comes from, and what it may say: see `Editions`. */
+export interface ProductRead {
+  readonly source: 'list' | 'detail';
+  readonly language: string;
+  readonly currency: string;
+  readonly primary: { readonly language: string; readonly currency: string };
+  readonly sent_at: number;
+  readonly now: number;
+  readonly stale_at: number;
+  /** Why it was read. */
+  readonly reason: DueReason;
+}
+
+/** What storing an entry came to. */
+export interface StoredProduct {
+  readonly outcome: 'added' | 'returned' | 'changed' | 'unchanged' | 'late';
+  /** The sale status before, and after. */
+  readonly was: SaleStatus | null;
+  readonly is: SaleStatus;
+  /** What the read says of its sale: `back` from being off sale, still `on`, or neither. */
+  readonly sale: 'back' | 'on' | 'neither';
+  /** A list entry has changed, so the single-product read stored over it may be outdated too. */
+  readonly detail_doubted: boolean;
+  /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */
+  readonly fields: readonly string[];
+  readonly before_at: number | null;
+}

@@ -1,0 +1,157 @@
+import type { SaleStatus } from '../../../domain/catalogue/product.ts';
+import { type Bound, listed, type Reads } from '../../../sqlite/statements.ts';
+import { query } from '../../sql/sql.ts';
+import { hasDynamicPricing, primaryTitle } from '../of-product.ts';
+
+/** What the engine needs to know of a product before it asks for anything else. */
+export interface KnownProduct {
+  readonly product_id: number;
+  readonly timezone: string | null;
+  readonly sale_status: SaleStatus;
+  readonly has_dynamic_pricing: boolean;
+  /** A working, trusted subscription announces its changes. */
+  readonly covered: boolean;
+  readonly expected_reopening: string | null;
+  /** Visible, enabled by its own reads, and no closure that no read has decided. */
+  readonly sellable: boolean;
+  /** When the newest of its own reads was sent. */
+  readonly read_at: number;
+  /** Since when some of its dates are answered as not on sale; null: none is. */
+  readonly dates_off_at: number | null;
+  readonly category: string | null;
+  /** Tickets sold, as counted at `sold_at` (see `soldBy`). */
+  readonly sold: number;
+  readonly sold_at: number | null;
+}
+
+/** A product as people ask about it. */
+export interface ShownProduct {
+  readonly title: string | null;
+  readonly sale_status: SaleStatus;
+  readonly sellable: boolean;
+  readonly disabled_reason: string | null;
+  readonly expected_reopening: string | null;
+  readonly withdrawn_at: number | null;
+  readonly first_seen_at: number;
+  readonly images: number;
+  readonly images_verified_at: number | null;
+}
+
+/** What is asked about products. */
+export interface ProductReads {
+  find(product_id: number): KnownProduct | null;
+  isVisible(product_id: number): boolean;
+  /** What people ask about a product, in the primary language; null where it was never seen. */
+  shown(product_id: number): ShownProduct | null;
+  /** How many images of these products stand: shown, until their 14 days are over. */
+  countImages(product_ids: readonly number[]): number;
+  /** All visible products, in ascending order. */
+  ids(): number[];
+  /** The next visible products after one, in ascending order. */
+  idsAfter(product_id: number, limit: number): number[];
+  /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
+  imagesVerifiedBefore(at: number, limit: number): number[];
+  count(): number;
+  /** On sale by their own reads, and with dates that have been answered as not on sale since an instant or longer. */
+  contradicted(since_at: number): number;
+}
+
+interface OfProduct {
+  readonly product_id: number;
+}
+
+interface Limited {
+  readonly limit: number;
+}
+
+export function productReads(db: Reads): ProductReads {
+  return { ...singleProducts(db), ...visibleProducts(db) };
+}
+
+function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
+  const known = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('product as p')
+      .select(['product_id', 'timezone', 'sale_status', 'expected_reopening', 'sellable', 'read_at', 'dates_off_at'])
+      .select(['category', 'sold', 'sold_at', 'covered'])
+      .select((of) => hasDynamicPricing(of.ref('p.product_id')).as('has_dynamic_pricing'))
+      .where('product_id', '=', product_id),
+  );
+  const visible = db.values(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('product')
+      .select('product_id')
+      .where('product_id', '=', product_id)
+      .where('withdrawn_at', 'is', null),
+  );
+  const standing = query
+    .selectFrom('image as i')
+    .select((of) => of.fn.countAll<number>().as('images'))
+    .where('i.withdrawn_at', 'is', null);
+  const shown = db.rows(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('product as p')
+      .select(['sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at'])
+      .select('images_verified_at')
+      .select((of) => primaryTitle(of.ref('p.product_id')).as('title'))
+      .select((of) =>
+        standing
+          .where('i.product_id', '=', of.ref('p.product_id'))
+          .where((image) =>
+            image.or([
+              image('i.doubted_at', 'is', null),
+              image('i.doubted_at', '<', of.ref('p.images_verified_at').$notNull()),
+            ]),
+          )
+          .$asScalar()
+          .$notNull()
+          .as('images'),
+      )
+      .where('product_id', '=', product_id),
+  );
+  const images = db.values(({ ids }: Bound<{ ids: string }>) =>
+    standing.where('i.product_id', 'in', listed<number>(ids)),
+  );
+  return {
+    find: (product_id) => {
+      const row = known.get({ product_id });
+      if (row === undefined) return null;
+      const { has_dynamic_pricing, covered, sellable } = row;
+      return {
+        ...row,
+        has_dynamic_pricing: has_dynamic_pricing === 1,
+        covered: covered === 1,
+        sellable: sellable === 1,
+      };
+    },
+    isVisible: (product_id) => visible.get({ product_id }) !== undefined,
+    shown: (product_id) => {
+      const row = shown.get({ product_id });
+      return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
+    },
+    countImages: (product_ids) => images.get({ ids: JSON.stringify(product_ids) }) ?? 0,
+  };
+}
+
+function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
+  const visible = query.selectFrom('product').select('product_id').where('withdrawn_at', 'is', null);
+  const all = db.values(() => visible.orderBy('product_id'));
+  const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
+    visible.where('product_id', '>', product_id).orderBy('product_id').limit(limit),
+  );
+  const verifiedBefore = db.values(({ at, limit }: Bound<{ at: number } & Limited>) =>
+    visible.where('images_verified_at', '<', at).orderBy('images_verified_at').limit(limit),
+  );
+  const counted = query.selectFrom('product').select((of) => of.fn.countAll<number>().as('products'));
+  const count = db.values(() => counted.where('withdrawn_at', 'is', null));
+  const contradicted = db.values(({ since_at }: Bound<{ since_at: number }>) =>
+    counted.where('dates_off_at', '<=', since_at).where('sellable', '=', 1),
+  );
+  return {
+    ids: () => all.all(),
+    idsAfter: (product_id, limit) => after.all({ product_id, limit }),
+    imagesVerifiedBefore: (at, limit) => verifiedBefore.all({ at, limit }),
+    count: () => count.get() ?? 0,
+    contradicted: (since_at) => contradicted.get({ since_at }) ?? 0,
+  };
+}

@@ -1,0 +1,99 @@
+import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { mayReplace } from '../../../domain/schedule/record.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
+import type { ClosureTable } from '../../push/closures.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { ImageLedger } from '../image-ledger.ts';
+import { imageTable } from '../images.ts';
+import type { SearchTable } from '../search.ts';
+import type { ProductRead, StoredProduct } from './entry.ts';
+import { decideClosure, isOnSale, offSale, type Product, saleOf, tellSale } from './sale.ts';
+import { productTags } from './tags.ts';
+
+/** What the primary language's reads alone say: visibility, sale status, place and images. */
+export interface ProductRows {
+  find(product_id: number): Pick<Product, 'sale_status'> | null;
+  store(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'>;
+  /** The closure in force takes effect: the product is off sale until reads decide. */
+  close(product_id: number, by: FoundBy): void;
+}
+
+interface Ports {
+  readonly changes: ChangeTable;
+  readonly closures: ClosureTable;
+  readonly search: SearchTable;
+  readonly images: ImageLedger;
+}
+
+const productColumns = [
+  'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
+  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'first_seen_at', 'read_at',
+  'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
+] as const; // biome-ignore format: a list of columns
+
+export function productRows(db: Writes, { changes, closures, search, images: ledger }: Ports): ProductRows {
+  const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
+    query
+      .selectFrom('product')
+      .select(['product_id', ...productColumns])
+      .where('product_id', '=', product_id),
+  );
+  const put = db.change(upsert('product', ['product_id'], productColumns));
+  const images = imageTable(db, changes, ledger);
+  const tags = productTags(db);
+
+  function store(entry: ProductEntry, read: ProductRead): ReturnType<ProductRows['store']> {
+    const { sent_at, now } = read;
+    const row = one.get({ product_id: entry.product_id });
+    // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
+    if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither' };
+    }
+    const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
+    const next: Product = {
+      product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
+      ...offSale(entry, decideClosure(closures, entry, sent_at)),
+      rating_count: entry.rating_count ?? null,
+      first_seen_at: row?.first_seen_at ?? sent_at,
+      read_at: sent_at,
+      images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
+      withdrawn_at: null,
+      withdrawn_reason: null,
+    }; // biome-ignore format: one row
+    put.run(next);
+    if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
+      search.productChanged(product_id);
+    tags.store(product_id, entry.tag_ids);
+    const imagesChanged =
+      entry.images !== null &&
+      images.replace(product_id, entry.images, { ...read, before_at: row?.images_verified_at ?? null });
+    if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
+    tellSale(changes, row, next, { title: entry.title, read });
+    const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
+    return { outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) };
+  }
+
+  return {
+    find: (product_id) => one.get({ product_id }) ?? null,
+    store,
+    close: (product_id, by) => {
+      const row = one.get({ product_id });
+      closures.apply(product_id);
+      if (row === undefined || !isOnSale(row)) return;
+      const { disabled_reason: reason, expected_reopening } = one.get({ product_id }) ?? row;
+      changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+    },
+  };
+}
+
+function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['outcome'] {
+  if (row === undefined) return 'added';
+  if (row.withdrawn_at !== null) return 'returned';
+  return changed ? 'changed' : 'unchanged';
+}
+
+/** Where a product is, to compare. */
+function stands({ venue_id, latitude, longitude }: Product): string {
+  return [venue_id, latitude, longitude].join();
+}

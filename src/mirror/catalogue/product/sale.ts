@@ -1,0 +1,85 @@
+import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { type ClosureVerdict, judge } from '../../../domain/sale/closure.ts';
+import type { ChangeTable } from '../../changes/changes.ts';
+import type { ClosureTable, StoredClosure } from '../../push/closures.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { ProductRead, StoredProduct } from './entry.ts';
+
+/** Without what is computed, and what is no part of a read. */
+export type Product = Omit<
+  Tables['product'],
+  'sellable' | 'category' | 'sold' | 'sold_at' | 'covered' | 'dates_off_at'
+>;
+
+type OffSale =
+  | 'disabled_reason'
+  | 'disabled_source'
+  | 'expected_reopening'
+  | 'alternative_product_id'
+  | 'closure_unconfirmed';
+
+/** Why a product is off sale: by the read, in whose silence the notification's words stand; or by the notification alone. */
+export function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Product, OffSale> {
+  const disabled = entry.sale_status === 'disabled';
+  const closed = closure !== null && closure.confirmed_at === null && closure.applied_at !== null;
+  const words = disabled || closed ? closure : null;
+  return {
+    disabled_reason: (disabled ? entry.disabled_reason : null) ?? words?.reason ?? null,
+    disabled_source: disabled ? 'read' : closed ? 'notification' : null,
+    expected_reopening: (disabled ? entry.expected_reopening : null) ?? words?.expected_reopening ?? null,
+    alternative_product_id: words?.alternative_product_id ?? null,
+    closure_unconfirmed: closed ? 1 : 0,
+  };
+}
+
+export function isOnSale({
+  sale_status,
+  closure_unconfirmed,
+}: Pick<Product, 'sale_status' | 'closure_unconfirmed'>): boolean {
+  return sale_status === 'enabled' && closure_unconfirmed === 0;
+}
+
+/** What a read says of a product's sale beside the row before it. */
+export function saleOf(row: Product | undefined, next: Product): StoredProduct['sale'] {
+  if (!isOnSale(next)) return 'neither';
+  return row !== undefined && !isOnSale(row) ? 'back' : 'on';
+}
+
+/** Tells the change feed what a read says of a product's sale that the row before it did not. */
+export function tellSale(
+  changes: ChangeTable,
+  row: Product | undefined,
+  next: Product,
+  { title, read }: Pick<ProductEntry, 'title'> & { readonly read: ProductRead },
+): void {
+  const { product_id, disabled_reason: reason, expected_reopening } = next;
+  if (row === undefined) {
+    changes.add({ product_id, kind: 'product_added', detail: { title } }, read);
+    return;
+  }
+  if (row.withdrawn_at !== null)
+    changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
+  if (isOnSale(row) === isOnSale(next)) return;
+  if (isOnSale(next)) changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
+  else changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
+}
+
+/** Notes what a read decides about a closure that is in force; returns the closure as it stands then, null where it is over. */
+export function decideClosure(
+  closures: ClosureTable,
+  { product_id, sale_status: is }: Pick<ProductEntry, 'product_id' | 'sale_status'>,
+  sent_at: number,
+): StoredClosure | null {
+  const closure = closures.inForce(product_id);
+  if (closure === null) return null;
+  const { closure_id } = closure;
+  const note: Readonly<Record<ClosureVerdict, () => void>> = {
+    undecided: () => {},
+    confirmed: () => closures.confirmed(closure_id, sent_at),
+    'available-once': () => closures.available(closure_id, sent_at),
+    undone: () => closures.ended(closure_id, sent_at),
+    reopened: () => closures.ended(closure_id, sent_at),
+  };
+  note[judge(closure, is, sent_at)]();
+  return closures.inForce(product_id);
+}

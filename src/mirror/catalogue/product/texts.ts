@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { changedFields } from '../../../domain/changes/change.ts';
+import { mayReplace } from '../../../domain/schedule/record.ts';
+import { lacksMembers, mergeDocuments } from '../../../domain/values/exact-json.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import type { ChangeTable } from '../../changes/changes.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { SearchTable } from '../search.ts';
+import type { ProductRead, StoredProduct } from './entry.ts';
+
+type Text = Tables['product_text'];
+
+export type TextChange = Pick<StoredProduct, 'fields' | 'before_at'> & { readonly changed: boolean };
+export const noTextChange: TextChange = { changed: false, fields: [], before_at: null };
+
+/** The texts of products, by language. */
+export interface ProductTexts {
+  /** List entry and detail stand apart: what one of them leaves empty never clears what the other one brought. */
+  store(entry: ProductEntry, read: ProductRead): TextChange;
+}
+
+const textColumns = [
+  'title', 'tagline', 'city_name', 'country_name', 'list_document', 'list_hash', 'list_read_at', 'detail_document',
+  'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
+] as const; // biome-ignore format: a list of columns
+
+export function productTexts(db: Writes, changes: ChangeTable, search: SearchTable): ProductTexts {
+  const one = db.rows(({ product_id, language }: Bound<Pick<Text, 'product_id' | 'language'>>) =>
+    query.selectFrom('product_text').selectAll().where('product_id', '=', product_id).where('language', '=', language),
+  );
+  const put = db.change(upsert('product_text', ['product_id', 'language'], textColumns));
+
+  /** What differs in the document that readers see; what the detail brings for the first time is no change. */
+  function tellFields(row: Text, next: Text, read: ProductRead): readonly string[] {
+    const [before, after] = [row, next].map(shownDocument);
+    if (before == null || after == null) return [];
+    const fields = changedFields(before, after);
+    const { product_id, language } = next;
+    if (fields.length > 0) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
+    return fields;
+  }
+
+  function store(entry: ProductEntry, read: ProductRead): TextChange {
+    const { source, language, sent_at, now, stale_at } = read;
+    const { product_id, document } = entry;
+    const row = one.get({ product_id, language }) ?? emptyText(product_id, language, sent_at);
+    const before_at = row[`${source}_read_at`];
+    if (!mayReplace(before_at, sent_at, now)) return noTextChange;
+    const digest = hash('sha256', document, 'base64url');
+    const changed = digest !== row[`${source}_hash`];
+    const newest = mayReplace(row.checked_at, sent_at, now);
+    const column = (name: 'title' | 'tagline' | 'city_name' | 'country_name') =>
+      newest ? (entry[name] ?? (source === 'list' ? row[name] : null)) : row[name];
+    const next: Text = {
+      ...row,
+      title: column('title'), tagline: column('tagline'), city_name: column('city_name'), country_name: column('country_name'),
+      [`${source}_document`]: document,
+      [`${source}_hash`]: digest,
+      [`${source}_read_at`]: sent_at,
+      ...(newest ? { checked_at: sent_at, stale_at } : {}),
+      changed_at: changed ? sent_at : row.changed_at,
+    }; // biome-ignore format: one row
+    if (changed) next.merged_document = mergedDocument(next);
+    const fields = changed && row[`${source}_document`] !== null ? tellFields(row, next, read) : [];
+    put.run(next);
+    if (changed || spoken(row) !== spoken(next)) search.textChanged(product_id);
+    return { changed, fields, before_at };
+  }
+
+  return { store };
+}
+
+/** What is searched of a text beside its document, to compare. */
+function spoken({ title, tagline, city_name }: Text): string {
+  return JSON.stringify([title, tagline, city_name]);
+}
+
+function emptyText(product_id: number, language: string, at: number): Text {
+  return {
+    product_id, language, title: null, tagline: null, city_name: null, country_name: null,
+    list_document: null, list_hash: null, list_read_at: null,
+    detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
+    checked_at: at, changed_at: at, stale_at: at,
+  }; // biome-ignore format: one row
+}
+
+/** The document that the view `products` shows. */
+function shownDocument({ merged_document, detail_document, list_document }: Text): string | null {
+  return merged_document ?? detail_document ?? list_document;
+}
+
+function mergedDocument({ list_document, detail_document }: Text): string | null {
+  if (list_document === null || detail_document === null) return null;
+  return lacksMembers(detail_document, list_document) ? mergeDocuments(list_document, detail_document) : null;
+}

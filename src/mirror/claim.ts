@@ -1,0 +1,133 @@
+import type { ImageSize } from '../domain/catalogue/image-file.ts';
+import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import type { Database } from '../sqlite/database-file.ts';
+import { repairHint } from '../sqlite/refusals.ts';
+import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
+import type { FeedCeiling } from './changes/changes.ts';
+import { changeReads } from './changes/changes.ts';
+import { query } from './sql/sql.ts';
+import type { Tables } from './sql/tables.ts';
+
+/** What the views of this program promise: raised with every addition to schema/contract.json. */
+export const contractVersion = 5;
+
+export interface MirrorOptions {
+  readonly path: string;
+  /** The inbox's pair id: a mirror that belongs to another inbox is refused (78). */
+  readonly pair_id: string;
+  readonly written_by: string;
+  readonly language: string;
+  readonly currency: string;
+  /** Whose file the view `images` shows; null: no files are kept. */
+  readonly image_size: ImageSize | null;
+  /** Verified copies that exist: beside one, an empty file is damage and not a first run. */
+  readonly backups: readonly string[];
+  /** What the inbox knows of the feed; absent: nothing outlives this mirror. */
+  readonly feed?: FeedMemory;
+  /** An argument, so that tests can know it. */
+  readonly newFeedId: () => string;
+}
+
+/** What outlives a mirror, so that a new one gives out no number twice. */
+export interface FeedMemory extends FeedCeiling {
+  /** Whether any mirror is taken and paired again (`any`), or none was there (`none`); else the pair ids have to agree. */
+  readonly mirror: 'none' | 'any' | 'known';
+  readonly witnessed: number;
+  isSame(mirror_path: string): boolean;
+  /** Waiting deliveries have numbers above it; null: none waits. */
+  readonly waits_above: number | null;
+}
+
+type Claimed = Pick<
+  Tables['mirror'],
+  'pair_id' | 'written_by' | 'language' | 'currency' | 'image_size' | 'contract_version' | 'schema_version'
+>;
+
+/** Pairs the mirror with the inbox, and decides whether its feed goes on. */
+export function claim(connection: Database, options: MirrorOptions): FeedDecision {
+  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId } = options;
+  const db = writesTo(connection);
+  const stored = db.rows(() => query.selectFrom('mirror').select(['pair_id', 'feed_id'])).get();
+  const paired = stored?.pair_id === pair_id;
+  if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
+  const decision = judgeFeed({
+    identified: (stored?.feed_id ?? null) !== null,
+    paired,
+    same_file: feed?.isSame(path) ?? true,
+    newest: changeReads(readsOf(connection)).newest(),
+    witnessed: feed?.witnessed ?? 0,
+    ceiling: feed?.ceiling() ?? 0,
+  });
+  const schema_version = Number(connection.pragma('user_version', { simple: true }));
+  db.transaction(() => {
+    writeClaim(db, {
+      pair_id,
+      written_by,
+      language,
+      currency,
+      image_size,
+      contract_version: contractVersion,
+      schema_version,
+    });
+    if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
+    // What waits beside it counts from other numbers: all of it is applied.
+    if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);
+  });
+  return decision;
+}
+
+function writeClaim(db: Writes, row: Claimed): void {
+  const put = db.change((bound: Bound<Claimed>) => {
+    const { pair_id, written_by, language, currency, image_size, contract_version, schema_version } = bound;
+    const claimed = { pair_id, written_by, language, currency, image_size, contract_version, schema_version };
+    return query
+      .insertInto('mirror')
+      .values({ mirror_id: 1, ...claimed })
+      .onConflict((taken) => taken.doUpdateSet(claimed));
+  });
+  put.run(row);
+}
+
+function lowerLastDelivery(db: Writes, waits_above: number): void {
+  const lower = db.change(({ most }: Bound<{ most: number }>) =>
+    query.updateTable('mirror').set((of) => ({ last_delivery_id: of.fn<number>('min', ['last_delivery_id', most]) })),
+  );
+  lower.run({ most: waits_above });
+}
+
+function beginFeed(db: Writes, feed_id: string, above: number | null): void {
+  const name = db.change((bound: Bound<{ feed_id: string }>) =>
+    query.updateTable('mirror').set({ feed_id: bound.feed_id }),
+  );
+  name.run({ feed_id });
+  if (above === null) return;
+  type Above = Bound<{ above: number }>;
+  const raiseFloor = db.change((bound: Above) =>
+    query
+      .updateTable('mirror')
+      .set((of) => ({ feed_floor_seq: of.fn<number>('max', ['feed_floor_seq', bound.above]) })),
+  );
+  const raiseNumbers = db.change((bound: Above) =>
+    query
+      .updateTable('sqlite_sequence')
+      .set((of) => ({ seq: of.fn<number>('max', ['seq', bound.above]) }))
+      .where('name', '=', 'change'),
+  );
+  const beginNumbers = db.change((bound: Above) =>
+    query.insertInto('sqlite_sequence').values({ name: 'change', seq: bound.above }),
+  );
+  raiseFloor.run({ above });
+  if (raiseNumbers.run({ above }).changes === 0) beginNumbers.run({ above });
+}
+
+export function foreignPair(path: string): CataloguedError {
+  return new CataloguedError(
+    'foreign-pair',
+    `${path} belongs to another inbox.db than the one in the state directory`,
+    {
+      exitCode: exitCodes.configuration,
+      hint: `name the mirror.path and mirror.inbox_path that belong together; where that inbox is lost, ${repairHint}`,
+    },
+  );
+}

@@ -1,0 +1,188 @@
+import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
+import { type Due, type DueReason, futureToleranceMs, type RecordKey } from '../../domain/schedule/record.ts';
+import {
+  type Bound,
+  type ExpressionBuilder,
+  listed,
+  type RawBuilder,
+  sql,
+  type Writes,
+} from '../../sqlite/statements.ts';
+import { query, type Schema } from '../sql/sql.ts';
+import {
+  isOfKind,
+  isRecord,
+  type KindKey,
+  type Planned,
+  planned,
+  type RecordSelection,
+  triggered,
+  triggeredApartMs,
+} from './record-rows.ts';
+
+/** Makes records due. */
+export interface RecordDue {
+  /** Makes records due, unless they are due before that anyway. */
+  bringForward(selection: RecordSelection, at: number, reason: DueReason): number;
+  /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
+  askOffSale(product_id: number, at: number, since_at: number | null): number;
+  /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
+  notify(product_ids: readonly number[], at: number, now: number): number;
+  setDue(key: RecordKey, due: Due): void;
+  reschedule(key: RecordKey, due: Due, stale_at: number): void;
+}
+
+/** `madeDue` is called where something may be due that was not. */
+export function recordDue(db: Writes, madeDue: () => void): RecordDue {
+  const setDue = db.change((bound: Bound<RecordKey & Planned>) =>
+    query
+      .updateTable('record')
+      .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane })
+      .where(isRecord(bound)),
+  );
+  const reschedule = db.change((bound: Bound<RecordKey & Planned & { stale_at: number }>) =>
+    query
+      .updateTable('record')
+      .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, stale_at: bound.stale_at })
+      .where(isRecord(bound)),
+  );
+  const bringForward = bringingForward(db);
+  const askOffSale = askingOffSale(db);
+  const notify = notifying(db);
+  return {
+    bringForward: (selection, at, reason) => {
+      madeDue();
+      return bringForward(selection, at, reason);
+    },
+    askOffSale: (product_id, at, since_at) => {
+      const asked = askOffSale(product_id, at, since_at);
+      if (asked > 0) madeDue();
+      return asked;
+    },
+    notify: (product_ids, at, now) => {
+      madeDue();
+      return notify(product_ids, at, now);
+    },
+    setDue: (key, due) => {
+      madeDue();
+      setDue.run({ ...key, ...planned(key, due) });
+    },
+    reschedule: (key, due, stale_at) => {
+      reschedule.run({ ...key, ...planned(key, due), stale_at });
+    },
+  };
+}
+
+type OfRecord = ExpressionBuilder<Schema, 'record'>;
+
+/** Again a minute after the last read for one of these reasons, or the last that failed; else at once. */
+function afterMinute(eb: OfRecord, now: RawBuilder<number>, reasons: readonly DueReason[]) {
+  const apart = sql.lit(triggeredApartMs);
+  const minuteAgo = sql<number>`${now} - ${apart}`;
+  return eb
+    .case()
+    .when(eb.and([eb('fetched_reason', 'in', reasons), eb.between('fetched_at', minuteAgo, now)]))
+    .then(sql<number>`${eb.ref('fetched_at')} + ${apart}`)
+    .when(eb.between('failed_at', minuteAgo, now))
+    .then(sql<number>`${eb.ref('failed_at')} + ${apart}`)
+    .else(now)
+    .end();
+}
+
+function notifying(db: Writes): RecordDue['notify'] {
+  const notify = db.change(({ ids, at, now, lane }: Bound<{ ids: string; at: number; now: number; lane: number }>) =>
+    query
+      .updateTable('record')
+      .set((eb) => {
+        const due = afterMinute(eb, now, triggered);
+        // What is due anyway and as urgent stays.
+        const stays = eb.or([eb('fetched_at', 'is', null), eb.and([eb('lane', '<=', lane), eb('due_at', '<=', due)])]);
+        const latest = sql<number>`${at} + ${sql.lit(futureToleranceMs)}`;
+        return {
+          notified_at: eb
+            .case()
+            .when(eb.between('notified_at', at, latest))
+            .then(eb.ref('notified_at'))
+            .else(at)
+            .end(),
+          due_at: eb.case().when(stays).then(eb.ref('due_at')).else(due).end(),
+          due_reason: eb.case().when(stays).then(eb.ref('due_reason')).else(eb.val<DueReason>('notified')).end(),
+          lane: eb.case().when(stays).then(eb.ref('lane')).else(lane).end(),
+        };
+      })
+      .where('product_id', 'in', listed<number>(ids)),
+  );
+  return (product_ids, at, now) =>
+    notify.run({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') }).changes;
+}
+
+type Brought = KindKey & { at: number; reason: DueReason; lane: number };
+
+function bringingForward(db: Writes): RecordDue['bringForward'] {
+  const bring = (bound: Bound<Brought>) => {
+    const { at, reason, lane } = bound;
+    return (
+      query
+        .updateTable('record')
+        .set((eb) => {
+          // The first read that decides about a closure waits for nothing, the next ones for their minute.
+          const due = eb
+            .case()
+            .when(reason, '=', 'closure-unconfirmed')
+            .then(afterMinute(eb, at, ['closure-unconfirmed']))
+            .else(at)
+            .end();
+          return { due_at: eb.fn<number>('min', ['due_at', due]), due_reason: reason, lane };
+        })
+        // What presses but fails keeps its backoff, or it would be asked for every minute; a fill keeps its order.
+        .where(({ eb, or }) => or([eb('failures', '=', 0), eb(reason, '<>', 'image-limit')]))
+        .where(({ and, eb, or }) =>
+          or([
+            eb('due_at', '>', at),
+            eb(reason, '=', 'closure-unconfirmed'),
+            and([
+              eb('lane', '>', lane),
+              or([eb('fetched_at', 'is not', null), eb(lane, '<=', laneIndex('reopening'))]),
+            ]),
+          ]),
+        )
+        .where(isOfKind(bound))
+    );
+  };
+  const all = db.change(bring);
+  const some = db.change((bound: Bound<Brought & { ids: string }>) =>
+    bring(bound).where('product_id', 'in', listed<number>(bound.ids)),
+  );
+  return ({ kinds, product_ids }, at, reason) => {
+    const ids = JSON.stringify(product_ids);
+    let brought = 0;
+    for (const kind of kinds) {
+      const bound = { ...kind, at, reason, lane: laneIndex(laneOf(kind, reason)) };
+      brought += (product_ids === null ? all.run(bound) : some.run({ ...bound, ids })).changes;
+    }
+    return brought;
+  };
+}
+
+function askingOffSale(db: Writes): RecordDue['askOffSale'] {
+  type Asked = { product_id: number; at: number; since_at: number | null; lane: number };
+  const ask = db.change(({ product_id, at, since_at, lane }: Bound<Asked>) =>
+    query
+      .updateTable('record')
+      .set((eb) => ({
+        due_at: eb.fn<number>('min', ['due_at', at]),
+        due_reason: eb
+          .case()
+          .when('due_at', '>', at)
+          .then(eb.val<DueReason>('sale-status-changed'))
+          .else(eb.ref('due_reason'))
+          .end(),
+        lane: eb.fn<number>('min', ['lane', lane]),
+        off_sale_at: eb.fn.coalesce(since_at, 'off_sale_at'),
+      }))
+      .where('resource', '=', 'availability')
+      .where('product_id', '=', product_id)
+      .where('off_sale_at', 'is not', null),
+  );
+  return (product_id, at, since_at) => ask.run({ product_id, at, since_at, lane: laneIndex('notification') }).changes;
+}

@@ -1,0 +1,140 @@
+import { laneIndex } from '../../domain/schedule/lanes.ts';
+import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
+import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { templateRows } from './record-rows.ts';
+
+/** Makes and drops records, as products, resources and windows come and go. */
+export interface RecordMaking {
+  /** Makes what is missing for these products; what exists stays as it is. */
+  create(templates: readonly RecordKind[], product_ids: readonly number[]): void;
+  /** The same for all visible products of a category (null: of none). */
+  createFor(category: string | null, templates: readonly RecordKind[]): void;
+  createWalk(template: RecordKind): void;
+  /** Drops the records of kinds that the configuration no longer asks for. */
+  dropOthers(templates: readonly RecordKind[]): void;
+  /** Drops every record of a resource, out of its jobs too: the service does not have it. */
+  dropResource(resource: Resource): void;
+  /** Drops the windows that lie beyond `last_part`, of a product, or of a category's products (null: of those without one). */
+  dropBeyond(product_id: number, last_part: number): void;
+  dropBeyondFor(category: string | null, last_part: number): void;
+}
+
+/** `madeDue` is called where something may be due that was not. */
+export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
+  const create = creating(db);
+  return {
+    create: (templates, product_ids) => {
+      madeDue();
+      create.some.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
+    },
+    createFor: (category, templates) => {
+      madeDue();
+      create.ofCategory.run({ templates: JSON.stringify(templates), category });
+    },
+    createWalk: (template) => {
+      madeDue();
+      create.one.run({ templates: JSON.stringify([template]) });
+    },
+    ...recordDropping(db),
+  };
+}
+
+function creating(db: Writes) {
+  /** Of each template and each of the products, in this order. */
+  const insert = (templates: RawBuilder<string>, products: RawBuilder<{ product_id: number }>) =>
+    query
+      .insertInto('record')
+      .orIgnore()
+      .columns(['resource', 'product_id', 'edition', 'part', 'due_at', 'due_reason', 'lane'])
+      .expression(
+        query
+          .selectFrom(templateRows(templates))
+          .crossJoin(products.as<'p'>('p'))
+          .select(['t.resource', 'p.product_id', 't.edition', 't.part', 't.due_at'])
+          .select(({ val }) => [
+            val<'never-fetched'>('never-fetched').as('due_reason'),
+            val(laneIndex('fill')).as('lane'),
+          ]),
+      );
+  return {
+    some: db.change(({ templates, ids }: Bound<{ templates: string; ids: string }>) =>
+      insert(templates, sql`(select value as product_id from json_each(${ids}))`),
+    ),
+    ofCategory: db.change(({ templates, category }: Bound<{ templates: string; category: string | null }>) =>
+      insert(
+        templates,
+        sql`(${query
+          .selectFrom('product')
+          .select('product_id')
+          .where('withdrawn_at', 'is', null)
+          .where('category', 'is', category)})`,
+      ),
+    ),
+    one: db.change(({ templates }: Bound<{ templates: string }>) => insert(templates, sql`(select 0 as product_id)`)),
+  };
+}
+
+function recordDropping(
+  db: Writes,
+): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropBeyond' | 'dropBeyondFor'> {
+  const others = db.change(({ templates }: Bound<{ templates: string }>) =>
+    query
+      .deleteFrom('record')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('resource', 'edition', 'part'),
+          'not in',
+          selectFrom(templateRows(templates))
+            .select(['t.resource', 't.edition', 't.part'])
+            .$asTuple('resource', 'edition', 'part'),
+        ),
+      ),
+  );
+  const outOfJobs = db.change(({ resource }: Bound<{ resource: Resource }>) =>
+    query
+      .updateTable('job')
+      .set(({ eb, selectFrom }) => ({
+        records: eb(
+          'records',
+          '-',
+          selectFrom('record as r')
+            .select(({ fn }) => fn.countAll<number>().as('records'))
+            .whereRef('r.job_id', '=', 'job.job_id')
+            .where('r.resource', '=', resource)
+            .$asScalar()
+            .$notNull(),
+        ),
+      }))
+      .where('finished_at', 'is', null),
+  );
+  const ofResource = db.change(({ resource }: Bound<{ resource: Resource }>) =>
+    query.deleteFrom('record').where('resource', '=', resource),
+  );
+  const beyond = (last_part: RawBuilder<number>) =>
+    query.deleteFrom('record').where('resource', '=', 'availability').where('part', '>', last_part);
+  const beyondOfProduct = db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
+    beyond(last_part).where('product_id', '=', product_id),
+  );
+  const beyondOfCategory = db.change(({ category, last_part }: Bound<{ category: string | null; last_part: number }>) =>
+    beyond(last_part).where('product_id', 'in', ({ selectFrom }) =>
+      selectFrom('product').select('product_id').where('category', 'is', category),
+    ),
+  );
+  return {
+    dropOthers: (templates) => {
+      others.run({ templates: JSON.stringify(templates) });
+    },
+    dropResource: (resource) => {
+      outOfJobs.run({ resource });
+      ofResource.run({ resource });
+    },
+    dropBeyond: (product_id, last_part) => {
+      beyondOfProduct.run({ product_id, last_part });
+    },
+    dropBeyondFor: (category, last_part) => {
+      beyondOfCategory.run({ category, last_part });
+    },
+  };
+}

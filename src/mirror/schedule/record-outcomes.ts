@@ -1,0 +1,152 @@
+import { laneIndex } from '../../domain/schedule/lanes.ts';
+import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Volatility } from '../../domain/schedule/volatility.ts';
+import { type Bound, type ExpressionBuilder, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
+import { query, type Schema } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows.ts';
+
+/** What a record's reads came to. */
+export interface RecordOutcomes {
+  /** A request sent at `sent_at` was answered and stored. */
+  fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
+  /** A failed order said that it has changed since its last read, and what that taught. */
+  told(key: RecordKey, at: number, volatility: Volatility): void;
+  /** A request came to nothing, after `failures` others in a row. It stays in its job unless `final`. */
+  failed(key: Pick<RecordFacts, keyof RecordKey | 'failures'>, failure: { at: number; text: string; due: Due }): void;
+  /** The service answered for other dates than it was asked for, since `at`. */
+  astray(key: RecordKey, at: number): void;
+  /** The next answer is decoded and stored, also where it is the one that was stored last. */
+  forgetBody(key: RecordKey): void;
+  /** A page of a long list was stored: what failed before is forgotten. */
+  progressed(key: RecordKey): void;
+}
+
+export interface FetchedRead {
+  readonly sent_at: number;
+  readonly changed: boolean;
+  readonly body_hash: string | null;
+  readonly stale_at: number;
+  readonly due: Due;
+  /** Null: this visit taught nothing. */
+  readonly volatility: Volatility | null;
+  /** Since when its answers say "not on sale"; null: this one does not. */
+  readonly off_sale_at: number | null;
+  /** Since when some of its dates are left out; null: none is. */
+  readonly unanswered_at: number | null;
+}
+
+/** A notification later than this after a read was sent did not come during it: the clock was wrong. */
+const longestReadMs = 600_000;
+
+export function recordOutcomes(db: Writes): RecordOutcomes {
+  const fetched = markFetched(db);
+  const told = db.change((bound: Bound<RecordKey & Volatility & { at: number }>) =>
+    query
+      .updateTable('record')
+      .set({ told_at: bound.at, shape: bound.shape, exposure: bound.exposure })
+      .where(isRecord(bound)),
+  );
+  const failed = db.change((bound: Bound<RecordKey & Planned & { failures: number; at: number; text: string }>) =>
+    query
+      .updateTable('record')
+      .set(({ eb, fn }) => ({
+        failures: eb(fn<number>('max', ['failures', bound.failures]), '+', 1),
+        failed_at: bound.at,
+        failure: bound.text,
+        due_at: bound.due_at,
+        due_reason: bound.due_reason,
+        lane: bound.lane,
+      }))
+      .where(isRecord(bound)),
+  );
+  const astray = db.change((bound: Bound<RecordKey & { at: number }>) =>
+    query.updateTable('record').set({ unanswered_at: bound.at }).where(isRecord(bound)),
+  );
+  const forgetBody = db.change((bound: Bound<RecordKey>) =>
+    query.updateTable('record').set({ body_hash: null }).where(isRecord(bound)),
+  );
+  const forgetFailures = db.change((bound: Bound<RecordKey>) =>
+    query
+      .updateTable('record')
+      .set({ failures: 0, failed_at: null, failure: null })
+      .where(isRecord(bound))
+      .where('failures', '>', 0),
+  );
+  return {
+    fetched,
+    told: (key, at, { shape, exposure }) => {
+      told.run({ ...key, at, shape, exposure });
+    },
+    failed: (key, { at, text, due }) => {
+      failed.run({ ...key, at, text, ...planned(key, due) });
+    },
+    astray: (key, at) => {
+      astray.run({ ...key, at });
+    },
+    forgetBody: (key) => {
+      forgetBody.run(key);
+    },
+    progressed: (key) => {
+      forgetFailures.run(key);
+    },
+  };
+}
+
+type Fetched = RecordKey &
+  Planned &
+  Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at'> &
+  Pick<Tables['record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
+
+function markFetched(db: Writes): RecordOutcomes['fetched'] {
+  const mark = db.change((bound: Bound<Fetched>) =>
+    query
+      .updateTable('record')
+      .set(({ eb, fn, ref }) => {
+        const changed_at = eb.case().when(bound.changed, '=', 1).then(bound.sent_at).else(ref('changed_at')).end();
+        return {
+          fetched_at: bound.sent_at,
+          changed_at,
+          body_hash: bound.body_hash,
+          stale_at: bound.stale_at,
+          fetched_reason: bound.reason,
+          failures: 0,
+          failed_at: null,
+          failure: null,
+          job_id: null,
+          off_sale_at: bound.off_sale_at,
+          unanswered_at: bound.unanswered_at,
+          shape: fn.coalesce(bound.shape, 'shape'),
+          exposure: fn.coalesce(bound.exposure, 'exposure'),
+          ...dueAfter(eb, bound),
+        };
+      })
+      .where(isRecord(bound)),
+  );
+  return (key, { due, changed, volatility, ...read }) => {
+    const { shape, exposure } = volatility ?? { shape: null, exposure: null };
+    const reason = key.due_reason;
+    mark.run({ ...key, ...read, ...planned(key, due), reason, changed: changed ? 1 : 0, shape, exposure });
+  };
+}
+
+/** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
+function dueAfter(eb: ExpressionBuilder<Schema, 'record'>, bound: Bound<Fetched>) {
+  const { sent_at } = bound;
+  const latest = sql<number>`${sent_at} + ${sql.lit(longestReadMs)}`;
+  const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);
+  const told = eb.and([eb('told_at', '>', sent_at), eb('told_at', '<=', latest)]);
+  const either = <Column extends keyof Planned>(
+    column: Column,
+    afterNotice: RawBuilder<Planned[Column]>,
+    due: RawBuilder<Planned[Column]>,
+  ) =>
+    sql<Planned[Column]>`case when ${notified} then ${afterNotice} when ${told} then ${eb.ref(column)} else ${due} end`;
+  return {
+    told_at: eb.case().when(told).then(eb.ref('told_at')).else(null).end(),
+    notified_at: eb.case().when(notified).then(eb.ref('notified_at')).else(null).end(),
+    due_at: either('due_at', sql`${sent_at} + ${sql.lit(triggeredApartMs)}`, bound.due_at),
+    due_reason: either('due_reason', sql.lit('notified'), bound.due_reason),
+    lane: either('lane', sql.lit(laneIndex('notification')), bound.lane),
+  };
+}

@@ -1,0 +1,252 @@
+import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
+import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
+import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
+import type { Bound, Reads } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import { isRecord, triggered } from './record-rows.ts';
+
+/** What is known of each record's reads, and when it is due. */
+export interface RecordReads {
+  /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
+  due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
+  /** The same of one job, whatever their lanes. */
+  dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
+  /** When the next record is due, of a job or of all; null where there is none. */
+  nextDueAt(job_id: number | null): number | null;
+  find(key: RecordKey): RecordFacts | null;
+  /** How many products had their last read answered for other dates altogether. */
+  answeredAstray(): number;
+  /** How many products have dates that the service left out, or answered others for. */
+  unanswered(): number;
+  /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
+  waiting(product_id: number | null): WaitingRecord[];
+  /** Everything that is known of a product's records, for people. */
+  ofProduct(product_id: number): RecordDetail[];
+  /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
+  adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
+  fill(): FillState;
+  /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
+  beyond(now: number): RecordKey[];
+}
+
+export interface FillState {
+  readonly records: number;
+  readonly never_fetched: number;
+  readonly failing: number;
+  /** Never fetched, and not in quarantine. */
+  readonly waiting: number;
+}
+
+/** A record that waits for its cadence, with what the cadence depends on. */
+export interface WaitingRecord extends RecordKey {
+  readonly fetched_at: number;
+  readonly category: string | null;
+  readonly dynamic: 0 | 1;
+  readonly covered: 0 | 1;
+}
+
+/** A record with what people ask about it. */
+export interface RecordDetail extends RecordFacts {
+  readonly lane: Lane;
+  readonly fetched_reason: DueReason | null;
+  readonly stale_at: number | null;
+  readonly failed_at: number | null;
+  readonly failure: string | null;
+}
+
+/** A record that adaptive scheduling may read before its cadence. */
+export interface AdaptiveRecord extends RecordKey {
+  readonly category: string | null;
+  readonly sold: number;
+  readonly sold_at: number | null;
+  readonly shape: number | null;
+  readonly exposure: number | null;
+}
+
+const key = ['resource', 'product_id', 'edition', 'part'] as const;
+const facts = [
+  ...key, 'due_at', 'due_reason', 'fetched_at', 'changed_at', 'body_hash', 'failures', 'job_id', 'notified_at', 'shape',
+  'exposure', 'told_at', 'off_sale_at', 'unanswered_at',
+] as const; // biome-ignore format: a list of columns
+const details = [...facts, 'lane', 'fetched_reason', 'stale_at', 'failed_at', 'failure'] as const;
+
+export function recordReads(db: Reads): RecordReads {
+  return { ...dueRecords(db), ...waitingRecords(db), ...recordCounts(db), ...singleRecords(db) };
+}
+
+function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
+  type OfLane = { now: number; lane: number; limit: number };
+  const ofLane = ({ now, lane, limit }: Bound<OfLane>) =>
+    query.selectFrom('record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
+  const all = db.rows((bound: Bound<OfLane>) => ofLane(bound).orderBy('due_at'));
+  const others = db.rows((bound: Bound<OfLane>) =>
+    ofLane(bound).where('due_reason', 'not in', triggered).orderBy('due_at'),
+  );
+  const urgent = db.rows((bound: Bound<OfLane>) =>
+    ofLane(bound)
+      .where('due_reason', 'in', triggered)
+      .orderBy(({ eb }) => eb('due_reason', '=', 'notified'))
+      .orderBy('due_at'),
+  );
+  const ofJob = db.rows(({ now, job_id, limit }: Bound<{ now: number; job_id: number; limit: number }>) =>
+    query
+      .selectFrom('record')
+      .select(facts)
+      .where('job_id', '=', job_id)
+      .where('due_at', '<=', now)
+      .orderBy('due_at')
+      .limit(limit),
+  );
+  // One look into the index a lane.
+  const nextOf = (lane: number) =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => fn.min('due_at').as('at'))
+      .where('lane', '=', lane);
+  const next = db.values(() =>
+    query
+      .selectFrom(
+        lanes
+          .slice(1)
+          .reduce((all, _, before) => all.unionAll(nextOf(before + 1)), nextOf(0))
+          .as('next'),
+      )
+      .select(({ fn }) => fn.min('at').as('at')),
+  );
+  const nextOfJob = db.values(({ job_id }: Bound<{ job_id: number }>) =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => fn.min('due_at').as('at'))
+      .where('job_id', '=', job_id),
+  );
+  return {
+    due: (now, entry, limit) => {
+      if (entry === 'triggered') return urgent.all({ now, lane: laneIndex('notification'), limit });
+      const rows = entry === 'notification' ? others : all;
+      return rows.all({ now, lane: laneIndex(entry), limit });
+    },
+    dueOfJob: (now, job_id, limit) => ofJob.all({ now, limit, job_id }),
+    nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get({ job_id })) ?? null,
+  };
+}
+
+function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'beyond'> {
+  const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('record').select(facts).where(isRecord(bound)));
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('record')
+      .select(details)
+      .where('product_id', '=', product_id)
+      .orderBy('resource')
+      .orderBy('edition')
+      .orderBy('part'),
+  );
+  const beyond = db.rows((bound: Bound<{ fetched_after: number; fetched_before: number; due_after: number }>) =>
+    query
+      .selectFrom('record')
+      .select(key)
+      .where(({ eb, or }) =>
+        or([
+          eb('fetched_at', '>', bound.fetched_after),
+          eb('fetched_at', '<', bound.fetched_before),
+          eb('due_at', '>', bound.due_after),
+        ]),
+      ),
+  );
+  return {
+    find: (record) => one.get(record) ?? null,
+    ofProduct: (product_id) =>
+      ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) })),
+    beyond: (now) =>
+      beyond.all({
+        fetched_after: now + futureToleranceMs,
+        fetched_before: earliestMs,
+        due_after: now + longestAheadMs,
+      }),
+  };
+}
+
+function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter'> {
+  const waiting = () =>
+    query
+      .selectFrom('record as r')
+      .leftJoin('product as p', 'p.product_id', 'r.product_id')
+      .select(({ exists, fn, lit, selectFrom }) => [
+        'r.resource',
+        'r.product_id',
+        'r.edition',
+        'r.part',
+        'r.fetched_at',
+        'p.category',
+        fn.coalesce('p.covered', lit(0)).as('covered'),
+        exists(
+          selectFrom('checkout_information_read as c')
+            .select('c.product_id')
+            .whereRef('c.product_id', '=', 'r.product_id')
+            .where('c.has_dynamic_pricing', '=', 1),
+        )
+          .$castTo<0 | 1>()
+          .as('dynamic'),
+      ])
+      .where('r.fetched_at', 'is not', null)
+      .$narrowType<{ fetched_at: number }>()
+      .where('r.failures', '=', 0)
+      .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed']);
+  const all = db.rows(waiting);
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    waiting().where('r.product_id', '=', product_id),
+  );
+  type After = Bound<{ product_id: number; edition: string; part: number; limit: number }>;
+  const adaptive = db.rows(({ product_id, edition, part, limit }: After) =>
+    query
+      .selectFrom('record as r')
+      .crossJoin('product as p')
+      .whereRef('p.product_id', '=', 'r.product_id')
+      .select(['r.resource', 'r.product_id', 'r.edition', 'r.part', 'p.category', 'p.sold', 'p.sold_at', 'r.shape'])
+      .select('r.exposure')
+      .where('r.resource', '=', 'availability')
+      .where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('r.product_id', 'r.edition', 'r.part'), '>', tuple(product_id, edition, part)),
+      )
+      .where('p.sellable', '=', 1)
+      .where('r.fetched_at', 'is not', null)
+      .orderBy('r.product_id')
+      .orderBy('r.edition')
+      .orderBy('r.part')
+      .limit(limit),
+  );
+  return {
+    waiting: (product_id) => (product_id === null ? all.all() : ofProduct.all({ product_id })),
+    adaptiveAfter: (cursor, limit) => {
+      const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
+      return adaptive.all({ product_id, edition, part, limit });
+    },
+  };
+}
+
+function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill'> {
+  const unanswered = () =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => fn.count<number>('product_id').distinct().as('products'))
+      .where('unanswered_at', 'is not', null);
+  const all = db.values(unanswered);
+  const astray = db.values(() => unanswered().where('failures', '>', 0));
+  const fill = db.rows(() =>
+    query.selectFrom('record').select(({ and, eb, fn }) => [
+      fn.countAll<number>().as('records'),
+      fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
+      fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
+      fn
+        .countAll<number>()
+        .filterWhere(and([eb('fetched_at', 'is', null), eb('failures', '<', quarantineAfter)]))
+        .as('waiting'),
+    ]),
+  );
+  return {
+    answeredAstray: () => astray.get() ?? 0,
+    unanswered: () => all.get() ?? 0,
+    fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0, waiting: 0 },
+  };
+}

@@ -1,0 +1,48 @@
+import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
+import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
+import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
+import { type Bound, type ExpressionBuilder, type RawBuilder, sql } from '../../sqlite/statements.ts';
+import type { Schema } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+/** A kind of record, whatever its product. */
+export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
+
+/** Which records a resync asks for; null means all of that dimension. */
+export interface RecordSelection {
+  readonly kinds: readonly KindKey[];
+  readonly product_ids: readonly number[] | null;
+}
+
+type OfRecord = ExpressionBuilder<Schema, 'record'>;
+
+/** Whether a row is of this kind. */
+export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
+  return ({ and, eb }: OfRecord) =>
+    and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
+}
+
+/** Whether a row is this one. */
+export function isRecord(bound: Bound<RecordKey>) {
+  const ofKind = isOfKind(bound);
+  return ({ and, eb }: OfRecord) => and([ofKind(eb), eb('product_id', '=', bound.product_id)]);
+}
+
+/** The rows of a bound JSON array of templates. */
+export function templateRows(templates: RawBuilder<string>) {
+  return sql<RecordKind>`(select value ->> '$.resource' as resource, value ->> '$.edition' as edition,
+    value ->> '$.part' as part, value ->> '$.due_at' as due_at from json_each(${templates}))`.as<'t'>('t');
+}
+
+/** When a record is due as it is stored, with the lane that goes with the reason. */
+export type Planned = Pick<Tables['record'], 'due_at' | 'due_reason' | 'lane'>;
+
+export function planned(key: RecordKey, { at, reason }: Due): Planned {
+  return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };
+}
+
+/** One read a product and minute at most, however many notifications come (reliability.md 2.3). */
+export const triggeredApartMs = 60_000;
+
+/** Why a record is due that notifications ask for. */
+export const triggered: readonly DueReason[] = ['notified', 'closure-unconfirmed'];

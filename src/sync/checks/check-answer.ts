@@ -1,0 +1,220 @@
+import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
+import { withoutPassed } from '../../domain/catalogue/passed-times.ts';
+import {
+  type CheckReason,
+  type CheckVerdict,
+  judgeCheck,
+  type OfferStanding,
+  type SaleState,
+  standingOf,
+  type Unanswered,
+  type Wanted,
+} from '../../domain/checks/check.ts';
+import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
+import { minutesPassed } from '../../domain/time/venue.ts';
+import type { ReadDate } from '../../mirror/checks.ts';
+import type { SaidNow } from '../reads/availability.ts';
+import type { Ports } from '../records/context.ts';
+import { type Alternative, alternativesTo } from './alternatives.ts';
+import type { LiveResult } from './live-result.ts';
+import type { SharedCall } from './pending-calls.ts';
+
+/** One date as it is, or as it was shown, for what is asked. */
+export interface CheckedDate {
+  /** Whether everything asked for is available. */
+  readonly sellable: boolean;
+  readonly state: 'available' | 'sold_out' | 'not_on_sale';
+  /** The time of the price: the one asked for, or the cheapest that fits. */
+  readonly time: string | null;
+  /**
+   * The price of all variants asked for together, or of one ticket if none is named. Null: not sellable, or unknown.
+   */
+  readonly price: { readonly amount: number; readonly currency: string } | null;
+  readonly max_tickets_per_order: number | null;
+  /** The slots of the time asked for, else all of the date. */
+  readonly slots: readonly {
+    readonly time: string;
+    readonly availability: number | null;
+    readonly variants: readonly {
+      readonly variant_id: number;
+      readonly max_tickets: number | null;
+      readonly retail_price: number | null;
+    }[];
+  }[];
+}
+
+/** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
+export interface CheckAnswer {
+  readonly verdict: CheckVerdict;
+  /** Why it does not hold; empty if it does. */
+  readonly reasons: readonly CheckReason[];
+  /** What the service says now, asked at `read_at`; null: it was not asked, or did not answer. */
+  readonly now: (CheckedDate & { readonly read_at: number }) | null;
+  /** What the mirror showed before; null: it had no row. */
+  readonly mirror: (CheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
+  /** Alternatives if it does not hold; empty if the verdict is unknown. */
+  readonly alternatives: readonly Alternative[];
+}
+
+/** A question, with the tier of its date. */
+export interface AskedDate {
+  readonly product_id: number;
+  readonly date: string;
+  readonly currency: string;
+  readonly today: string;
+  /** How many minutes of the date have passed at the venue. */
+  readonly minutes_passed: number;
+  readonly wanted: Wanted;
+  readonly expected: number | null;
+}
+
+interface Seen {
+  readonly day: ReadDate | null;
+  readonly sale: SaleState;
+}
+
+/** The ports of answers: the mirror and the time. */
+type AnswerPorts = Pick<Ports, 'mirror' | 'clock'>;
+
+/** The answer to all who asked the same of one read, and how it rates the mirror; null: not at all. */
+export interface CheckFindings {
+  readonly answer: CheckAnswer;
+  readonly rating: Rating | null;
+}
+
+/** Compares what the service says now with what the mirror showed before. */
+export function compare(
+  ports: AnswerPorts,
+  asked: AskedDate,
+  call: Pick<SharedCall<CheckFindings>, 'shown' | 'sale'>,
+  { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
+): CheckFindings {
+  const { mirror } = ports;
+  const { product_id, date, currency, wanted, expected } = asked;
+  const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
+  const sale = saleNow(known, spoken);
+  const stored = mirror.checks.date(product_id, currency, date);
+  const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
+  const before = call.shown.get(date) ?? null;
+  const shown = standingOf(wanted, call.sale, before, asked.minutes_passed);
+  const now = standingOf(wanted, sale, day, asked.minutes_passed);
+  if (left.some(({ from, to }) => from <= date && date <= to))
+    return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
+  // A complete answer has every date of its window: without this date it said nothing about it.
+  if (now === null)
+    return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
+  const { verdict, reasons } = judgeCheck(now, shown, expected);
+  const answer: CheckAnswer = {
+    verdict,
+    reasons,
+    now: { ...describe(asked, now, sale, day), read_at: sent_at },
+    mirror: shownBy(ports, asked, { day: before, sale: call.sale }, shown),
+    alternatives:
+      verdict === 'holds' || verdict === 'unknown'
+        ? []
+        : alternativesTo(mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale: sale === 'on-sale' }),
+  };
+  return { answer, rating: rateCheck(shown, now) };
+}
+
+/**
+ * Returns a date as the service has just answered it; null: it said nothing about it. A date that is covered but absent
+ * is sold out.
+ */
+function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: number): ReadDate | null {
+  if (date < from || date > answer.covered_to) return null;
+  const { days, max_tickets_per_order } = answer;
+  return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };
+}
+
+/**
+ * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not.
+ */
+function saleNow(known: SaleState, said: Extract<LiveResult, { kind: 'answered' }>['sale']): SaleState {
+  if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
+  return known === 'on-sale' ? 'sale-contradicted' : known;
+}
+
+/** Returns an answer without a verdict: only what the mirror shows. */
+export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
+  const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
+  return {
+    verdict: 'unknown',
+    reasons: [reason],
+    now: null,
+    mirror: shownBy(ports, asked, seen, shown),
+    alternatives: [],
+  };
+}
+
+/** Returns the answer to a question that needs no call: the product is not sold, or its date is not mirrored. */
+export function withoutAsking(
+  ports: AnswerPorts,
+  asked: AskedDate,
+  sale: SaleState,
+  reason: 'withdrawn' | 'date-past' | 'time-past' | 'outside-horizon',
+  day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
+): CheckAnswer {
+  const { wanted } = asked;
+  if (reason === 'outside-horizon') return unansweredCheck(ports, asked, { day, sale }, reason);
+  const on_sale = sale === 'on-sale';
+  return {
+    verdict: 'gone',
+    reasons: [reason],
+    now: null,
+    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
+    alternatives: alternativesTo(ports.mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale }),
+  };
+}
+
+/** Tells how many minutes of a date have passed at the venue of a product. */
+function passedBy({ mirror, clock }: AnswerPorts): (product_id: number, date: string) => number {
+  return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
+}
+
+function shownBy(
+  { clock }: AnswerPorts,
+  asked: AskedDate,
+  { day, sale }: Seen,
+  shown: OfferStanding | null,
+): CheckAnswer['mirror'] {
+  if (day === null || shown === null) return null;
+  const { checked_at, stale_at } = day;
+  return { ...describe(asked, shown, sale, day), checked_at, stale: clock.now() >= stale_at };
+}
+
+function describe(
+  { wanted, currency, minutes_passed }: AskedDate,
+  { sellable, price, time }: OfferStanding,
+  sale: SaleState,
+  day: ReadDate | null,
+): CheckedDate {
+  const whole = sale === 'on-sale' ? (day?.form ?? null) : null;
+  const form = whole === null ? null : withoutPassed(whole, minutes_passed);
+  const isOver = whole !== null && whole[2].length > 0 && form?.[2].length === 0;
+  const state =
+    sale !== 'on-sale' || isOver
+      ? 'not_on_sale'
+      : form !== null && summarise(form).available
+        ? 'available'
+        : 'sold_out';
+  const slots = (form?.[2] ?? [])
+    .map(([at, availability, offers]) => ({
+      time: slotTime(at),
+      availability,
+      variants: offers.map(([variant_id, max_tickets = null, retail_price = null]) => ({
+        variant_id,
+        max_tickets,
+        retail_price,
+      })),
+    }))
+    .filter((slot) => wanted.time === null || slot.time === wanted.time);
+  return {
+    sellable,
+    state,
+    time: sellable ? time : wanted.time,
+    price: price === null ? null : { amount: price, currency },
+    max_tickets_per_order: day?.max_tickets_per_order ?? null,
+    slots,
+  };
+}

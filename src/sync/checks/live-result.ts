@@ -1,0 +1,58 @@
+import type { Clock } from '../../clock.ts';
+import type { CheckReason, Unanswered } from '../../domain/checks/check.ts';
+import type { Limiter } from '../../upstream/limiter.ts';
+import type { AvailabilityRead, SaidNow } from '../reads/availability.ts';
+
+/** What an answer said of the sale status and of which dates it said nothing: see `AvailabilityRead`. */
+type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
+
+/** The result of a live read, as every waiter gets it. */
+export type LiveResult =
+  | ({
+      readonly kind: 'answered';
+      /** What was answered, where the mirror cannot be written and does not have it yet. */
+      readonly said?: SaidNow;
+    } & Said)
+  /** The service no longer has the product. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unanswered'; readonly reason: Unanswered };
+
+export function unanswered(reason: Unanswered): LiveResult {
+  return { kind: 'unanswered', reason };
+}
+
+/** Returns why a read got no answer. */
+export function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswered {
+  switch (read.kind) {
+    case 'throttled':
+      return 'throttled';
+    case 'unreachable':
+      return 'service-unreachable';
+    case 'refused':
+      return read.status === 401 ? 'key-refused' : 'service-refused';
+    case 'failed':
+      return read.code === 'other-dates' ? 'other-dates' : 'service-failed';
+    default:
+      return 'service-failed' satisfies CheckReason;
+  }
+}
+
+/** The limiter's pause, as those who wait for an answer see it. */
+export interface CallPause {
+  /** Returns the pause in which no call may be sent, and its reason; null where there is none. */
+  now(): { readonly until: number; readonly reason: Unanswered } | null;
+  /** Returns why an answer has not come in time. */
+  whyLate(): Unanswered;
+}
+
+export function callPause(limiter: Pick<Limiter, 'pause'>, clock: Pick<Clock, 'now'>): CallPause {
+  const now: CallPause['now'] = () => {
+    const { not_before, unreachable_since } = limiter.pause();
+    if (not_before <= clock.now()) return null;
+    return { until: not_before, reason: unreachable_since === null ? 'throttled' : 'service-unreachable' };
+  };
+  return {
+    now,
+    whyLate: () => (limiter.pause().unreachable_since === null ? (now()?.reason ?? 'deadline') : 'service-unreachable'),
+  };
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import { inflate } from './inflate.ts';
+import type { Outcome } from './outcome.ts';
+import { collect, header, type Response, TooLarge } from './response.ts';
+
+type Key = { reveal(): string } | null;
+
+/** As much as is read of a body that is no answer: for its words, or to keep the connection. */
+export const errorBodyBytes = 128 * 1024;
+
+/** Leaves a byte order mark out. */
+const utf8 = new TextDecoder('utf-8');
+
+/** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
+export async function refusalText(response: Response): Promise<string> {
+  try {
+    const body = inflate(
+      await collect(response.body, errorBodyBytes),
+      header(response, 'content-encoding'),
+      errorBodyBytes,
+    );
+    return 'kind' in body || !isUtf8(body) ? '' : utf8.decode(body);
+  } catch (error) {
+    if (error instanceof TooLarge) return '';
+    throw error;
+  }
+}
+
+/** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
+export function refused(status: number, text: string, key: Key): Outcome {
+  let members: { error_code?: unknown; error?: unknown; message?: unknown; field_errors?: unknown } = {};
+  try {
+    members = (JSON.parse(text) as typeof members | null) ?? {};
+  } catch {
+    // Not JSON: the status has to do.
+  }
+  const code = [members.error_code, members.error].find((value) => typeof value === 'string' && value !== '');
+  const message = typeof members.message === 'string' ? members.message : `the service answered ${status}`;
+  return {
+    kind: 'refused',
+    status,
+    code: typeof code === 'string' ? line(withoutSecrets(code, key), 80) : `status-${status}`,
+    message: line(withoutSecrets(message + fieldErrors(members.field_errors), key), 300),
+  };
+}
+
+/** `validation_error` says of each field what is wrong with it. */
+function fieldErrors(errors: unknown): string {
+  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) return '';
+  const fields = Object.entries(errors)
+    .slice(0, 10)
+    .map(([field, error]) => `${field}: ${typeof error === 'string' ? error : 'refused'}`);
+  return fields.length === 0 ? '' : ` (${fields.join('; ')})`;
+}
+
+/** The service may repeat what was sent to it. */
+function withoutSecrets(text: string, key: Key): string {
+  const secret = key?.reveal() ?? '';
+  return (secret === '' ? text : text.replaceAll(secret, '[key]')).replace(/https?:\/\/[^\s"'<>]+/gi, '[address]');
+}
+
+/** One line of at most `length` characters, without what would steer a terminal. */
+export function line(text: string, length: number): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, length);
+}

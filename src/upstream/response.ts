@@ -1,0 +1,69 @@
+import type { Dispatcher } from 'undici';
+
+/** The head of an answer, and its body as it comes. */
+export type Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+/** The first value of a header; the name is in lower case. */
+export function header({ headers }: Pick<Response, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** A body is longer than it may be. Thrown while it is read, it ends the transfer. */
+export class TooLarge extends Error {}
+
+/** The parts of a body as they come; throws a `TooLarge` with the first one beyond `max_bytes`. */
+export async function* partsWithin(body: AsyncIterable<Buffer>, max_bytes: number): AsyncGenerator<Buffer, void> {
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > max_bytes) throw new TooLarge(`the body is larger than ${max_bytes} bytes`);
+    yield part;
+  }
+}
+
+/** A body as a whole: compressed bytes count here, inflated ones in `inflate`. Throws a `TooLarge`. */
+export async function collect(body: AsyncIterable<Buffer>, max_bytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of partsWithin(body, max_bytes)) parts.push(part);
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+/** Reads a body that nobody needs, so that its connection can be used again; longer than `limit` or broken, it costs the connection. */
+export async function drain(body: Response['body'], limit: number, signal: AbortSignal): Promise<void> {
+  try {
+    await body.dump({ limit, signal });
+  } catch {
+    // What the answer meant is known already.
+  }
+}
+
+const unreachableCodes: Readonly<Record<string, readonly [code: string, message: string]>> = {
+  ECONNREFUSED: ['connection-refused', 'the connection was refused'],
+  ENOTFOUND: ['dns', 'the name cannot be resolved'],
+  EAI_AGAIN: ['dns', 'the name cannot be resolved now'],
+  UND_ERR_CONNECT_TIMEOUT: ['connect-timeout', 'no connection in time'],
+  EHOSTUNREACH: ['no-route', 'there is no route to it'],
+  ENETUNREACH: ['no-route', 'there is no route to it'],
+};
+
+/** What ended a request, below what libraries have wrapped around it. */
+export interface TransportError {
+  readonly cause: unknown;
+  /** Node's or undici's; empty: it has none. */
+  readonly code: string;
+  /** No connection was made; null: it was, as far as the code tells. */
+  readonly unreachable: { readonly code: string; readonly message: string } | null;
+}
+
+export function transportError(error: unknown): TransportError {
+  const cause = rootCause(error);
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  const known = unreachableCodes[code];
+  return { cause, code, unreachable: known === undefined ? null : { code: known[0], message: known[1] } };
+}
+
+function rootCause(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return rootCause(error.errors[0]);
+  return error instanceof Error && error.cause !== undefined && !('code' in error) ? rootCause(error.cause) : error;
+}
