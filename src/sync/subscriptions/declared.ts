@@ -2,8 +2,7 @@ import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts
 import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
 import { wantedParts } from '../../domain/push/subscription-parts.ts';
 import type { SelfTest } from '../../domain/push/subscription-step.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
-import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Ports } from '../records/context.ts';
 import type { OwnAddresses } from './callback.ts';
@@ -31,12 +30,17 @@ export interface SubscriptionSettings {
   readonly grace: number;
 }
 
+/** What declarations are made of: read by whoever asks. */
+interface DeclarationFacts {
+  readonly subscriptions: SubscriptionReads;
+}
+
 /** What the service should have now. A declaration of mirrored entities is left as it is until their lists were read once. */
 export function wantedSubscriptions({
   mirror,
   settings,
 }: {
-  readonly mirror: Pick<Mirror, 'subscriptions'>;
+  readonly mirror: DeclarationFacts;
   readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
 }): {
   readonly wanted: WantedSubscription[];
@@ -59,7 +63,7 @@ export function wantedSubscriptions({
   return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
 }
 
-function entitiesOf(mirror: Pick<Mirror, 'subscriptions'>, declared: DeclaredSubscription): readonly number[] | null {
+function entitiesOf(mirror: DeclarationFacts, declared: DeclaredSubscription): readonly number[] | null {
   const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
   if (type === 'products_i_sell') return null;
   return entities === 'mirrored'
