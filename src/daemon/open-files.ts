@@ -41,7 +41,7 @@ export function openFiles(
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
   { machine, entropy, log, checkFile, inodeOf }: OpenFilesOptions,
 ): OpenFiles {
-  // By the clock that is believed, once there is one.
+  // By the trusted clock, once there is one.
   let now = machine.now;
   const time = { now: () => now(), monotonic: machine.monotonic };
   const files = stack.use(lockFiles(stack, config, { clock: time, log, checkFile }));
@@ -110,14 +110,14 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
 /** Has the deliveries that the mirror has not applied wait again; returns since when some of them are gone. */
 function applyAgain(mirror: Mirror, inbox: Inbox, log: Logger): number | null {
   inbox.deliveries.goOnAbove(mirror.lastDelivery());
-  // A restored mirror; a new one reads everything anyway.
+  // For a restored mirror; a new one reads everything anyway.
   if (mirror.filledAt() === null) return null;
   const { deliveries, gone_since } = inbox.deliveries.waitAgain(mirror.lastDelivery());
   if (deliveries > 0) log.warn({ deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
   return gone_since;
 }
 
-/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+/** Records when the process ended; if that fails, its last heartbeat counts instead. */
 function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
@@ -126,7 +126,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   }
 }
 
-/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+/** Records the newest change in the inbox; if that fails, the reserved ceiling counts instead. */
 export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
@@ -135,7 +135,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   }
 }
 
-/** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */
+/** Creates the state directory (inbox, lock, socket), or throws if others can enter it. */
 function ownDirectory(path: string): void {
   const { mode, uid } = prepareDirectory(path, 0o700);
   const ours = process.getuid === undefined || uid === process.getuid();

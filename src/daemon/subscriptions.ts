@@ -18,13 +18,13 @@ interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service
   readonly addresses: OwnAddresses | null;
   /** The body of the receiver's 404; null: any passes. */
   readonly refusal: string | null;
-  /** Else our own public address is asked for real. */
+  /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
 }
 
 const selfTestMs = 10_000;
 
-/** Wires what is declared under `subscriptions` to the service, where all that it takes is configured. */
+/** Wires the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions({
   loaded,
   ports,
@@ -61,14 +61,14 @@ export function manageSubscriptions({
   return { work: subscriptionWork(subscriptionPorts) };
 }
 
-/** What is declared, as the work needs it. */
+/** Returns the declared subscriptions as the work needs them. */
 export function settingsOf({ subscriptions, service, receiver }: Config): Omit<SubscriptionSettings, 'public_url'> {
   const { rotate_every, grace } = receiver;
   const { entities_per_subscription: most, subscription_reads: reads } = service.profile;
   return { declared: subscriptions, most, reads, rotate_every, grace };
 }
 
-/** Null: there is no key to sign with. A key that cannot sign was refused when it was read. */
+/** Returns the signing settings; null without a key. A key that cannot sign was refused when it was read. */
 function signingOf({ body, claims }: Config['signing'], { signing_key }: LoadedConfig['secrets']): Signing | null {
   if (body === 'json') return { body };
   if (signing_key === null) return null;

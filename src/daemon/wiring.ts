@@ -19,24 +19,24 @@ import { type OpenFiles, openFiles } from './open-files.ts';
 import { policyOf } from './policy.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 
-/** What a test replaces: time, chance, and what it has no receiver for. */
+/** Overrides for tests: time, chance, and what needs a receiver. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
   readonly entropy?: Entropy;
   /** Numbers files, where the disk's own numbers would tell one life from another. */
   readonly inodeOf?: InodeOf;
-  /** Callback addresses, where the inbox has none. */
+  /** Callback addresses to use if the inbox has none. */
   readonly addresses?: OwnAddresses;
-  /** Asks our own public address; else it is asked for real. */
+  /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
-  /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
+  /** Addresses of a test's image host on this machine. No configuration can set these. */
   readonly imageHost?: { readonly addresses: readonly string[] };
-  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  /** Replaces the check of a whole file, which runs in a process with its own time. */
   readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
-/** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
+/** All wired parts, of the daemon or of a command that works without one. */
 export interface Wiring
   extends AsyncDisposable,
     Pick<OpenFiles, 'mirror' | 'inbox' | 'files' | 'storage'>,
@@ -44,11 +44,11 @@ export interface Wiring
   readonly config: Config;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** How many calls the service has answered since the start. */
+  /** Returns how many calls the service has answered since the start. */
   answers(): number;
-  /** What is done about a machine's clock that is wrong. */
+  /** Watches for a wrong clock of the machine, and acts on it. */
   readonly watch: ClockWatch;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How many records are worked on at a time. */
   readonly workers: number;
@@ -57,8 +57,8 @@ export interface Wiring
 type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
 
 /**
- * Takes the lock (75), opens both files and wires the client to them. Closing happens in the reverse order and notes
- * a clean end.
+ * Takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
+ * clean end.
  */
 export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wiring {
   const stack = new AsyncDisposableStack();
@@ -70,7 +70,7 @@ export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wi
     const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });
     return wired(stack, { loaded, log, chance, entropy, overrides, opened, service });
   } catch (error) {
-    // Nothing here needs an await to be given back; what failed is thrown on.
+    // Disposing here is synchronous; the failure is thrown on.
     stack.disposeAsync().catch(() => undefined);
     throw error;
   }
@@ -98,11 +98,11 @@ function wired(
   const productPath = sharedAnswer<PathVerdict>();
   const ports = { upstream, mirror, clock, chance, entropy, log, policy, retries, productPath };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
-  // What a wrong clock has written is healed first, so that what is due is planned by the right one.
+  // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
   watch.observe();
   forgetUnasked(mirror, config.service.profile);
   prepareRecords(ports);
-  // What cannot be applied again is as good as never received.
+  // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
   const subscriptions = subscriptionsOf({ loaded, overrides, opened, service }, ports);
   const closing = stack.move();
@@ -146,7 +146,7 @@ function subscriptionsOf(
   });
 }
 
-/** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
+/** Forgets missing paths that the configuration no longer asks for. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {

@@ -3,15 +3,15 @@ import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 /** Which of the two files. */
 export type FileName = 'mirror' | 'inbox';
 
-/** Whether the two files can be written, and what room there is for them. */
+/** Whether the two files can be written, and how much space they have. */
 export interface StorageStatus {
-  /** Why nothing is written now; null: it is. */
+  /** Why nothing can be written now; null: it can. */
   readonly trouble: {
     readonly kind: WriteTrouble;
     readonly file: FileName;
     readonly path: string;
     readonly since: number;
-    /** Bytes that have to become free before space is no longer low; null: it is not low, or no disk is full. */
+    /** Bytes that must become free before space is no longer low; null: no disk is full. */
     readonly missing_bytes: number | null;
   } | null;
   readonly directories: readonly {
@@ -24,7 +24,7 @@ export interface StorageStatus {
   }[];
 }
 
-/** A condition that only the running process knows: it cannot be stored, or ends with the process. */
+/** An alarm that only the running process knows: it cannot be stored, or ends with the process. */
 export interface LiveAlarm {
   readonly kind: 'disk-full' | 'disk-low' | 'file-locked' | 'snapshot-failing';
   readonly raised_at: number;

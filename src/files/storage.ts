@@ -8,31 +8,32 @@ import type { FileName, LiveAlarm, StorageStatus } from './storage-status.ts';
 import { type CurrentTrouble, watchTrouble } from './trouble-watch.ts';
 import { writeRefusal } from './write-refusal.ts';
 
-/**
- * What all writing goes through that can wait: a full disk and another program's lock pass. Disposing gives up what waits.
- */
+/** Runs writes that can wait for a full disk or another program's lock to pass. Disposing gives up those that wait. */
 export interface Storage extends AsyncDisposable {
-  /** From now on no write blocks the event loop for a lock; until then `keepTrying` throws what its work throws. */
+  /**
+   * Called when the start is done: from now on no write blocks the event loop for a lock. Before it `keepTrying` throws
+   * what its work throws.
+   */
   serve(): void;
   /**
-   * Runs work when the files can be written, and again after each trouble, until it has run to its end. Rejects with any
-   * other error; resolves to null where the signal is aborted first. The work finds by itself what is left to do.
+   * Runs work when the files can be written, and again after each trouble until it completes; the work must find out
+   * itself what is left. Rejects with any other error; resolves to null if the signal aborts first.
    */
   keepTrying<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result | null>;
-  /** For somebody who waits: tries for two seconds, then throws a `disk-full` (74) or `locked` (75). */
+  /** Runs work for a waiting caller: tries for two seconds, then throws `disk-full` (74) or `locked` (75). */
   promptly<Result>(work: () => Result): Promise<Result>;
-  /** Writes now, or as soon as that is possible; of several with the same name only the last. */
+  /** Writes now or as soon as possible; of several writes with one name only the last. */
   soon(name: string, write: () => void): void;
-  /** Told of a write that failed elsewhere: what cannot be waited for is not looked at. */
+  /** Called with a write error from elsewhere; ignores errors that do not pass by waiting. */
   noticed(error: unknown): void;
-  /** Looks at the space, at most every 30 seconds while there is enough. */
+  /** Measures the free space, at most every 30 seconds while there is enough. */
   look(): void;
   /** Whether there is room for bulk reads. */
   readonly isLow: boolean;
   status(): StorageStatus;
-  /** Trouble of a minute, and low space. */
+  /** Returns the alarms about trouble that lasts a minute, and about low space. */
   alarms(): LiveAlarm[];
-  /** Rejects with what a file does not survive: a failed fsync, damage. */
+  /** Rejects with an error that a file does not survive: a failed fsync, or damage. */
   readonly broken: Promise<never>;
 }
 
@@ -41,7 +42,7 @@ export interface StoragePorts {
   readonly inbox: StoredFile;
   readonly clock: Clock;
   readonly log: Logger;
-  /** An argument, so that a test can have a full disk. */
+  /** Returns the free space; tests replace it to simulate a full disk. */
   readonly spaceOf?: (directory: string) => FileSystemSpace;
 }
 

@@ -10,7 +10,7 @@ export interface CurrentTrouble {
   kind: WriteTrouble;
   file: FileName;
   readonly since: number;
-  /** True: nobody tries. False: it may be over, and is as soon as it does not come back. */
+  /** True: nothing is tried. False: it may be over, and is once it does not come back. */
   stopped: boolean;
   told: boolean;
 }
@@ -42,9 +42,9 @@ export interface TroubleWatchOptions {
   readonly reopened: () => void;
 }
 
-/** So often a full disk is asked whether there is room now. */
+/** How often the space of a full disk is measured. */
 const askEveryMs = 1000;
-/** Free space that has grown by so much is worth a try. */
+/** By how much free space must grow for another try. */
 const roomBytes = 1024 * 1024;
 
 export function watchTrouble({
@@ -90,7 +90,7 @@ export function watchTrouble({
     log[told ? 'info' : 'debug']({ file, trouble: kind, ms: clock.now() - since }, 'files are written again');
   }
 
-  /** Lets everybody write; true: none of them met trouble for a while. */
+  /** Lets all writes proceed; returns whether none met trouble for a while. */
   async function isOver(own: CurrentTrouble): Promise<boolean> {
     again = Promise.withResolvers();
     own.stopped = false;
@@ -101,7 +101,7 @@ export function watchTrouble({
     return !own.stopped;
   }
 
-  /** Told once, and not of a lock that is let go of at once. */
+  /** Logs a trouble once, but not a lock that is released quickly. */
   function report(own: CurrentTrouble): void {
     const { file, kind } = own;
     if (own.told || (kind === 'locked' && clock.now() - own.since < 1000)) return;
@@ -143,7 +143,7 @@ const troubleMessages: Readonly<Record<WriteTrouble, string>> = {
   'disk-full': 'the disk is full: waiting for room',
 };
 
-/** The first trouble that a write meets now; null: none. Throws what is not waited for. */
+/** Returns the first trouble that a write meets now; null: none. Throws errors that do not pass by waiting. */
 function probe(files: TroubleWatchOptions['files']): { kind: WriteTrouble; file: FileName } | null {
   for (const file of ['mirror', 'inbox'] as const) {
     try {
