@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,6 +36,19 @@ export interface Deadline extends Disposable {
 export type Chance = () => number;
 
 export const systemChance: Chance = Math.random;
+
+/** So many bytes that nobody can foresee: what ids and tokens are made of. */
+export type Entropy = (bytes: number) => Uint8Array;
+
+export const systemEntropy: Entropy = randomBytes;
+
+/** A random UUID (version 4). */
+export function newId(entropy: Entropy): string {
+  const bytes = Buffer.from(entropy(16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
 
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';

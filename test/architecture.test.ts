@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { readingClockOrChance, statementsWithClock } from './architecture/clock-and-chance.ts';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, sourceFiles } from './architecture/import-graph.ts';
 import { longest, longFiles, tooLong } from './architecture/long-files.ts';
@@ -9,6 +10,10 @@ import { longest, longFiles, tooLong } from './architecture/long-files.ts';
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
 const imports = allImports(src);
+const schema = fileURLToPath(new URL('../schema/', import.meta.url));
+const migrations = ['mirror', 'inbox'].flatMap((file) =>
+  readdirSync(join(schema, file)).map((name) => readFileSync(join(schema, file, name), 'utf8')),
+);
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
 
@@ -84,14 +89,7 @@ const allowed: Record<string, readonly string[]> = {
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them.
-  storefront: [
-    'sqlite/fault.ts',
-    'sqlite/planned-once.ts',
-    'sqlite/read-only.ts',
-    'clock.ts',
-    'errors.ts',
-    'listen-address.ts',
-  ],
+  storefront: ['sqlite/fault.ts', 'sqlite/read-only.ts', 'clock.ts', 'errors.ts', 'listen-address.ts'],
 };
 
 /** One door a library. */
@@ -211,11 +209,33 @@ describe('the architecture', () => {
   });
 
   it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {
-    const clock =
-      /\bDate\.now\(|new Date\(\)|Math\.random|Temporal\.Now|AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/;
-    expect(texts.filter(([file, text]) => file !== 'clock.ts' && clock.test(text)).map(([file]) => file)).toEqual([]);
+    expect(readingClockOrChance(texts)).toEqual([]);
     expect(
       texts.filter(([file, text]) => file !== 'cli.ts' && /process\.env/.test(text)).map(([file]) => file),
     ).toEqual([]);
+  });
+
+  it.each([
+    'const at = Date.now();',
+    'const at = performance.now();',
+    'const at = process.hrtime.bigint();',
+    'const id = randomUUID();',
+    "import { randomBytes } from 'node:crypto';",
+    'const chance = Math.random();',
+    "db.exec(\"UPDATE product SET read_at = strftime('%s', 'now')\");",
+    'sql`ORDER BY random()`',
+    "db.prepare('INSERT INTO alarm VALUES (CURRENT_TIMESTAMP)')",
+  ])('is watched by a test that sees %s (control)', (line) => {
+    expect(readingClockOrChance([...texts, ['sync/late.ts', line]])).toEqual(['sync/late.ts']);
+    expect(readingClockOrChance([['clock.ts', line]])).toEqual([]);
+  });
+
+  it('asks no instant and no chance of SQLite where rows are written: only views have a reader’s clock', () => {
+    expect(statementsWithClock(migrations)).toEqual([]);
+    const table = "CREATE TABLE t (at INTEGER NOT NULL DEFAULT (unixepoch('now')));";
+    expect(statementsWithClock([...migrations, table])).toEqual([table]);
+    expect(
+      statementsWithClock(['CREATE TRIGGER t AFTER INSERT ON u BEGIN UPDATE u SET a = random(); END;']),
+    ).toHaveLength(1);
   });
 });

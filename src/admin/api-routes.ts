@@ -15,10 +15,12 @@ export interface ApiOptions {
   readonly changes: ChangeStreamOptions;
 }
 
-/** What asks the service goes on when the caller leaves: half of it would be worse. */
+/**
+ * Never aborts: work that calls the service continues when the caller disconnects, because half of it would be worse.
+ */
 const never = new AbortController().signal;
 
-/** Answered past the others: by a stream, in one write, one at a time. */
+/** Operations with a route of their own: a stream, an answer in one write, one call at a time. */
 const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, options: ApiOptions) => void>>> = {
   'GET /v1/changes': changeRoute,
   'POST /v1/check': checkRoute,
@@ -26,7 +28,10 @@ const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, o
   'POST /v1/probe': (app, { answers }) => probeRoute(app, answers['POST /v1/probe']),
 };
 
-/** A route for each operation that a door answers: what is asked is read by its schemas, and what is not there is its 404. */
+/**
+ * Adds a route for each operation that the interface answers. Requests are read by the operation's schemas; a missing
+ * subject is answered 404.
+ */
 export function apiRoutes(app: FastifyInstance, names: readonly OperationName[], options: ApiOptions): void {
   for (const name of names) {
     const own = ownRoutes[name];
@@ -46,10 +51,13 @@ function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers)
   app.route({ method, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), handler });
 }
 
-/** As JSON, or to whom asks for it as events; what an event source has seen last counts more than its address. */
+/**
+ * Answers changes as JSON, or as events to clients that ask for them. The Last-Event-ID of an event source overrides
+ * its URL.
+ */
 function changeRoute(app: FastifyInstance, { changes }: ApiOptions): void {
   const stream = changeStream(changes);
-  // Before the listener waits for its connections to end, which those would never do.
+  // Before the listener waits for its connections to end, because these never end by themselves.
   app.addHook('preClose', () => stream[Symbol.asyncDispose]());
   app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {
     const { accept = '', 'last-event-id': seen } = request.headers;
@@ -61,7 +69,7 @@ function changeRoute(app: FastifyInstance, { changes }: ApiOptions): void {
   });
 }
 
-/** What is answered where no route is, and where one throws. */
+/** Sets the answers for an unknown route and for a route that throws. */
 export function refusals(app: FastifyInstance, log: Logger): void {
   app.setNotFoundHandler(async ({ method, url }, reply) =>
     reply.code(404).send({

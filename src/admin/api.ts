@@ -35,13 +35,13 @@ import {
 /** A question that a daemon answers. */
 export interface Operation {
   readonly summary: string;
-  /** Also the storefront's own door answers it; absent: the operator's alone. */
+  /** The storefront interface answers it too; absent: only the operator's. */
   readonly storefront?: true;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly answer: z.ZodType;
-  /** Where there may be nothing to answer about: the 404, of the id as it was asked. */
+  /** The 404 of an operation whose subject may not exist, given the id as requested. */
   readonly missing?: (id: string) => { readonly error: string; readonly message: string };
   /** Statuses besides 200, 400 and those of every route, and what they mean. */
   readonly refusals?: Readonly<Record<number, string>>;
@@ -165,7 +165,7 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
-/** What the storefront's own door answers. */
+/** The operations that the storefront interface answers. */
 export const storefrontOperations = (Object.keys(operations) as OperationName[]).filter(
   (name) => 'storefront' in operations[name],
 );
@@ -182,26 +182,26 @@ type ReadOnly<Value> = Value extends readonly (infer Each)[]
     ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
     : Value;
 
-/** What a client fills the path with, where it has names in braces. */
+/** The values for the names in braces of an operation's path. */
 export type Path<Name extends OperationName> = ReadOnly<Given<Part<Name, 'path'>>>;
 
-/** What a client sends as the body, where there is one. */
+/** The body of an operation's request. */
 export type Body<Name extends OperationName> = ReadOnly<Given<Part<Name, 'body'>>>;
 
-/** A request as its operation has read it: with defaults, and nothing that was not asked for. */
+/** A request as its operation has parsed it: with defaults, and without unknown members. */
 export interface Asked<Name extends OperationName> {
   readonly path: Read<Part<Name, 'path'>>;
   readonly query: Read<Part<Name, 'query'>>;
   readonly body: Read<Part<Name, 'body'>>;
 }
 
-/** Answers a request; the signal aborts when whoever asked leaves, where that ends the work. */
+/** Answers a request. The signal aborts when the client disconnects, for operations that this ends. */
 export type Answering<Name extends OperationName> = (
   asked: Asked<Name>,
   signal: AbortSignal,
 ) => Found<Name> | Promise<Found<Name>>;
 
-/** What a daemon does for each operation; the change feed is answered by a stream of its own. */
+/** The daemon's function for each operation; the change feed has a stream of its own. */
 export type Answers = { readonly [Name in Exclude<OperationName, 'GET /v1/changes'>]: Answering<Name> };
 
 type Found<Name extends OperationName> =

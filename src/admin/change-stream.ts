@@ -6,21 +6,26 @@ import { type ChangeFeed, changeJson } from '../mirror/changes/change-feed.ts';
 export interface ChangeStreamOptions {
   readonly feed: ChangeFeed;
   readonly clock: Clock;
-  /** Tells after a commit that the feed has grown. */
+  /** Calls the listener after each commit that adds to the feed. */
   onChanges(listener: () => void): Disposable;
 }
 
 /** The change feed over HTTP: a page as JSON, or everything from a cursor on as server-sent events. */
 export interface ChangeStream extends AsyncDisposable {
-  /** The answer to a question as JSON text; throws as `ChangeFeed.after`, and `bad-cursor` and `bad-limit`. */
+  /**
+   * Returns the answer to a question as JSON text. Throws what `ChangeFeed.after` throws, and `bad-cursor` and
+   * `bad-limit`.
+   */
   page(question: FeedQuestion): string;
-  /** Throws in the same way before anything is sent; then sends until the client leaves or the stream is disposed. */
+  /**
+   * Sends events until the client disconnects or the stream is disposed. Throws like `page`, before anything is sent.
+   */
   follow(question: Pick<FeedQuestion, 'after' | 'feed'>, response: ServerResponse): void;
 }
 
 /**
- * As it came with the request; `after`: without one from as far back as the feed reaches; `feed`: that of the cursor, with
- * which one of a mirror that was filled again, restored or repaired since is refused.
+ * A question as it came with the request. Without `after` it begins where the feed begins. `feed` is the cursor's: a
+ * cursor from before the mirror was refilled, restored or repaired is refused by it.
  */
 export interface FeedQuestion {
   readonly after?: unknown;
@@ -30,29 +35,32 @@ export interface FeedQuestion {
 
 const usualPage = 100;
 const longestPage = 1000;
-/** So many changes are in hand for a follower at a time, besides what its socket has already taken. */
+/** The most changes held for a follower at a time, besides those its socket has accepted. */
 const eventsAtOnce = 100;
-/** So many followers are served between two turns of the event loop. */
+/** The number of followers served between two turns of the event loop. */
 const followersAtOnce = 50;
-/** More than storefronts have workers: beyond it connections are leaked by somebody. */
+/** More than storefronts have workers: beyond it a client leaks connections. */
 const followersAtMost = 500;
 const pagesKept = 8;
 const heartbeatMs = 15_000;
-/** A follower that has taken nothing for so many heartbeats is let go: it comes back with its Last-Event-ID. */
+/** A follower that has read nothing for this many heartbeats is disconnected: it reconnects with its Last-Event-ID. */
 const patience = 20;
 const graceMs = 1000;
 
 interface Follower {
   readonly response: ServerResponse;
   after: number;
-  /** idle: it has everything; ready: it gets more in a turn of the loop; blocked: its socket takes no more now. */
+  /**
+   * idle: it has every change; ready: it gets more in the next turn of the loop; blocked: its socket accepts no more
+   * now.
+   */
   state: 'idle' | 'ready' | 'blocked';
   heartbeats_missed: number;
 }
 
 /**
- * Followers are woken by commits and read on from the file at their own pace: nothing is queued for them. Those at the
- * same place share what is sent.
+ * Creates the stream. Commits wake the followers, which read the file at their own pace: nothing is queued for them.
+ * Followers at the same position share what is sent.
  */
 export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): ChangeStream {
   const followers = new Set<Follower>();
@@ -64,7 +72,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
   function pageAfter(after: number) {
     const known = pages.get(after);
     if (known !== undefined) return known;
-    // Of one feed as long as the daemon runs: a follower was asked for its own when it came.
+    // The feed stays the same while the daemon runs: the follower's was checked when it connected.
     const { changes, next } = feed.after(after, eventsAtOnce);
     const text = changes.map((change) => `id: ${change.seq}\nevent: change\ndata: ${changeJson(change)}\n\n`).join('');
     const page = { text, next, more: changes.length === eventsAtOnce };
@@ -96,15 +104,18 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       if (more) makeReady(follower);
     } catch (error) {
       followers.delete(follower);
-      // Whatever else it is, it is told and logged when the client asks again.
+      // Any other error is answered and logged when the client asks again.
       if (!(error instanceof CataloguedError)) return void follower.response.destroy();
-      // Retention has overtaken it. No id: what it has seen stays its cursor, and says so when it comes back.
+      // Retention has overtaken this follower. The event has no id, so that the client comes back with its old cursor
+      // and is told.
       const { code, message, hint } = error;
       follower.response.end(`event: reset\ndata: ${JSON.stringify({ error: code, message, hint })}\n\n`);
     }
   }
 
-  /** Whether more can be sent at once; else it goes on when the socket has taken this. */
+  /**
+   * Sends text, and returns whether more can be sent at once; otherwise sending continues when the socket has drained.
+   */
   function send(follower: Follower, text: string): boolean {
     if (follower.response.write(text)) return true;
     follower.state = 'blocked';
@@ -155,7 +166,7 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       response.on('close', () => followers.delete(follower));
       response.on('error', () => followers.delete(follower));
       followers.add(follower);
-      // Not a change, and so without an id: what to ask with beside the last one.
+      // Not a change, so without an id: the feed to send along with the cursor.
       response.write(`retry: 3000\n\nevent: feed\ndata: ${JSON.stringify({ feed: own })}\n\n`);
       makeReady(follower);
     },

@@ -2,28 +2,28 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 import type { Answer, Body, OperationName, Path } from './api.ts';
 
-/** Imported by name, it would load all of `fetch` too: as long as a command otherwise takes to start. */
+/** A named import would load all of `fetch` too, which doubles the start of a command. */
 const { request } = process.getBuiltinModule('node:http');
 
-/** One call of the daemon's API, typed by it; a client knows the types alone, and loads no schema. */
+/** One call of the daemon's API. The client uses only its types and loads no schema. */
 export interface AdminCall<Name extends OperationName> {
   readonly operation: Name;
-  /** What stands for the names in braces of the path. */
+  /** The values for the names in braces of the path. */
   readonly path?: Path<Name>;
   readonly body?: Body<Name>;
-  /** 10 s where absent; more where the daemon asks the service. */
+  /** How long to wait for the answer; 10 s by default, more where the daemon calls the service. */
   readonly patience_ms?: number;
-  /** Whoever asks leaves: rejects with its reason. */
+  /** Aborts the call, which rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A running daemon, as a command talks to it. */
+/** A client of a running daemon. */
 export interface AdminClient {
-  /** The parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any other status than 200. */
+  /** Returns the parsed answer, or null where no daemon listens. Throws an `AdminRefusal` for any status but 200. */
   call<Name extends OperationName>(call: AdminCall<Name>): Promise<Answer<Name> | null>;
 }
 
-/** The daemon answered, and its answer is no. */
+/** Thrown when the daemon refuses a call. */
 export class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
   /** Stable, kebab-case; the daemon's own. */
@@ -36,7 +36,7 @@ export class AdminRefusal extends Error {
   }
 }
 
-/** Somebody listens and says nothing: it hangs, or is stopped. */
+/** Returns the error for a daemon that listens but does not answer: it hangs, or is stopped. */
 function silent(listen: string, patience_ms: number): CataloguedError {
   return new CataloguedError(
     'daemon-silent',
@@ -95,7 +95,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
   };
 }
 
-/** `/v1/schedule/{name}/run` with its names filled in. */
+/** Fills in the names of a path like `/v1/schedule/{name}/run`. */
 function filled(template: string, path: Readonly<Record<string, unknown>>): string {
   return template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
 }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
-/** Who may call the admin interface outside a unix socket. */
+/** The rules for callers of the admin interface outside a unix socket. */
 export interface GuardRules {
   readonly token: { reveal(): string };
   /** The host of `admin.listen`. */
@@ -17,12 +17,12 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Without a token: they say nothing but yes or no, to whoever watches the process. */
+/** Routes that need no token: they answer only yes or no, to process monitors. */
 const open = new Set(['/healthz', '/readyz']);
 
 /**
- * Why a request is refused; null: it is not. `route` is the pattern that the router has matched (null: none), so that
- * no spelling of a path is another path here than there.
+ * Returns why a request is refused, or null. `route` is the pattern that the router has matched (null: none), so that
+ * guard and router never read a path differently.
  */
 export function refusalOf(
   { method, route, headers }: { method: string; route: string | null; headers: IncomingHttpHeaders },
@@ -41,8 +41,8 @@ export function refusalOf(
 }
 
 /**
- * Why the storefront's door refuses a request; null: it does not. Programs alone have its token, and send it themselves:
- * no browser does for a page, so the name under which the door is reached proves nothing, and every name is as good.
+ * Returns why the storefront interface refuses a request, or null. Only programs hold its token, and no browser sends
+ * it on behalf of a page, so any host name is accepted.
  */
 export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(): string } | null): Refusal | null {
   if (isFromElsewhere(headers)) return refuse(403, 'other-origin', 'requests from pages of another origin are refused');
@@ -52,21 +52,27 @@ export function storefrontRefusal(headers: IncomingHttpHeaders, token: { reveal(
 }
 
 /**
- * A browser that a name of somebody else has led here (DNS rebinding) says that name: an address, localhost and our own
- * names are none of them.
+ * Tells whether the Host header is an address, localhost or one of our names. A browser led here by DNS rebinding sends
+ * the attacker's name.
  */
 function isOurs(given: string | undefined, { host, hosts }: GuardRules): boolean {
   const name = URL.parse(`http://${given ?? ''}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
   return isIP(name) !== 0 || ['localhost', host, ...hosts].some((each) => each.toLowerCase() === name);
 }
 
-/** What a browser says of the page that asks. Another port of the same host is another origin too. */
+/**
+ * Tells whether a page of another origin makes the request, as the browser reports. Another port of the same host is
+ * another origin.
+ */
 function isFromElsewhere({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   return origin !== undefined && URL.parse(origin)?.host !== URL.parse(`http://${host}`)?.host;
 }
 
-/** A link that a person follows, from an alert for example: the page opens in a window of its own, unseen by the other. */
+/**
+ * Tells whether a person follows a link, for example from an alert: the page opens in a window of its own, which the
+ * other page cannot read.
+ */
 function isLink({ origin, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination }: IncomingHttpHeaders): boolean {
   return origin === undefined && mode === 'navigate' && destination === 'document';
 }
@@ -85,7 +91,7 @@ function isAuthorized(authorization: string | undefined, token: string): boolean
   }
 }
 
-/** In constant time, whatever the lengths. */
+/** Compares two texts in constant time, whatever their lengths. */
 function isSame(given: string, wanted: string): boolean {
   const [a, b] = [given, wanted].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);

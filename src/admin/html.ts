@@ -1,13 +1,13 @@
 import { printableLines } from '../format.ts';
 
-/** Markup that is safe to send: made by `html` alone. */
+/** Markup that is safe to send; only `html` creates it. */
 export interface Html {
   readonly markup: string;
 }
 
 type Value = Html | string | number | null | readonly Html[];
 
-/** A template whose values are escaped, whoever wrote them; other markup and lists of it stand as they are, null is nothing. */
+/** Builds markup from a template. Escapes every value except other markup and lists of it; null becomes nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   return { markup: parts.reduce((text, part, index) => `${text}${markupOf(values[index - 1] ?? null)}${part}`) };
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
 
-/** Which listener of the configuration it is: how its errors call it, and who may connect to its socket. */
+/** Settings of a listener: its name in errors, and who may connect to its socket. */
 export interface ListenerSettings {
   /** The section of the configuration: `admin`, `storefront`. */
   readonly name: 'admin' | 'storefront';
@@ -16,30 +16,30 @@ export interface ListenerSettings {
   readonly mode: 0o600 | 0o660;
 }
 
-/** Something that listens; disposing of it ends the requests in hand, in order where they come to an end. */
+/** An open listener. Disposing stops it and lets requests in progress finish for a while. */
 export interface Listening extends AsyncDisposable {
   /** A URL, or the socket as the configuration names it. */
   readonly address: string;
-  /** What it answers: a method and a path each, as the router writes it. */
+  /** The routes it answers, each a method and a path as the router writes it. */
   readonly routes: readonly string[];
 }
 
-/** Whoever sends the head or the whole of a request slower than this is let go. Milliseconds. */
+/** A client that sends its head or request more slowly than this is disconnected. Milliseconds. */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
-/** Workers of storefronts, followers and people together; beyond it connections are leaked by somebody. */
+/** More than the workers of storefronts, followers and people together: beyond it a client leaks connections. */
 const connectionsAtMost = 2000;
-/** Longer than the usual proxies in front keep one. */
+/** Longer than common proxies keep a connection. */
 const keepAliveMs = 72_000;
-/** Whoever has not sent the whole of a request by then, or not taken the whole of an answer, does not keep the daemon from ending. */
+/** How long a client that is still sending a request or reading an answer may delay the end of the daemon. */
 const drainMs = 5000;
 
-/** Listens at a door with the routes that `routes` adds. */
+/** Opens a listener with the routes that `routes` adds. */
 export async function listenAt(
   door: ListenerSettings,
   clock: Pick<Clock, 'deadline'>,
   routes: (app: FastifyInstance) => void,
 ): Promise<Listening> {
-  // One, or two where a name has an address of either kind.
+  // One server, or two where a name has both an IPv4 and an IPv6 address.
   const servers: Server[] = [];
   const app = fastify({
     logger: false,
@@ -83,11 +83,14 @@ async function bind(app: FastifyInstance, door: ListenerSettings): Promise<strin
   }
 }
 
-/** Removes the socket that a kill has left behind; never one at which somebody answers, and nothing that is no socket. */
+/**
+ * Removes the socket that a killed process left behind; never one that somebody answers, nor a file that is not a
+ * socket.
+ */
 async function makeWay(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) {
-    // Node would call it a matter of permission.
+    // Node would report a permission error.
     if (!existsSync(dirname(path))) throw Object.assign(new Error('no such directory'), { code: 'ENOENT' });
     return;
   }
@@ -107,7 +110,7 @@ function answers(path: string): Promise<boolean> {
   return promise;
 }
 
-/** What an address that cannot be listened at is about: the configuration, permissions, or whoever else is there. */
+/** Reasons why an address cannot be listened on, by system error. */
 const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitCode, hint: string]>> = {
   EADDRINUSE: ['it is in use', exitCodes.io, 'stop the program that uses it, or choose another'],
   ENOENT: [
@@ -117,7 +120,7 @@ const reasons: Readonly<Record<string, readonly [reason: string, exitCode: ExitC
   ],
   ENOTDIR: ['its directory is a file', exitCodes.configuration, 'name another'],
   EEXIST: ['there is a file that is not a socket', exitCodes.configuration, 'name another'],
-  // Node's word for a path that is longer than a socket's may be.
+  // Node's code for a path that is too long for a socket.
   EINVAL: [
     'this path is too long for a socket',
     exitCodes.configuration,

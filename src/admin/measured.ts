@@ -2,7 +2,7 @@ import type { DaemonStatus } from '../status/daemon-status.ts';
 import type { Family, Labels, Sample } from './exposition.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
-/* What the families of `/metrics` are made of. */
+/* The facts from which `/metrics` is computed. */
 
 export interface Facts {
   readonly status: DaemonStatus;
@@ -18,7 +18,7 @@ export function gauge(name: string, help: string, of: MeasuredFamily['of']): Mea
   return { name, type: 'gauge', help, of };
 }
 
-/** Counts up, and begins again at most with the process. */
+/** A counter: only grows, except that it may begin again with the process. */
 export function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
   return { name, type: 'counter', help, of };
 }
@@ -27,7 +27,7 @@ export function one(value: number | null): Sample[] {
   return some({}, value);
 }
 
-/** No sample where there is no value: nothing is 0 that was not measured. */
+/** Returns one sample, or none for a missing value: what was not measured is not 0. */
 export function some(labels: Labels, value: number | null): Sample[] {
   return value === null ? [] : [{ labels, value }];
 }

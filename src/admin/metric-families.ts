@@ -5,8 +5,9 @@ import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 
 /**
- * What `/metrics` tells, all of it of the status. Instants are seconds, so that an age is `time() - x`. Labels are
- * resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or a word of the service's.
+ * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
+ * Labels are resources, tiers, lanes, kinds, jobs and declared subscriptions: never a product, an address or text of
+ * the service.
  */
 export const metricFamilies: readonly MeasuredFamily[] = [
   gauge('catalogued_info', 'Version and contract of the mirror; always 1.', ({ status }) => [
@@ -279,7 +280,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
   ),
 ];
 
-/** Rows go with `retention.changes`, so these are no counters. */
+/** Returns counts by tier. Rows are deleted after `retention.changes`, so these are gauges, not counters. */
 function byTier(count: 'checks' | 'wrong' | 'orders' | 'orders_wrong'): MeasuredFamily['of'] {
   return ({ status }) => status.error_rate.by_tier.map((row) => ({ labels: { tier: row.tier }, value: row[count] }));
 }
@@ -290,7 +291,7 @@ function promise({ resource, tier }: Freshness): Labels {
 
 const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled', 'missing']);
 
-/** The service could say anything. */
+/** Maps a status to one of the known ones, because the service could send anything. */
 function knownStatus(status: string | null): string {
   return status === null ? 'unknown' : statuses.has(status) ? status : 'other';
 }

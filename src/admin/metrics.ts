@@ -5,13 +5,13 @@ import { metricFamilies } from './metric-families.ts';
 import type { ProcessFigures } from './process-figures.ts';
 
 export interface MetricsOptions {
-  /** As it was a few seconds ago at most. */
+  /** Returns a status that is at most a few seconds old. */
   recentStatus(): Promise<DaemonStatus>;
   processFigures(): ProcessFigures;
   now(): number;
 }
 
-/** `GET /metrics`: what `/v1/status` says, for Prometheus. */
+/** Adds `GET /metrics`: the facts of `/v1/status` for Prometheus. */
 export function metricsRoute(app: FastifyInstance, { recentStatus, processFigures, now }: MetricsOptions): void {
   app.get('/metrics', async (_, reply) => {
     const facts = { status: await recentStatus(), process: processFigures(), now: now() };

@@ -4,10 +4,10 @@ import type { Operation } from './api.ts';
 
 type Json = Record<string, unknown>;
 
-/** Who gets in at the operator's door. */
+/** The security schemes of the operator's interface. */
 const operators = [{ token: [] }, { password: [] }];
 
-/** What a daemon answers besides its API: no command asks for these. */
+/** Routes outside the API, which no command calls. */
 const others: readonly [string, Json][] = [
   ['/', plain('Shows people whether the mirror is true, and if not, why', 'text/html')],
   ['/metrics', plain('Returns the metrics for Prometheus', 'text/plain')],
@@ -22,7 +22,7 @@ const others: readonly [string, Json][] = [
   ],
 ];
 
-/** The operations as OpenAPI 3.1. */
+/** Returns the operations as an OpenAPI 3.1 document. */
 export function openApi(operations: Readonly<Record<string, Operation>>): Json {
   const paths: Record<string, Json> = {};
   for (const [name, operation] of Object.entries(operations)) {

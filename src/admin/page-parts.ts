@@ -14,7 +14,7 @@ const headlines: Readonly<Record<StatusVerdict['state'], string>> = {
   broken: 'The mirror is not entirely true',
 };
 
-/** Each with a shape of its own: a tick, a cross, an hourglass. */
+/** The signs of the verdict, each with its own shape: a tick, a cross, an hourglass. */
 const signs: Readonly<Record<StatusVerdict['state'], Html>> = {
   true: html`<path d="M7 12.5l3.2 3.2L17 9"/>`,
   filling: html`<path d="M8.5 7h7M8.5 17h7M9.5 7c0 5 5 5 5 10M14.5 7c0 5-5 5-5 10"/>`,
@@ -56,7 +56,7 @@ function figure(name: string, value: string, more: string | null): Html {
   return html`<div><dt>${name}</dt><dd>${value}${more === null ? null : html`<small>${more}</small>`}</dd></div>`;
 }
 
-/** What the verdict does not hang on. */
+/** Returns remarks that do not affect the verdict. */
 export function remarksPart(
   { daemon, gaps, closures, records, failures, not_offered, jobs }: DaemonStatus,
   now: number,
@@ -138,13 +138,13 @@ ${
 `;
 }
 
-/** What shoppers ask for first stands first. */
+/** The order of tiers: what shoppers ask for first comes first. */
 const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
 
-/** Fresh, stale and expired as parts of one bar; the numbers stand beside it. */
+/** Draws fresh, stale and expired as parts of one bar, beside their numbers. */
 function shares({ records, fresh, stale, expired }: Freshness): Html {
   const width = (count: number) => (records === 0 ? 0 : Math.round((count / records) * 10_000) / 100);
-  // What is not nothing can be seen.
+  // Any count above 0 is visible.
   const [late, gone] = [stale, expired].map((count) => (count === 0 ? 0 : Math.max(1.5, width(count)))) as [
     number,
     number,
@@ -189,7 +189,7 @@ function wrongShare(row: Reports): Html | string {
   return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
 }
 
-/** What tells nothing of the mirror is in no share. */
+/** Describes the checks that are in no share, because they show nothing about the mirror. */
 function unanswered({ unknown, unanswered: silent }: ErrorRate): string {
   return unknown + silent === 0
     ? ''

@@ -1,4 +1,6 @@
-/** Everything the page looks like: light and dark, wide and narrow. No color says what no word says. */
+/**
+ * The style of the page, for light and dark, wide and narrow screens. No colour carries meaning that the text does not.
+ */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

@@ -2,14 +2,14 @@ import { type Html, html } from './html.ts';
 
 export interface TableColumn<Row> {
   readonly heading: string;
-  /** Numbers stand to the right. */
+  /** The kind of its cells; numbers are aligned to the right. */
   readonly kind?: 'number' | 'text';
   readonly cell: (row: Row) => Html | string | number | null;
 }
 
 /**
- * A table with a caption, whose first column names the row. On a narrow screen each row is a card and each cell says its
- * heading; the roles keep it a table for who hears it.
+ * Returns a table with a caption, whose first column names the row. On a narrow screen each row becomes a card whose
+ * cells repeat their headings; the roles keep it a table for screen readers.
  */
 export function tableOf<Row>(caption: string, columns: readonly TableColumn<Row>[], rows: readonly Row[]): Html {
   const heads = columns.map(

@@ -19,14 +19,17 @@ import {
 import { pageStyle } from './page-style.ts';
 
 export interface PageOptions {
-  /** As it was a few seconds ago at most. */
+  /** Returns a status that is at most a few seconds old. */
   recentStatus(): Promise<DaemonStatus>;
   now(): number;
 }
 
 const refreshSeconds = 30;
 
-/** Nothing is loaded, nothing runs, nobody frames it: the one style sheet stands in the page, known by its hash. */
+/**
+ * The content security policy: nothing is loaded or run, nobody may frame the page, and its one inline style sheet is
+ * allowed by its hash.
+ */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
@@ -36,7 +39,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `GET /`: whether the mirror is true, and why not, for a person. `?refresh=off` stands still. */
+/** Adds `GET /`: shows people whether the mirror is true, and if not, why. `?refresh=off` stops the refreshing. */
 export function pageRoute(app: FastifyInstance, { recentStatus, now }: PageOptions): void {
   app.get<{ Querystring: { refresh?: string } }>('/', async (request, reply) => {
     const page = renderPage(await recentStatus(), now(), request.query.refresh === 'off' ? null : refreshSeconds);
@@ -53,7 +56,7 @@ export function pageRoute(app: FastifyInstance, { recentStatus, now }: PageOptio
   });
 }
 
-/** The whole page; `refresh` in seconds, null: never. Works without a script, and has none. */
+/** Renders the whole page, without any script; `refresh` in seconds, null: never. */
 export function renderPage(status: DaemonStatus, now: number, refresh: number | null): string {
   const verdict = verdictOf(status, now);
   const at = new Date(now).toISOString();
@@ -82,7 +85,7 @@ ${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, 
 `.markup;
 }
 
-/** A disc with a tick, a cross or nothing, to be told apart among many tabs. */
+/** Returns the icon, a disc with a tick, a cross or nothing, to be recognised among many tabs. */
 function icon({ state }: StatusVerdict): string {
   const [color, path] = {
     true: ['#10693a', 'M4 8.5l3 3 5-6'],

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Answering } from './api.ts';
 
-/** `POST /v1/probe`: one at a time; who goes away ends it. */
+/** Adds `POST /v1/probe`: one at a time; it ends when the client disconnects. */
 export function probeRoute(app: FastifyInstance, probe: Answering<'POST /v1/probe'>): void {
   let running = false;
   app.post('/v1/probe', async (request, reply) => {

@@ -1,13 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** How the process itself fares. */
+/** Figures of the process itself. */
 export interface ProcessFigures {
   /** Epoch milliseconds. */
   readonly started_at: number;
   readonly cpu_seconds: number;
   readonly resident_bytes: number;
   readonly heap_bytes: number;
-  /** Since the last look: what the loop was late beyond the interval at which it is looked at. */
+  /** How late the event loop was since the last reading, beyond the sampling interval. */
   readonly loop_delay_p99_seconds: number;
   readonly loop_delay_max_seconds: number;
 }

@@ -1,22 +1,22 @@
 import type { z } from 'zod';
 import type { Asked, Operation, OperationName } from './api.ts';
 
-/** A request that is not as its operation describes it: everything that is wrong with it, in one line. */
+/** Thrown for a request that does not match its operation: the message names every problem in one line. */
 class BadRequest extends Error {
   override readonly name = 'BadRequest';
   readonly statusCode = 400;
 }
 
-/** More would say nothing new. */
+/** The most problems named; more would add nothing. */
 const problemsAtMost = 20;
 const longestFound = 60;
 
-/** Reads the parts of a request by its operation; throws a 400 that names all problems of a part. */
+/** Parses the parts of a request by the schemas of its operation; throws a 400 that names every problem of a part. */
 export function readRequest<Name extends OperationName>(
   { path, query, body }: Operation,
   given: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
 ): Asked<Name> {
-  // The types say of each operation what its schemas do.
+  // The types of each operation follow its schemas.
   return {
     path: read(path, given.params),
     query: read(query, given.query),
@@ -28,7 +28,7 @@ function read(schema: z.ZodObject | undefined, given: unknown): unknown {
   if (schema === undefined) return undefined;
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;
-  // What is not known first: it is what the others are misspelt as.
+  // Unknown members first: they are often misspellings of the missing ones.
   const last = ({ code }: z.core.$ZodIssue) => Number(code !== 'unrecognized_keys');
   const issues = error.issues.toSorted((a, b) => last(a) - last(b));
   const problems = [...new Set(issues.flatMap((issue) => problemsOf(issue, given)))];
@@ -41,12 +41,12 @@ function problemsOf(issue: z.core.$ZodIssue, given: unknown): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${at}${at === '' ? '' : '.'}${key.slice(0, longestFound)}: ${issue.message}`);
   if (at === '') return [issue.message];
-  // What a rule of ours says of several members together needs no "found".
+  // A rule about several members together needs no "found".
   if (issue.code === 'custom' && issue.params?.said === true) return [`${at}: ${issue.message}`];
   return [`${at}: found ${found(issue.path, given)}; expected ${issue.message}`];
 }
 
-/** `variants[0].count` */
+/** Writes a path like `variants[0].count`. */
 function written(path: readonly PropertyKey[]): string {
   const name = path.map((each) => (typeof each === 'number' ? `[${each}]` : `.${String(each)}`)).join('');
   return name.replace(/^\./, '');

@@ -17,7 +17,7 @@ export interface AdminOptions extends MetricsOptions, PageOptions, ApiOptions {
   ready(): boolean;
 }
 
-/** The operator's interface of a running daemon (design 3.4): everything that a daemon answers. */
+/** Starts the operator's interface of a daemon (design 3.4), which answers every operation. */
 export async function startAdmin(options: AdminOptions): Promise<Listening> {
   const { listen, token, hosts } = options;
   const address = listenAddress(listen);
@@ -44,7 +44,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   refusals(app, log);
 }
 
-/** Before anything else of a request is looked at, also of one that no route takes. */
+/** Refuses requests before anything else of them is read, also for unknown routes. */
 function guard(app: FastifyInstance, rules: GuardRules): void {
   app.addHook('onRequest', async (request, reply) => {
     const { method, headers, routeOptions } = request;

@@ -6,13 +6,13 @@ import { type Listening, listenAt } from './listening.ts';
 
 export interface StorefrontDoorOptions extends ApiOptions {
   readonly listen: string;
-  /** Needed for every call outside a unix socket: the door's own. */
+  /** Needed for every call outside a unix socket; a token of its own. */
   readonly token: { reveal(): string } | null;
 }
 
 /**
- * The storefront's own door: the operations of the API table that are marked for it, and nothing else. Its socket is the
- * group's, who reads the mirror too; over TCP it takes its token alone, as `Authorization: Bearer`.
+ * Starts the storefront interface: only the operations marked for it in the API table. Its socket is open to the group
+ * that reads the mirror; over TCP it accepts only its own token, as `Authorization: Bearer`.
  */
 export async function startStorefrontDoor({ listen, token, ...options }: StorefrontDoorOptions): Promise<Listening> {
   return await listenAt({ name: 'storefront', listen, mode: 0o660 }, options.changes.clock, (app) => {
@@ -22,7 +22,7 @@ export async function startStorefrontDoor({ listen, token, ...options }: Storefr
   });
 }
 
-/** Before anything else of a request is looked at. Without a token nobody gets in. */
+/** Refuses requests before anything else of them is read. Without a token every request is refused. */
 function guard(app: FastifyInstance, token: StorefrontDoorOptions['token']): void {
   app.addHook('onRequest', async ({ headers }, reply) => {
     const refusal = storefrontRefusal(headers, token);

@@ -1,10 +1,10 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
+import { newId, systemClock, systemEntropy } from '../clock.ts';
 import { documentText } from '../config/document.ts';
 import { type LoadedConfig, parseConfig } from '../config/load.ts';
 import { createSecret } from '../config/secrets.ts';
@@ -37,7 +37,7 @@ export function demoCommand(io: Io): Command {
     .addHelpText('after', '\nExamples:\n  catalogued demo\n  catalogued demo --products 2000 --directory /tmp/demo')
     .action(async ({ products, directory }: Options) => {
       refuseForeign(directory);
-      const key = randomUUID();
+      const key = newId(systemEntropy);
       const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
       await using images = await startImageHost({ clock: systemClock, seed: 7 });
       await using sandbox = await startSandbox({
@@ -58,7 +58,7 @@ export function demoCommand(io: Io): Command {
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
-      const token = randomBytes(16).toString('hex');
+      const token = hexOf(16);
       await using daemon = await startDaemon(config, createLog('error', io.stderr), {
         admin: [{ listen: '127.0.0.1:0', token: createSecret(token) }],
       });
@@ -137,7 +137,7 @@ interface DemoConfig {
 /** Returns the embedded defaults pointed at the sandbox, which may be called as fast as it can answer. */
 function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): DemoConfig {
   const state_dir = join(directory, 'state');
-  const receiving = randomBytes(32).toString('hex');
+  const receiving = hexOf(32);
   const secrets = {
     key: join(state_dir, 'api_key'),
     signing: join(state_dir, 'signing_key.pem'),
@@ -254,3 +254,5 @@ Commands to try there
 Stop with Ctrl-C.
 `;
 }
+
+const hexOf = (bytes: number) => Buffer.from(systemEntropy(bytes)).toString('hex');

@@ -29,10 +29,10 @@ import { probeThrough } from './probing.ts';
 import type { Schedule } from './schedule.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
-/** What the admin interface answers, wherever it listens. */
+/** The answers of the admin interface, wherever it listens. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
-/** What watches the daemon all the time sees a status that is so old at most. */
+/** The greatest age of the status that monitors see. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
@@ -55,7 +55,8 @@ export function answersOf(
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
-  // Who opens the path now finds no mirror, or another one: what is open still says what was mirrored.
+  // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
+  // mirrored.
   const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
     files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
@@ -73,7 +74,7 @@ export function answersOf(
     };
   };
   const figures = stack.use(processFigures(ports.clock.now));
-  // What was, as far as the change feed reaches, and what is mirrored.
+  // From as far back as the change feed reaches to the end of what is mirrored.
   const withinReach = (date: string): string => {
     refuseDates(ports, { date }, { history_ms: config.retention.changes });
     return date;
@@ -129,7 +130,7 @@ export function answersOf(
       ...subscriptionAnswers(wiring.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
         const deliveries = await storage.promptly(() => inbox.deliveries.replay(since, ports.clock.now()));
-        // Not waited for where the mirror cannot be written: they are stored, and applied when it can.
+        // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (storage.status().trouble === null) await receiving?.apply();
         else void receiving?.apply();
         return { deliveries };

@@ -10,27 +10,33 @@ export interface ClockWatchOptions {
   readonly mirror: Mirror;
   readonly inbox: Inbox;
   readonly log: Logger;
-  /** One call of the service, whose answer tells the time; it rejects when the signal is aborted. */
+  /** Makes one call to the service, whose answer tells the time; rejects when the signal aborts. */
   ask(signal: AbortSignal): Promise<unknown>;
-  /** Called after the believed time was moved. */
+  /** Called after the believed time was changed. */
   moved(): void;
 }
 
-/** What is done about a machine's clock that is wrong. */
+/** Watches for a wrong clock of the machine, and acts on it. */
 export interface ClockWatch {
-  /** Compares the clocks, heals and tells; false: the time is not known, and no scheduled work begins. Run every second. */
+  /**
+   * Compares the clocks, corrects stored instants and reports. Returns false while the time is unknown and no scheduled
+   * work may begin. Run every second.
+   */
   observe(): boolean;
-  /** The same, and asks the service where two clocks disagree. */
+  /** Does the same, and asks the service if two clocks disagree. */
   look(signal: AbortSignal): Promise<boolean>;
-  /** Whether what cannot be undone may be done: pruning, sweeping, rotating. */
+  /** Tells whether work that cannot be undone may be done: pruning, sweeping, rotating. */
   mayPrune(): boolean;
 }
 
 const askEveryMs = 10_000;
 const patienceMs = 10_000;
-/** What was begun before a healing may still store an instant of the wrong clock: it is healed once more. */
+/**
+ * Work begun before a correction may still store an instant of the wrong clock, so instants are corrected once more
+ * after this time.
+ */
 const againMs = 60_000;
-/** The anchor moves with every correction of the clock: stored when it is off by this much. */
+/** The anchor moves with every correction of the clock; it is stored again when it has moved by this much. */
 const savedWithinMs = 1000;
 
 /** Watches the clocks of a wiring. */
@@ -59,7 +65,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
       const ended = mirror.transaction(() => mirror.alarms.clear(kind));
       if (ended === 'ended') log.warn({}, "the machine's clock is trusted again");
     }
-    // After what is written: where that fails, it is tried again.
+    // Set after the write, so that a failed write is tried again.
     told = doubt;
   }
 
@@ -80,7 +86,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
   function observe(): boolean {
     const state = time.look();
     if (state.ready && healed !== state.changes) {
-      // The first time is the start: an earlier process may have lived in another year.
+      // Also the first time, at the start: an earlier process may have run in another year.
       if (healed !== null) moved();
       heal();
       heal_again = healed === null ? null : time.boot() + againMs;
@@ -98,7 +104,7 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
     const ready = observe();
     if (signal.aborted || !time.look().asks || time.monotonic() - asked < askEveryMs) return ready;
     asked = time.monotonic();
-    // One `Date` alone may be anybody's.
+    // A single `Date` may come from anybody.
     for (let times = 0; times < 2 && time.look().asks; times += 1) {
       using patience = time.deadline(patienceMs, signal);
       await ask(patience.signal).catch(() => undefined);

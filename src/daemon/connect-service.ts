@@ -18,9 +18,9 @@ export interface ServiceConnection {
   readonly limiter: Limiter;
   readonly http: ReturnType<typeof counted>;
   readonly upstream: Upstream;
-  /** Any GET, undecoded: for what asks how the service behaves. */
+  /** Sends any GET and returns it undecoded, for the probe. */
   readonly raw: RawReads;
-  /** One list call of one row: whether the service answers and takes the key. */
+  /** Requests a list of one row: tells whether the service answers and accepts the key. */
   probe(signal: AbortSignal): Promise<Outcome>;
   /** How far our clock is from the service's. */
   readonly serviceClock: ServiceClock;

@@ -15,25 +15,25 @@ import { type Overrides, type Wiring, wire } from './wiring.ts';
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
 export interface Daemon extends AsyncDisposable {
   readonly wiring: Wiring;
-  /** Where the admin interface listens, as a person would type it: first by `admin.listen`. */
+  /** The addresses of the admin interface, as a person would type them; `admin.listen` first. */
   readonly admin: readonly string[];
-  /** Where the storefront's own door is; null: there is none. */
+  /** The address of the storefront interface; null: there is none. */
   readonly storefront: string | null;
-  /** Where deliveries are taken; null: no master secret is configured. */
+  /** The address of the receiver; null: no master secret is configured. */
   readonly receiver: string | null;
   readonly schedule: Schedule;
   /** Does what is due now; the schedule does so every second. */
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;
-  /** What is to be said when it ends: a file that was lost or found damaged while it ran; null: nothing. */
+  /** Returns the error to report at the end: a file lost or found damaged while it ran; null: none. */
   trouble(): CataloguedError | null;
 }
 
 export interface DaemonOverrides extends Overrides {
   readonly allowList?: 'check' | 'force';
   readonly imageHost?: ImageHostOverrides;
-  /** More places where the admin interface listens. */
+  /** Further listeners of the admin interface. */
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
 }
 
@@ -44,7 +44,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   const { clock } = wiring.ports;
   const stopping = new AbortController();
   const { signal } = stopping;
-  // The stack gives back in the reverse order: who waits for a check is let go before the admin interface closes.
+  // The stack disposes in reverse order: waiting checks are answered before the admin interface closes.
   const late = new AsyncDisposableStack();
   const own = partsOf(wiring, { log, signal, imageHost: overrides.imageHost });
   late.use(own.checks);

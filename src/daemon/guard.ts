@@ -1,15 +1,18 @@
 import type { Wiring } from './wiring.ts';
 
-/** What stands between work and the two files: nothing is done for a file that is lost or damaged. */
+/** Guards work by the state of the two files: nothing is done for a file that is lost or damaged. */
 export interface Guard {
   /**
-   * Does nothing for a mirror that no reader finds, or whose pages are damaged. Waits for a full disk and another program's
-   * lock; rejects with whatever else fails.
+   * Runs work unless the mirror is lost or damaged. Waits for a full disk and another program's lock; rejects with any
+   * other failure.
    */
   guarded(work: () => Promise<void>): Promise<void>;
-  /** The same, unless it is not even known what the time is. */
+  /** Does the same, but only if the time is known. */
   whenTimeKnown(work: () => Promise<void>): Promise<void>;
-  /** Tells of damage and lives with it, because deliveries can still be taken; what else the disk does ends the daemon. */
+  /**
+   * Returns a handler that notes damage and goes on, because deliveries can still be received; any other failure of the
+   * disk ends the daemon.
+   */
   failed(file: 'mirror' | 'inbox'): (error: unknown) => void;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
   readonly broken: Promise<never>;

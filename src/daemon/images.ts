@@ -6,19 +6,19 @@ import { createImageHost } from '../upstream/image-host.ts';
 import { version } from '../version.ts';
 import type { Wiring } from './wiring.ts';
 
-/** What a test replaces: an image host on this machine may be asked, and faster. No configuration can say so. */
+/** Overrides for tests: allows an image host on this machine, and a faster rate. No configuration can set these. */
 export interface ImageHostOverrides {
   readonly addresses: readonly string[];
   readonly requests_per_second: number;
 }
 
-/** The copies of image files, as the schedule drives them. Each is called again and again, never twice at once. */
+/** The work on copies of image files. The schedule calls each function repeatedly, never concurrently with itself. */
 export interface ImageFiles extends AsyncDisposable {
-  /** Every second: fetches what is due. The first time, what an earlier process left behind is put right before. */
+  /** Fetches files that are due; run every second. The first run first repairs what an earlier process left behind. */
   fetch(signal: AbortSignal): Promise<void>;
-  /** Every minute: what may not be shown any more goes, also while no files are fetched. */
+  /** Removes files of images that may no longer be shown, even while fetching is off; run every minute. */
   maintain(signal: AbortSignal): Promise<void>;
-  /** Every hour. */
+  /** Removes files without a row and rows without a file; run every hour. */
   sweep(): Promise<void>;
 }
 
@@ -42,14 +42,14 @@ export function keepImageFiles(
   });
   const filePorts: ImageFilePorts = {
     ...ports,
-    directory: imageDirectory(directory),
+    directory: imageDirectory(directory, ports.entropy),
     fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk) } : null,
   };
   let begun = false;
   const sweep = async () => {
     if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts));
   };
-  // Which files may be there is a question of time: while that is in doubt, none is removed.
+  // Which files may stay depends on the time: while the clock is in doubt, none is removed.
   const maintain = async (signal: AbortSignal) => {
     if (watch.mayPrune()) await logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal));
   };
@@ -69,7 +69,7 @@ export function keepImageFiles(
   };
 }
 
-/** A directory that cannot be read keeps image files from being kept, and nothing else. */
+/** Logs a directory failure, which must stop only the work on image files. */
 async function logDirectoryFailure(log: Logger, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

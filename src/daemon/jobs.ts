@@ -4,6 +4,8 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
 import { priceDueAt } from '../sync/records/pricing.ts';
+import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import type { Guard } from './guard.ts';
 import { witnessFeed } from './open-files.ts';
 import type { Parts } from './parts.ts';
 import { prune } from './prune.ts';
@@ -13,19 +15,21 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
+/** A job that never has work of its own: it reacts to what other jobs bring about. */
+const looks = { workAt: () => null };
+
 /**
- * The daemon's schedule: all that it does without being asked. The tests' harnesses run this list, so that what a month of
- * virtual time shows is shown of the daemon. Where several fall on one instant they begin in this order: what chores make
- * due is read by the pass of the same second.
+ * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
+ * virtual time tests the daemon's own schedule. Jobs that fall on one instant begin in this order: the pass reads what
+ * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
-  /** Has nothing to do by itself: it looks at what has come about. */
-  const looks = { workAt: () => null };
-  /** Without a receiver there is nothing to do for what it would receive. */
+  /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? looks : {};
+  const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
@@ -40,24 +44,12 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'receiver', every: minute, ...receives, run: () => guarded(async () => receiving?.maintain()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
-    {
-      name: 'subscriptions',
-      every: minute,
-      ...receives,
-      // And at once: a rotation that a kill interrupted has its service waiting. By then the receiver listens.
-      at_start: true,
-      asks_service: true,
-      run: async (signal) => {
-        if (!('work' in subscriptions) || receiving === null) return;
-        const { work } = subscriptions;
-        await whenTimeKnown(() => work.maintain(signal));
-      },
-    },
+    subscriptionsJob({ work, whenTimeKnown }),
     {
       name: 'chores',
       every: minute,
       asks_service: true,
-      // All else is about what reads and deliveries bring.
+      // Everything else reacts to reads and deliveries.
       workAt: () => priceDueAt(ports),
       run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
@@ -80,14 +72,14 @@ export function jobsOf(parts: Parts): Job[] {
       name: 'pass',
       every: second,
       asks_service: true,
-      // The key's pause is not asked: that would be a second schedule.
+      // Ignores the pause after a refused key, which would be a second schedule.
       workAt: () => mirror.records.nextDueAt(null),
       run: (signal) => passOnce(parts, signal),
     },
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
     { name: 'snapshot', every: second, ...looks, run: snapshots.publishDue, trouble: snapshots.failure },
     { name: 'check-counts', every: second, ...looks, run: () => guarded(async () => checks.counter.flush()) },
-    // Apart from the chores: what must go does not wait for them.
+    // Separate from the chores: images that must go do not wait for them.
     { name: 'image-limits', every: minute, ...looks, run: (signal) => whenTimeKnown(() => images.maintain(signal)) },
     {
       name: 'image-files',
@@ -107,7 +99,7 @@ export function jobsOf(parts: Parts): Job[] {
           if (files.isWell('inbox')) inbox.optimise();
         }),
     },
-    // After it, so that what it has written is gone through too.
+    // After the backup job, so that its writes are checked too.
     { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',
@@ -115,12 +107,30 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) =>
         guarded(async () => {
           if (prune(wiring) === 'in doubt') return;
-          // What a flood has left behind is given back to the disk.
+          // Returns the space that a flood of deliveries has used to the disk.
           while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
         }),
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
   ];
+}
+
+/** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */
+export function subscriptionsJob({
+  work,
+  whenTimeKnown,
+}: Pick<Guard, 'whenTimeKnown'> & { readonly work: Pick<SubscriptionWork, 'maintain'> | null }): Job {
+  return {
+    name: 'subscriptions',
+    every: minute,
+    ...(work === null ? looks : {}),
+    // Also at the start: the service waits for a rotation that a kill interrupted. The receiver listens by then.
+    at_start: true,
+    asks_service: true,
+    run: async (signal) => {
+      if (work !== null) await whenTimeKnown(() => work.maintain(signal));
+    },
+  };
 }
 
 /** Reads what is due, unless the key was refused a short while ago. */

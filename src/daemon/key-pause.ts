@@ -1,18 +1,18 @@
-/** After the service refused the key: the pause before the next try, which one answer to any call ends. */
+/** The pause after the service refused the key; an answer to any call ends it. */
 export interface KeyPause {
-  /** The service's words, where it refuses the key. */
+  /** Returns the service's message if it refuses the key, else null. */
   refused(): string | null;
   mayTry(now: number): boolean;
-  /** Notes how a pass ended (null: the key was taken); returns the pause in milliseconds. */
+  /** Notes how a pass ended (null: the key was accepted); returns the pause in milliseconds. */
   note(refused: string | null, now: number): number;
-  /** Somebody asked for something: the next try is now. */
+  /** Ends the pause because somebody asked for a read. */
   tryNow(): void;
 }
 
 /** A minute, doubling up to an hour. */
 const pauseMs = { first: 60_000, longest: 3_600_000 };
 
-/** `answers`: how many calls the service has answered so far, of all kinds. */
+/** Creates the pause. `answers` returns how many calls the service has answered so far. */
 export function keyPause(answers: () => number): KeyPause {
   const fresh = { refused: null as string | null, pause: pauseMs.first, not_before: 0, answers: 0 };
   let state = fresh;

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
-import type { Clock } from '../clock.ts';
+import { type Clock, type Entropy, newId } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import type { MirrorOptions } from '../mirror/claim.ts';
@@ -28,24 +29,28 @@ export interface OpenFiles {
 
 export interface OpenFilesOptions {
   readonly machine: Clock;
+  readonly entropy: Entropy;
   readonly log: Logger;
   readonly checkFile?: FileWatchOptions['checkFile'] | undefined;
+  readonly inodeOf?: InodeOf | undefined;
 }
 
 /** Takes the locks (75) and opens both files onto the stack, which closes them and notes a clean end. */
 export function openFiles(
   stack: AsyncDisposableStack,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-  { machine, log, checkFile }: OpenFilesOptions,
+  { machine, entropy, log, checkFile, inodeOf }: OpenFilesOptions,
 ): OpenFiles {
-  // By the clock that is believed, once there is one.
+  // By the trusted clock, once there is one.
   let now = machine.now;
   const time = { now: () => now(), monotonic: machine.monotonic };
   const files = stack.use(lockFiles(stack, config, { clock: time, log, checkFile }));
   const { path, inbox_path } = config.mirror;
   const { deliveries_bytes } = config.retention;
-  const inbox = stack.use(openInbox(inbox_path, { master: secrets.receiver_secret, now: now(), deliveries_bytes }));
-  const mirror = stack.use(openMirror(mirrorOptions(config, inbox)));
+  const master = secrets.receiver_secret;
+  const numbers = inodeOf === undefined ? {} : { inodeOf };
+  const inbox = stack.use(openInbox(inbox_path, { master, now: now(), deliveries_bytes, entropy, ...numbers }));
+  const mirror = stack.use(openMirror(mirrorOptions(config, inbox, entropy)));
   inbox.feed.witness(mirror.changes.newest());
   inbox.feed.opened(path);
   files.opened(mirror, inbox);
@@ -87,7 +92,7 @@ function lockFiles(
   });
 }
 
-function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox): MirrorOptions {
+function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox, entropy: Entropy): MirrorOptions {
   const waiting = inbox.deliveries.after(0, 1)[0]?.delivery_id;
   return {
     path: mirror.path,
@@ -97,6 +102,7 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
     currency: service.currencies[0],
     image_size: images.files ? (images.sizes[0] ?? null) : null,
     backups: backupsIn(backup.directory),
+    newFeedId: () => newId(entropy),
     feed: { ...inbox.feed, waits_above: waiting === undefined ? null : waiting - 1 },
   };
 }
@@ -104,14 +110,14 @@ function mirrorOptions({ mirror, service, images, backup }: Config, inbox: Inbox
 /** Has the deliveries that the mirror has not applied wait again; returns since when some of them are gone. */
 function applyAgain(mirror: Mirror, inbox: Inbox, log: Logger): number | null {
   inbox.deliveries.goOnAbove(mirror.lastDelivery());
-  // A restored mirror; a new one reads everything anyway.
+  // For a restored mirror; a new one reads everything anyway.
   if (mirror.filledAt() === null) return null;
   const { deliveries, gone_since } = inbox.deliveries.waitAgain(mirror.lastDelivery());
   if (deliveries > 0) log.warn({ deliveries }, 'the mirror is older than the inbox: deliveries are applied again');
   return gone_since;
 }
 
-/** Notes when the process ended; where it cannot, its last heartbeat stands for it. */
+/** Records when the process ended; if that fails, its last heartbeat counts instead. */
 function noteStop(inbox: Inbox, at: number, log: Logger): void {
   try {
     inbox.stopped(at);
@@ -120,7 +126,7 @@ function noteStop(inbox: Inbox, at: number, log: Logger): void {
   }
 }
 
-/** Notes how far the feed has come; where the inbox cannot be written, the ceiling that it has reserved stands for it. */
+/** Records the newest change in the inbox; if that fails, the reserved ceiling counts instead. */
 export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   try {
     inbox.feed.witness(mirror.changes.newest());
@@ -129,7 +135,7 @@ export function witnessFeed(mirror: Mirror, inbox: Inbox, log: Logger): void {
   }
 }
 
-/** The state directory holds the inbox, the lock and the socket: the daemon's own, and nobody else's to enter. */
+/** Creates the state directory (inbox, lock, socket), or throws if others can enter it. */
 function ownDirectory(path: string): void {
   const { mode, uid } = prepareDirectory(path, 0o700);
   const ours = process.getuid === undefined || uid === process.getuid();

@@ -3,7 +3,7 @@ import { outageLines } from '../domain/schedule/outage.ts';
 import type { Logger } from '../log.ts';
 import type { Pause } from '../upstream/limiter.ts';
 
-/** Tells of an outage of the service: when it begins, now and then while it lasts, and when it ends. Never once a call. */
+/** Logs an outage of the service: its beginning, now and then while it lasts, and its end; never once per call. */
 export interface OutageWatch {
   /** Called every second. */
   look(): void;
@@ -13,7 +13,7 @@ export function outageWatch(
   pause: () => Pick<Pause, 'unreachable_since'>,
   { clock, log }: { readonly clock: Pick<Clock, 'now' | 'monotonic'>; readonly log: Logger },
 ): OutageWatch {
-  /** On the clock that never jumps. */
+  /** By the monotonic clock. */
   let outage: { readonly began_at: number; readonly told: number } | null = null;
   return {
     look: () => {

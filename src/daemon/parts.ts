@@ -9,7 +9,7 @@ import { type OutageWatch, outageWatch } from './outage-watch.ts';
 import type { Receiving } from './receiving.ts';
 import type { Wiring } from './wiring.ts';
 
-/** What the daemon's jobs and its admin interface share, beside the wiring. */
+/** The parts that the daemon's jobs and its admin interface share, beside the wiring. */
 export interface Parts {
   readonly wiring: Wiring;
   readonly log: Logger;
@@ -21,7 +21,7 @@ export interface Parts {
   /** Disposed of by whoever asked for the parts, like the image files. */
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
-  /** Looks for a flood of checks. */
+  /** Raises or clears the alarm about a flood of checks. */
   floods(): void;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;

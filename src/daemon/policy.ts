@@ -7,8 +7,8 @@ import type { Policy, ProductPolicy } from '../sync/records/context.ts';
 type Category = Config['categories'][number];
 
 /**
- * What is mirrored and how often it is read, from the configuration. `offers`: whether the service has the path of a
- * resource, as far as is known now; it is asked each time.
+ * Derives from the configuration what is mirrored and how often it is read. `offers` tells whether the service has the
+ * path of a resource, as far as is known; it is called each time.
  */
 export function policyOf(config: Config, offers: (resource: Resource) => boolean): Policy {
   const { service, cadence, budget } = config;
@@ -51,14 +51,14 @@ function extentOf(
   };
 }
 
-/** The cadence of a category: what it says over what holds for everything. */
+/** Returns the cadence of a category: its own settings over the general ones. */
 function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
   const { near, middle, far } = cadence.availability;
   const { availability: tiers, ...resources } = own;
   return {
     ...cadence,
     ...defined(resources),
-    // What a category says of a resource holds for its products with dynamic pricing too.
+    // A category's setting for a resource also applies to its products with dynamic pricing.
     dynamic_pricing: {
       products: Math.min(cadence.dynamic_pricing.products, resources.products ?? Number.POSITIVE_INFINITY),
       checkout_information: Math.min(
@@ -66,7 +66,7 @@ function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category
         resources.checkout_information ?? Number.POSITIVE_INFINITY,
       ),
     },
-    // Nor does a subscription loosen what a category asks for.
+    // A subscription does not relax a category's setting either.
     covered: {
       checkout_information: Math.min(
         cadence.covered.checkout_information,

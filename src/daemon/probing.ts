@@ -9,12 +9,12 @@ import { createLimiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
 import { type Overrides, wire } from './wiring.ts';
 
-/** Calls a second that a probe makes: whoever asks how a service behaves must not change it. */
+/** The rate of a probe in calls a second: measuring a service must not change its behaviour. */
 const politeCallsASecond = 1.5;
 
 export type ProbeProgress = (calls: number, asking: string) => void;
 
-/** Asks through the limiter of a running daemon, or of whoever has wired one. */
+/** Probes through the limiter of a running daemon or of the caller. */
 export function probeThrough(
   ports: Omit<ProbePorts, 'calls_a_second'>,
   config: LoadedConfig['config'],
@@ -25,8 +25,8 @@ export function probeThrough(
 }
 
 /**
- * Asks without a daemon: holds the lock (75), and minds the pause that an earlier process was told. Before the first
- * start no file is made.
+ * Probes without a daemon: holds the lock (75), and respects a pause that an earlier process was told. Creates no file
+ * before the first start.
  */
 export async function probeAlone(
   loaded: LoadedConfig,

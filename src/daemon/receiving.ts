@@ -9,14 +9,17 @@ import { type Applied, applyDeliveries, noteDropped } from '../sync/notification
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Wiring } from './wiring.ts';
 
-/** The receiver of a daemon, and what makes effects of what it stored. Disposing takes no more and ends what is under way. */
+/**
+ * The receiver of a daemon, and the application of what it stored. Disposing stops receiving and waits for the work
+ * under way.
+ */
 export interface Receiving extends AsyncDisposable {
   readonly receiver: Receiver;
-  /** Applies what waits; calls that come meanwhile are one more round. */
+  /** Applies waiting deliveries. Calls made meanwhile cause one more round. */
   apply(): Promise<void>;
-  /** Once a minute: notes that deliveries can be received, and tries again what could not be applied. */
+  /** Notes that deliveries can be received, and retries those that could not be applied; run every minute. */
   maintain(): Promise<void>;
-  /** Who called last, the newest first, and whether the allow-list lets them in. */
+  /** Returns the last callers, newest first, and whether the allow-list admits them. */
   peers(): readonly Caller[];
 }
 
@@ -26,20 +29,20 @@ export interface Caller {
   readonly allowed: boolean;
 }
 
-/** So many callers that the allow-list refused are remembered. */
+/** The number of refused callers that are remembered. */
 const refusedKept = 10;
 
 export interface ReceivingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** `force` starts where the allow-list could only ever match the proxy. */
+  /** `force` starts even if the allow-list could only ever match the proxy. */
   readonly rule: 'check' | 'force';
   applied(counts: Applied): void;
   broken(error: unknown): void;
 }
 
-/** Starts the receiver of a wiring; null where no master secret is configured, and so no address exists. */
+/** Starts the receiver of a wiring. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
   { config, mirror, inbox, files, ports, storage }: Wiring,
   secret: unknown,
@@ -65,7 +68,7 @@ export async function startReceiving(
     } while (again && !signal.aborted);
   }
 
-  /** What comes for a mirror that is lost waits in the inbox: the next start applies it. */
+  /** Applies deliveries one round at a time. While the mirror is lost they wait in the inbox for the next start. */
   async function apply(): Promise<void> {
     if (!files.isWell('mirror')) return;
     again = true;
@@ -101,7 +104,7 @@ export async function startReceiving(
         try {
           noteDropped(ports);
         } catch (error) {
-          // The next call tells of it again.
+          // The next refused call notes it again.
           if (writeTroubleOf(error) === null) broken(error);
         }
       }
@@ -112,13 +115,13 @@ export async function startReceiving(
   });
   receiver.broken.catch(broken);
 
-  /** When the inbox could be written last; and whether that has failed since. */
+  /** When the inbox was last written, and whether a write has failed since. */
   const beat = { at: clock.now(), failed: false };
 
   function noteBeat(failed: boolean): void {
     const now = clock.now();
     inbox.deliveries.heartbeat(now);
-    // Every delivery was answered 503 meanwhile: as if nobody had been there.
+    // Every delivery was answered 503 meanwhile, as if the receiver had been away.
     if (failed) noteAbsence(ports, beat.at);
     Object.assign(beat, { at: now, failed: false });
   }
@@ -128,7 +131,7 @@ export async function startReceiving(
     beat.failed = true;
     try {
       storage.soon('heartbeat', () => noteBeat(attempt.failed));
-      // Where it is written later, nothing could be received until then.
+      // If it is written only later, nothing could be received until then.
       attempt.failed = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
@@ -138,7 +141,7 @@ export async function startReceiving(
     checkCounts();
   }
 
-  /** Whatever was received is waiting, applied, superseded or in quarantine: a delivery that is none of it was lost. */
+  /** Logs an error if deliveries were lost: each one received must be waiting, applied, superseded or in quarantine. */
   function checkCounts(): void {
     const { received, waiting, applied: done, superseded, quarantined } = inbox.deliveries.counts();
     const lost = received - waiting - done - superseded - quarantined;
@@ -155,7 +158,7 @@ export async function startReceiving(
     mirror.transaction(() => mirror.subscriptions.addressesVoid());
     healGaps(ports);
   }
-  // What an earlier process received and did not apply.
+  // Applies what an earlier process received but did not apply.
   await maintain();
   return {
     receiver,

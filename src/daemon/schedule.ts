@@ -2,30 +2,29 @@ import type { Clock } from '../clock.ts';
 import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
 import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
 
-/** One piece of the daemon's regular work. Ticks are frequent and stupid: what is due is asked of the files each time. */
+/** One piece of the daemon's regular work. Ticks are frequent and simple: each asks the files what is due. */
 export type Job = {
   readonly name: string;
-  /** Runs at the start as well, before its first tick. */
+  /** True if it also runs at the start, before its first tick. */
   readonly at_start?: true;
-  /** How long a run takes is up to the service. */
+  /** True if the service decides how long a run takes. */
   readonly asks_service?: true;
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Returns when it next has work, as far as the files tell; null: it only looks after what other jobs bring about.
-   * Without it there may be work at each tick. A daemon ticks all the same; whoever moves the clock by himself skips the
-   * ticks before it.
+   * Returns when it next has work, as far as the files tell; null: it only reacts to other jobs. Without it there may
+   * be work at each tick. A daemon ticks anyway; a virtual clock skips the ticks before it.
    */
   workAt?(): number | null;
-  /** Returns why its work fails where it says so instead of throwing; null: it does not. */
+  /** Returns why its work fails, for a job that does not throw; null: it does not fail. */
   trouble?(): string | null;
 } & (
   | {
-      /** Milliseconds: ticks are at whole multiples of it, UTC. */
+      /** The period in milliseconds; ticks are at whole multiples of it, UTC. */
       readonly every: number;
     }
   | {
       readonly at: WallClock;
-      /** Returns when it was done last, as far as the files tell: what was missed while no daemon ran is made up. */
+      /** Returns when it was last done, as far as the files tell: a run missed while no daemon ran is made up. */
       doneAt(): number | null;
     }
 );
@@ -33,33 +32,33 @@ export type Job = {
 export interface ScheduleOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly signal: AbortSignal;
-  /** Told of what a job throws, unless the signal is aborted: it decides whether the daemon goes on. */
+  /** Called with what a job throws, unless the signal is aborted; decides whether the daemon goes on. */
   failed(error: unknown, name: string): void;
 }
 
-/** What came of a job that somebody asked for. */
+/** The result of a job run by hand. */
 export interface RunByHand extends JobRuns {
-  /** It was under way already. */
+  /** 1 if it was already running. */
   readonly joined: 0 | 1;
 }
 
-/** Runs a list of jobs, each by itself and never twice at once. */
+/** Runs a list of jobs, each independently and never concurrently with itself. */
 export interface Schedule {
   /** Ticks by the clock until the signal is aborted; disposing waits for the jobs that run. */
   start(): AsyncDisposable;
   /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
   run(name: string): Promise<RunByHand | null>;
   list(): JobRuns[];
-  /** For whoever moves the clock by himself: the first tick at which a job has work. One that runs is not asked. */
+  /** Returns the first tick at which a job has work, for a virtual clock. Skips jobs that are running. */
   wakeAt(): number;
   /**
-   * For the same: runs every job whose tick has come and that does not run, in the order of the list and one after
-   * another. Where one waits for the clock, whoever moves it calls again meanwhile: the others go on, as in a daemon.
+   * Runs every due job that is not running, in the order of the list, one after another; for a virtual clock. If a job
+   * waits for the clock, call it again meanwhile: the other jobs go on, as in a daemon.
    */
   runDue(): Promise<void>;
 }
 
-/** Longer sleeps are cut: while one lasts the wall clock may be set, or the machine be suspended. */
+/** The longest sleep: meanwhile the wall clock may be set, or the machine suspended. */
 const longestSleepMs = 30_000;
 
 interface Entry {
@@ -73,7 +72,7 @@ interface Entry {
   failure: string | null;
 }
 
-/** Wires jobs to a clock. Two of one name are a bug. */
+/** Creates the schedule of a list of jobs. Two jobs with one name are a bug. */
 export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: ScheduleOptions): Schedule {
   const none = { running: null, runs: 0, failures: 0, last_run_at: null, last_ms: null, failure: null };
   const entries = jobs.map((job): Entry => ({ job, next_at: firstTick(job, clock.now()), ...none }));
@@ -105,7 +104,7 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
     }
   }
 
-  /** Whether its tick has come. A clock that was set back makes it sooner, never later than from now on. */
+  /** Tells whether a job's tick has come. A clock that was set back makes it due sooner, never later. */
   function isDue(entry: Entry): boolean {
     const now = clock.now();
     entry.next_at = Math.min(entry.next_at, tickAfter(entry.job, now));
@@ -115,7 +114,7 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
   async function tick(entry: Entry): Promise<void> {
     entry.next_at = tickAfter(entry.job, clock.now());
     await runOnce(entry);
-    // Ticks that went by meanwhile are left out.
+    // Ticks that passed meanwhile are skipped.
     entry.next_at = tickAfter(entry.job, clock.now());
   }
 
@@ -177,7 +176,7 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
   };
 }
 
-/** The first tick after an instant. */
+/** Returns the first tick after an instant. */
 function tickAfter(job: Job, from: number): number {
   return 'every' in job ? (Math.floor(from / job.every) + 1) * job.every : job.at.next(from);
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
@@ -13,19 +12,19 @@ import { createSubscriptions, type SubscriptionsOptions } from '../upstream/subs
 
 interface Parts extends Pick<SubscriptionsOptions, 'http' | 'limiter' | 'service_clock'> {
   readonly loaded: Pick<LoadedConfig, 'config' | 'secrets'>;
-  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'>;
+  readonly ports: Pick<Ports, 'mirror' | 'clock' | 'chance' | 'entropy' | 'log'>;
   readonly mayRotate: () => boolean;
   /** Null: there is no master secret. */
   readonly addresses: OwnAddresses | null;
   /** The body of the receiver's 404; null: any passes. */
   readonly refusal: string | null;
-  /** Else our own public address is asked for real. */
+  /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
 }
 
 const selfTestMs = 10_000;
 
-/** Wires what is declared under `subscriptions` to the service, where all that it takes is configured. */
+/** Wires the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions({
   loaded,
   ports,
@@ -44,6 +43,7 @@ export function manageSubscriptions({
     profile: config.service.profile,
     signing: signingOf(config.signing, secrets),
     clock,
+    entropy: ports.entropy,
   });
   const subscriptionPorts: SubscriptionPorts = {
     ...ports,
@@ -54,21 +54,21 @@ export function manageSubscriptions({
     selfTest:
       options.selfTest ??
       ((signal) => {
-        const token = randomBytes(32).toString('base64url');
+        const token = Buffer.from(ports.entropy(32)).toString('base64url');
         return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal }, signal);
       }),
   };
   return { work: subscriptionWork(subscriptionPorts) };
 }
 
-/** What is declared, as the work needs it. */
+/** Returns the declared subscriptions as the work needs them. */
 export function settingsOf({ subscriptions, service, receiver }: Config): Omit<SubscriptionSettings, 'public_url'> {
   const { rotate_every, grace } = receiver;
   const { entities_per_subscription: most, subscription_reads: reads } = service.profile;
   return { declared: subscriptions, most, reads, rotate_every, grace };
 }
 
-/** Null: there is no key to sign with. A key that cannot sign was refused when it was read. */
+/** Returns the signing settings; null without a key. A key that cannot sign was refused when it was read. */
 function signingOf({ body, claims }: Config['signing'], { signing_key }: LoadedConfig['secrets']): Signing | null {
   if (body === 'json') return { body };
   if (signing_key === null) return null;

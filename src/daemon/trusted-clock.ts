@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../domain/schedule/clock-doubt.ts';
 
-/** What the time since boot counts from; a later process of the same boot goes by it. */
+/** The instant from which the time since boot counts; later processes of the same boot use it. */
 export interface Anchor {
   /** Null: boots cannot be told apart here. */
   readonly boot_id: string | null;
@@ -15,11 +15,11 @@ export interface Anchor {
 
 /** Why the wall clock is not believed. */
 export type Doubt =
-  /** It shows a time that cannot follow what the files hold, or the service shows another one. */
+  /** The wall clock shows a time that cannot follow the instants in the files, or that contradicts the service. */
   | 'implausible-start'
-  /** It has jumped, and the service has not been heard since. */
+  /** The wall clock has jumped, and the service has not answered since. */
   | 'jumped'
-  /** It has jumped, and the service agrees with the time since boot. */
+  /** The wall clock has jumped, and the service agrees with the time since boot. */
   | 'wrong';
 
 export interface ClockState {
@@ -27,17 +27,17 @@ export interface ClockState {
   readonly doubt: Doubt | null;
   /** How far the wall clock is ahead of the time that is believed. */
   readonly ahead_ms: number;
-  /** False: what the time is has to be asked first, and no scheduled work begins. */
+  /** False until the service was asked for the time: no scheduled work begins. */
   readonly ready: boolean;
-  /** Whether the service's word is wanted. */
+  /** Whether the service should be asked. */
   readonly asks: boolean;
   /** Whether the last doubt is long enough ago for what cannot be undone: pruning, sweeping, rotating. */
   readonly mayPrune: boolean;
-  /** Counts the doubts that have ended and the times at which the believed time was moved. */
+  /** Counts the ended doubts and the changes of the believed time. */
   readonly changes: number;
 }
 
-/** A wall clock that does not jump: its `now` is the machine's as long as that is believed, else counted on from the boot. */
+/** A wall clock that does not jump: `now` is the machine's while that is believed, else counted from the boot. */
 export interface TrustedClock extends Clock {
   /** Called with what each answer of the service shows; null: an answer without a `Date`. */
   heard(date: number | null): void;
@@ -48,7 +48,9 @@ export interface TrustedClock extends Clock {
 /** Below this, two clocks went on together since they were last compared. */
 const togetherMs = 1000;
 
-/** A service that sends no `Date` decides nothing: after so long, a wall clock that has not jumped again is believed. */
+/**
+ * A service that sends no `Date` decides nothing: after this time, a wall clock that has not jumped again is believed.
+ */
 const patienceMs = 3_600_000;
 
 interface Doubted {
@@ -56,16 +58,13 @@ interface Doubted {
   /** Epoch milliseconds at the boot as the wall clock had it when the doubt began, and when that was. */
   readonly wall: number;
   readonly since: number;
-  /** The same as the service has it: its last two words. */
+  /** The same according to the service: its last two answers. */
   readonly heard: number[];
   dateless: number;
   decided: boolean;
 }
 
-/**
- * `stored` is the anchor that an earlier process left, null where none did; `last` the latest instant that the files
- * hold.
- */
+/** Creates the clock. `stored` is the anchor of an earlier process, or null; `last` the latest instant in the files. */
 export function trustedClock(machine: Clock, stored: Anchor | null, last: number | null): TrustedClock {
   const boot_id = machine.bootId();
   const same = stored !== null && boot_id !== null && stored.boot_id === boot_id;
@@ -112,7 +111,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
       else doubt = begin('start');
       return;
     }
-    // Another jump: what was heard about the one before decides nothing.
+    // Another jump: answers about the previous one decide nothing.
     if (doubt === null || doubt.kind === 'start' || Math.abs(wall - doubt.wall) > agreeMs) doubt = begin('jump');
   }
 
@@ -146,7 +145,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     word.decided = true;
   }
 
-  /** Where the service says nothing of the time. */
+  /** Decides without the service, if it sends no `Date`. */
   function doWithout(word: Doubted): void {
     word.dateless += 1;
     if (word.heard.length > 0) return;
@@ -179,7 +178,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
     const at_boot = date - machine.boot();
     if (doubt === null) {
       if (Math.abs(at_boot - booted_at) <= agreeMs) confirmed = true;
-      // Two of three: a service whose own clock is wrong is told of, and not believed.
+      // Two of three agree: a service whose clock is wrong is reported, and not believed.
       if (confirmed) return;
       doubt = begin('start');
     }
@@ -211,7 +210,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
   };
 }
 
-/** TypeScript does not see what a call has assigned. */
+/** Hides the type from TypeScript, which does not see assignments inside calls. */
 function isJump(doubt: Doubted | null): boolean {
   return doubt?.kind === 'jump';
 }

@@ -1,8 +1,9 @@
-import { type Chance, type Clock, systemChance, systemClock } from '../clock.ts';
+import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import type { FileWatchOptions } from '../files/watch.ts';
+import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
@@ -18,21 +19,24 @@ import { type OpenFiles, openFiles } from './open-files.ts';
 import { policyOf } from './policy.ts';
 import { manageSubscriptions } from './subscriptions.ts';
 
-/** What a test replaces: time, chance, and what it has no receiver for. */
+/** Overrides for tests: time, chance, and what needs a receiver. */
 export interface Overrides {
   readonly clock?: Clock;
   readonly chance?: Chance;
-  /** Callback addresses, where the inbox has none. */
+  readonly entropy?: Entropy;
+  /** Numbers files, where the disk's own numbers would tell one life from another. */
+  readonly inodeOf?: InodeOf;
+  /** Callback addresses to use if the inbox has none. */
   readonly addresses?: OwnAddresses;
-  /** Asks our own public address; else it is asked for real. */
+  /** Replaces the real request to our own public address. */
   readonly selfTest?: SubscriptionPorts['selfTest'];
-  /** Addresses on this machine that images may be at: of a test's image host. No configuration can say so. */
+  /** Addresses of a test's image host on this machine. No configuration can set these. */
   readonly imageHost?: { readonly addresses: readonly string[] };
-  /** Goes through a whole file; else in a process of its own, whose time no clock of a test knows. */
+  /** Replaces the check of a whole file, which runs in a process with its own time. */
   readonly checkFile?: FileWatchOptions['checkFile'];
 }
 
-/** Everything that the work needs, wired: by the daemon, and by a command that works without one. */
+/** All wired parts, of the daemon or of a command that works without one. */
 export interface Wiring
   extends AsyncDisposable,
     Pick<OpenFiles, 'mirror' | 'inbox' | 'files' | 'storage'>,
@@ -40,11 +44,11 @@ export interface Wiring
   readonly config: Config;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
-  /** How many calls the service has answered since the start. */
+  /** Returns how many calls the service has answered since the start. */
   answers(): number;
-  /** What is done about a machine's clock that is wrong. */
+  /** Watches for a wrong clock of the machine, and acts on it. */
   readonly watch: ClockWatch;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   notOffered(): OptionalPath[];
   /** How many records are worked on at a time. */
   readonly workers: number;
@@ -53,19 +57,20 @@ export interface Wiring
 type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
 
 /**
- * Takes the lock (75), opens both files and wires the client to them. Closing happens in the reverse order and notes
- * a clean end.
+ * Takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
+ * clean end.
  */
 export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wiring {
   const stack = new AsyncDisposableStack();
   try {
-    const { clock: machine = systemClock, chance = systemChance, checkFile, imageHost } = overrides;
-    const opened = openFiles(stack, loaded, { machine, log, checkFile });
+    const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
+    const { checkFile, inodeOf, imageHost } = overrides;
+    const opened = openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf });
     const imageAddresses = imageHost?.addresses ?? [];
     const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });
-    return wired(stack, { loaded, log, chance, overrides, opened, service });
+    return wired(stack, { loaded, log, chance, entropy, overrides, opened, service });
   } catch (error) {
-    // Nothing here needs an await to be given back; what failed is thrown on.
+    // Disposing here is synchronous; the failure is thrown on.
     stack.disposeAsync().catch(() => undefined);
     throw error;
   }
@@ -75,24 +80,29 @@ interface Parts {
   readonly loaded: Loaded;
   readonly log: Logger;
   readonly chance: Chance;
+  readonly entropy: Entropy;
   readonly overrides: Overrides;
   readonly opened: OpenFiles;
   readonly service: ServiceConnection;
 }
 
-function wired(stack: AsyncDisposableStack, { loaded, log, chance, overrides, opened, service }: Parts): Wiring {
+function wired(
+  stack: AsyncDisposableStack,
+  { loaded, log, chance, entropy, overrides, opened, service }: Parts,
+): Wiring {
   const { config } = loaded;
   const { mirror, inbox, files, storage, clock, gone_since } = opened;
   const { limiter, upstream, http, raw, probe, serviceClock } = service;
   const policy = policyOf(config, mirror.offers.offers);
   const retries = retryBudget();
-  const ports = { upstream, mirror, clock, chance, log, policy, retries, productPath: sharedAnswer<PathVerdict>() };
+  const productPath = sharedAnswer<PathVerdict>();
+  const ports = { upstream, mirror, clock, chance, entropy, log, policy, retries, productPath };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
-  // What a wrong clock has written is healed first, so that what is due is planned by the right one.
+  // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
   watch.observe();
   forgetUnasked(mirror, config.service.profile);
   prepareRecords(ports);
-  // What cannot be applied again is as good as never received.
+  // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
   const subscriptions = subscriptionsOf({ loaded, overrides, opened, service }, ports);
   const closing = stack.move();
@@ -136,7 +146,7 @@ function subscriptionsOf(
   });
 }
 
-/** Of what the configuration does not ask for any more, nobody needs to know whether the service has it. */
+/** Forgets missing paths that the configuration no longer asks for. */
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {

@@ -1,9 +1,9 @@
-/** One thing that was looked at. `skipped`: it could not be, or there is nothing to look at. */
+/** One check and its result. `skipped`: it could not be made, or there is nothing to check. */
 export interface Check {
   readonly name: string;
   readonly verdict: 'ok' | 'wrong' | 'skipped';
   readonly found: string;
-  /** What to do; null where nothing is to be done. */
+  /** What to do; null: nothing. */
   readonly advice: string | null;
 }
 

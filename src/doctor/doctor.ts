@@ -22,24 +22,27 @@ export interface Peer {
   readonly allowed: boolean;
 }
 
-/** What asks the service and looks at the receiver: the daemon's own, or a command's that holds the lock. */
+/** The probes of service and receiver: the daemon's, or those of a command that holds the lock. */
 export interface ServiceProbes {
   readonly config: Config;
   readonly probe: (signal: AbortSignal) => Promise<Outcome>;
   /** Milliseconds; null: the service has sent no Date. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
-  /** Paths that the service is known not to have. */
+  /** Returns the paths that the service is known not to have. */
   readonly notOffered: () => readonly OptionalPath[];
-  /** Of the last deliveries, newest first; null: no receiver runs here. */
+  /** Returns the senders of the last deliveries, newest first; null: no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
 
 const megabyte = 1024 * 1024;
-/** Older ones can corrupt a file on which two connections write or checkpoint at once (reliability.md §0.6). */
+/**
+ * The SQLite needed: older ones can corrupt a file when two connections write or checkpoint at once (reliability.md
+ * §0.6).
+ */
 const sqliteNeeded = [3, 51, 3];
 
-/** What can be looked at without asking anybody. */
+/** Returns the checks that need neither daemon nor service. */
 export function localChecks({ config, secrets, warnings, file }: LoadedConfig): Check[] {
   const { path, state_dir } = config.mirror;
   return [
@@ -57,7 +60,7 @@ export function localChecks({ config, secrets, warnings, file }: LoadedConfig): 
   ];
 }
 
-/** What only the service and a running receiver can tell. Asks the service twice or more. */
+/** Returns the checks that need the service and a running receiver. Calls the service twice or more. */
 export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
   const service = reachability(await probes.probe(signal));
   const subscriptions =
@@ -73,12 +76,12 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
   ];
 }
 
-/** A configuration or a secret that cannot be used: nothing else can be looked at. */
+/** Returns the checks for an unusable configuration or secret, without which nothing else can be checked. */
 export function unusable(error: CataloguedError): Check[] {
   const name = error.code === 'permission' ? 'credentials' : 'configuration';
   const problems = error.details.length === 0 ? [error.message] : error.details;
   const advice = error.hint ?? 'catalogued config check';
-  // What to do about all of them is said once, below the last.
+  // The advice about all of them is given once, below the last.
   return problems.map((problem, index) => ({
     ...wrong(name, problem, advice),
     advice: index < problems.length - 1 ? null : advice,
@@ -174,7 +177,7 @@ function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
   return [address, rule];
 }
 
-/** Encrypted, or never leaving this machine. */
+/** Tells whether traffic to the URL is encrypted or never leaves this machine. */
 function isPrivate(public_url: string): boolean {
   const { protocol, hostname } = new URL(public_url);
   return protocol === 'https:' || /^(localhost|\[::1\]|127\.[\d.]+)$/.test(hostname);
@@ -197,7 +200,7 @@ function reachability(outcome: Outcome): Check {
   }
 }
 
-/** What the specification does not list, a service may lack: nothing is wrong with that. */
+/** Returns the missing endpoints; a service may lack what the specification does not list. */
 function endpoints(missing: readonly OptionalPath[]): Check[] {
   if (missing.length === 0) return [];
   const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);

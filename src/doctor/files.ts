@@ -16,7 +16,7 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 const megabyte = 1024 * 1024;
 const repair = `stop the daemon, and: ${repairHint}`;
 
-/** Whether both files are there and sound, gone through page by page up to a size; beside a daemon that may be running. */
+/** Checks that both files exist and are sound, page by page up to a size. Safe beside a running daemon. */
 export function fileChecks({ mirror }: Pick<Config, 'mirror'>): Check[] {
   const inbox = fileCheck('inbox', mirror.inbox_path, inboxFile);
   return [mirrorLost(mirror, inbox) ?? fileCheck('mirror', mirror.path, mirrorFile), inbox];
@@ -55,7 +55,7 @@ function fileCheck(name: string, path: string, kind: FileKind): Check {
   }
 }
 
-/** A mirror that is missing or empty although the inbox has known one; null: not so. */
+/** Returns the check for a mirror that is missing or empty although the inbox belongs to one; else null. */
 function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check | null {
   const size = noteOf(path)?.size;
   if (inbox.verdict !== 'ok' || (size !== undefined && size > 0)) return null;
@@ -70,7 +70,7 @@ function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check
   return wrong('mirror', `${path} is ${facts.mirror}, and the inbox belongs to one`, `put it back, or ${repair}`);
 }
 
-/** A directory of ours: who owns it, and who may enter. One that is not there yet has to be one that can be made. */
+/** Checks owner and mode of a directory of ours, or that a missing one could be created. */
 export function directoryCheck(name: string, path: string, use: 'private' | 'shared'): Check {
   const stats = statOf(path);
   if (stats === null) {
@@ -92,14 +92,14 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
   return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };
 }
 
-/** What to do where storefronts of another user could not read in this directory; null: they can, by its group. */
+/** Returns what to do if storefronts of another user cannot read in this directory; null: its group can. */
 export function unshared(directory: string): string | null {
   const stats = statOf(directory);
   if (stats === null || (stats.mode & 0o3070) === 0o3070) return null;
   return `to let storefronts of other users create files beside the mirror: chmod 3770 ${directory}, and add them to its group`;
 }
 
-/** Why a directory cannot be made; null: it can. */
+/** Returns why a directory cannot be created; null: it can. */
 function cannotMake(path: string): string | null {
   const standing = nearestDirectory(path);
   if (standing === null) return `a part of its path cannot be entered, or is not a directory`;

@@ -3,12 +3,15 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 import { type OpenIn, openIn } from './open-files.ts';
 
 const megabyte = 1024 * 1024;
-/** The daemon cuts the log back from this size on, where no reader needs it (reliability.md §1.4). */
+/** From this size on the daemon truncates the log unless a reader needs it (reliability.md §1.4). */
 const largeLog = 64 * megabyte;
-/** Longer than a storefront's transaction may take. */
+/** Longer than a storefront's transaction should take. */
 const apartMs = 1000;
 
-/** Who has the file open, and who of them holds an old snapshot while the log grows. Takes a second where anybody reads. */
+/**
+ * Finds who has the file open, and who of them holds an old snapshot while the log grows. Takes a second if anybody
+ * reads.
+ */
 export async function longReaders(
   path: string,
   sleep: (ms: number) => Promise<void>,

@@ -11,7 +11,7 @@ export interface OpenIn {
 /** SQLite's read marks in the -shm: five slots (wal.c, WAL_READ_LOCK). */
 const readMarks = { first: 123, last: 127 };
 
-/** Who has the file or its -wal open, as far as this user may see it; null where the system does not tell (no /proc). */
+/** Returns the processes that have the file or its -wal open, as far as this user can see; null without /proc. */
 export function openIn(path: string): OpenIn[] | null {
   let pids: string[];
   try {
@@ -33,12 +33,12 @@ function filesOf(pid: string): string[] {
       try {
         return readlinkSync(`${directory}/${name}`);
       } catch {
-        // Closed meanwhile.
+        // The file was closed meanwhile.
         return '';
       }
     });
   } catch {
-    // It has ended, or is somebody else's.
+    // The process has ended, or belongs to another user.
     return [];
   }
 }
@@ -51,7 +51,7 @@ function programOf(pid: string): string {
   }
 }
 
-/** By /proc/locks: `3: POSIX  ADVISORY  READ 812 08:01:131 124 124`. */
+/** Reads /proc/locks, with lines like `3: POSIX ADVISORY READ 812 08:01:131 124 124`. */
 function readersOf(path: string): Set<number> {
   const inode = statSync(`${path}-shm`, { throwIfNoEntry: false })?.ino;
   if (inode === undefined) return new Set();

@@ -14,7 +14,7 @@ const letters = [
   [X_OK, 'x'],
 ] as const;
 
-/** Why this process may not use a path so; null: it may. */
+/** Returns why this process may not use a path in this way; null: it may. */
 function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing' | null {
   try {
     accessSync(path, need);
@@ -25,7 +25,7 @@ function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing'
   }
 }
 
-/** Whether every directory up to the file's own lets this process through, and the file be read. */
+/** Checks that this process may enter every directory on the path and read the file. */
 export function pathAccess(path: string, user: string): Check {
   const name = 'way to the file';
   const closed = directoriesTo(path).find((directory) => refusal(directory, X_OK) !== null);
@@ -56,8 +56,8 @@ export function fileSystem(path: string): Check {
 }
 
 /**
- * What a reader makes beside the file has to be usable by the daemon, and the daemon's by it: -wal and -shm take the
- * file's mode and, in a setgid directory, its group (reliability.md §0.3).
+ * Checks that reader and daemon can use each other's -wal and -shm, which get the file's mode and, in a setgid
+ * directory, its group (reliability.md §0.3).
  */
 export function sharing(path: string, user: string, kind: MirrorForm): Check {
   const name = 'sharing';
@@ -81,7 +81,7 @@ export function sharing(path: string, user: string, kind: MirrorForm): Check {
   return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
 }
 
-/** A reader needs -wal and -shm: those that are there, or to make them itself (reliability.md §0.4). */
+/** Checks that the reader can use the existing -wal and -shm, or create them (reliability.md §0.4). */
 export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
   if (kind === 'snapshot') return skipped(name, 'not needed');
@@ -116,7 +116,7 @@ function directoriesTo(path: string): string[] {
   return parent === path ? [] : [...directoriesTo(parent), parent];
 }
 
-/** `/var/lib/catalogued (3770 catalogued:catalogued)`; without what may not be looked at. */
+/** Describes a path like `/var/lib/catalogued (3770 catalogued:catalogued)`, as far as it may be inspected. */
 function described(path: string): string {
   const stats = statsOf(path);
   return stats === null
@@ -124,7 +124,7 @@ function described(path: string): string {
     : `${path} (${modeOf(stats)} ${nameOf('passwd', stats.uid)}:${nameOf('group', stats.gid)})`;
 }
 
-/** What opens it: the group where the group may already, else the mode. */
+/** Returns the command that grants access: membership of the group if the group has it already, else a mode. */
 function opening(path: string, user: string, need: number): string {
   const stats = statsOf(path);
   const bits = letters.filter(([bit]) => (need & bit) !== 0);
@@ -152,7 +152,7 @@ function modeOf({ mode }: Stats): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-/** A user's or a group's name; its number where it has none. */
+/** Returns the name of a user or group, or its number if it has none. */
 function nameOf(database: 'passwd' | 'group', id: number): string {
   try {
     return execFileSync('getent', [database, String(id)], { encoding: 'utf8' }).split(':')[0] ?? String(id);

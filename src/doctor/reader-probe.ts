@@ -9,8 +9,8 @@ import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './r
 import { olderThan } from './versions.ts';
 
 /*
- * Run in a process of its own: `probe.ts PATH USER [GID]`. With a group it becomes that user, then looks, and sends its
- * checks to its parent.
+ * Runs in a process of its own: `reader-probe.ts PATH USER [GID]`. With a group it becomes that user, then checks, and
+ * sends the results to its parent.
  */
 const [path = '', user = '', gid] = process.argv.slice(2);
 process.send?.(answer());
@@ -25,10 +25,10 @@ function answer(): ProbeAnswer {
   return { kind: 'looked', checks: look() };
 }
 
-/** For good: groups first, because afterwards it may not. */
+/** Becomes the user for good: groups first, because afterwards it may not. */
 function become(name: string, group: number): void {
   const id = /^\d+$/.test(name) ? Number(name) : name;
-  // The types of Node lack it.
+  // Missing in Node's types.
   (process as unknown as { initgroups(user: string | number, group: number): void }).initgroups(id, group);
   process.setgid?.(group);
   process.setuid?.(id);
@@ -49,7 +49,10 @@ function look(): Check[] {
   ];
 }
 
-/** By the first hundred bytes: SQLite's mark, whether it is written through a log, and whose it is. Null: not ours. */
+/**
+ * Returns the form of the mirror by its first hundred bytes (SQLite's magic, journal mode, application id); null: not a
+ * mirror.
+ */
 function kindOf(): MirrorForm | null {
   const header = Buffer.alloc(100);
   const file = openSync(path, 'r');
@@ -80,7 +83,7 @@ function reading(kind: MirrorForm): Check {
   }
 }
 
-/** The SQLite that comes with what storefronts are written in, as this user finds it. */
+/** Checks the SQLite of the languages that storefronts use, as this user finds it. */
 function programs(): Check[] {
   return [
     program('SQLite of PHP', 'php', ['-r', 'echo SQLite3::version()["versionString"];']),

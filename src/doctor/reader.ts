@@ -7,18 +7,18 @@ import { longReaders } from './long-readers.ts';
 
 export interface ReaderQuestion {
   readonly path: string;
-  /** Whom to be; null: oneself. */
+  /** The user to become; null: the current one. */
   readonly user: string | null;
-  /** Where its programs are looked for. */
+  /** The PATH in which its programs are found. */
   readonly search_path: string;
 }
 
-/** What the process that became the user sends: what it found, or that it may not become that user. */
+/** The answer of the process that became the user: its checks, or that it may not become that user. */
 export type ProbeAnswer =
   | { readonly kind: 'looked'; readonly checks: readonly Check[] }
   | { readonly kind: 'may-not-become' };
 
-/** From source or compiled, as this file is. */
+/** The source or the compiled file, like this one. */
 const probe = new URL(`./reader-probe${import.meta.url.slice(-3)}`, import.meta.url);
 
 /**

@@ -3,8 +3,8 @@ import { isDamage } from '../sqlite/fault.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
 /*
- * A process of its own for a check of a whole file: `integrity-child.ts PATH quick|full`, as the daemon writes it. Prints
- * `ok` or the first problem; ends with 1 where it could not look.
+ * Checks a whole file in a process of its own, while the daemon writes it: `integrity-child.ts PATH quick|full`. Prints
+ * `ok` or the first problem; exits with 1 if it could not check.
  */
 const [path = '', depth = 'quick'] = process.argv.slice(2);
 try {

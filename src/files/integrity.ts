@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** From source or compiled, as this file is. */
+/** The source or the compiled file, like this one. */
 const program = fileURLToPath(new URL(`./integrity-child${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Goes through a whole file in a process of its own, beside whoever writes it; returns its first problem, null: none.
- * Throws where nobody could look, and when the signal ends it.
+ * Checks a whole file in a process of its own, beside its writer. Returns its first problem; null: none. Throws if the
+ * file could not be checked, or when the signal aborts.
  */
 export async function checkFile(path: string, depth: 'quick' | 'full', signal: AbortSignal): Promise<string | null> {
   const child = spawn(process.execPath, [program, path, depth], {

@@ -15,28 +15,28 @@ import { repairHint } from '../sqlite/refusals.ts';
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
-/** How the last process left the files: in the state directory, beside the lock. */
+/** Returns the path of the record of how the last process left the files, beside the lock. */
 export function lastStopPath({ state_dir }: Config['mirror']): string {
   return join(state_dir, 'last-stop.json');
 }
 
-/** Both files as they are found, and what is wrong with each in words. */
+/** Both files as found, with what is wrong with each as text. */
 export interface FoundFiles {
   readonly facts: PairFacts;
   readonly mirror: Look;
   readonly inbox: Look;
-  /** Files that are too large to be checked while a start waits, and have to be checked beside it. */
+  /** Files too large to be checked before the start, which are checked afterwards. */
   readonly unchecked: readonly string[];
-  /** When all of a file was last gone through, by path; none: nobody knows. */
+  /** When each file was last checked completely, by path; absent: unknown. */
   readonly checked_at: Readonly<Record<string, number>>;
-  /** For who does not go on with them: nothing that was made to look stays behind. */
+  /** Removes what looking has created, for callers that do not go on with the files. */
   leave(): void;
 }
 
-/** `touched`: a file is gone through where it is not as a clean stop has left it. `all`: in any case. */
+/** `touched` checks a file completely only if it differs from what a clean stop left; `all` always does. */
 export type Depth = 'touched' | 'all';
 
-/** Looks at both files without changing a byte of either. For who holds the lock. Throws `permission` and `io`. */
+/** Inspects both files without changing a byte. The caller holds the lock. Throws `permission` and `io`. */
 export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
   const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
@@ -62,13 +62,13 @@ export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   ];
   const facts: PairFacts = {
     mirror: looks.mirror.condition,
-    // Made, and killed before its first row.
+    // Created, but killed before its first row.
     inbox: looks.inbox.condition === 'well' && ours === null ? 'empty' : looks.inbox.condition,
     expects: ours?.expects ?? null,
     paired: ours === null || theirs === null ? null : ours.pair_id === theirs,
     backup: backupsIn(backup.directory).length > 0,
   };
-  // A mirror that was made and not paired yet is nobody's.
+  // A mirror that was created but not paired yet belongs to no inbox.
   const unpaired = facts.mirror === 'well' && theirs === null;
   return {
     facts: unpaired ? { ...facts, mirror: 'empty' } : facts,
@@ -86,7 +86,7 @@ function knownDamage(last: LastStop, path: string): string | null {
   return left !== undefined && left.damage !== null && noteOf(path)?.inode === left.inode ? left.damage : null;
 }
 
-/** What a start refuses, before anything is written. */
+/** Throws what a start refuses, before anything is written. */
 export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
   const trouble = troubleOf(found.facts);
   if (trouble === null) return;
@@ -144,12 +144,12 @@ export interface InboxSays {
   readonly expects: 'none' | 'any' | 'known';
 }
 
-/** Null: it has no row yet. */
+/** Returns what the inbox records about its pair; null: it has no row yet. */
 export function inboxSays(path: string): InboxSays | null {
   const db = openReadOnly(path);
   try {
     const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('inbox')").pluck().all();
-    // An older version made mirror and inbox together.
+    // An older version created mirror and inbox together.
     const expects = columns.includes('mirror_state') ? 'mirror_state' : "'known'";
     return db.prepare<[], InboxSays>(`SELECT pair_id, ${expects} AS expects FROM inbox`).get() ?? null;
   } finally {
@@ -157,7 +157,7 @@ export function inboxSays(path: string): InboxSays | null {
   }
 }
 
-/** Null: it was made, and killed before it was paired. */
+/** Returns the pair id of a mirror; null: it was created, but killed before it was paired. */
 function pairOf(path: string): string | null {
   const db = openReadOnly(path);
   try {
@@ -167,7 +167,7 @@ function pairOf(path: string): string | null {
   }
 }
 
-/** Verified copies that exist, oldest first. */
+/** Returns the existing verified copies, oldest first. */
 export function backupsIn(directory: string): string[] {
   return existsSync(directory)
     ? readdirSync(directory)

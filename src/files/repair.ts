@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -11,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
 import { inboxFile } from '../inbox/inbox.ts';
@@ -26,14 +26,14 @@ import { openReadOnly } from '../sqlite/read-only.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { backupsIn, type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 
-/** What `repair` did, or with `dry` would do. */
+/** The result of `repair`: what it did, or with `dry` would do. */
 export interface Repair {
-  /** What was found, in words; null: nothing is wrong with that file. */
+  /** What is wrong with each file, as text; null: nothing. */
   readonly mirror: string | null;
   readonly inbox: string | null;
   /** Null: nothing is to be done. */
   readonly plan: RepairPlan | null;
-  /** What was set aside, and where it is now. */
+  /** The files set aside, and where they are now. */
   readonly moved: readonly { readonly from: string; readonly to: string }[];
   /** The copy that took the mirror's place; null: none. */
   readonly restored: string | null;
@@ -41,14 +41,17 @@ export interface Repair {
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
-/** A receiver that was away for a day: everything that subscriptions cover is read again. */
+/** Pretends that the receiver was away for a day, so that everything subscriptions cover is read again. */
 const dayMs = 86_400_000;
 
 /**
- * Sets aside what cannot be used of the two files and prepares a start on the rest: nothing is destroyed, and a kill in
- * between is made good by the same command. Refuses while a daemon runs (75), and a file of another program (65).
+ * Sets aside unusable files and prepares a start with the rest. Destroys nothing, and can be repeated after a kill.
+ * Refuses while a daemon runs (75), and for a file of another program (65).
  */
-export function repairFiles(config: Paths, { now, dry }: { readonly now: number; readonly dry: boolean }): Repair {
+export function repairFiles(
+  config: Paths,
+  { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
+): Repair {
   const { path, inbox_path, state_dir } = config.mirror;
   prepareDirectory(dirname(path), 0o3770);
   prepareDirectory(state_dir, 0o700);
@@ -61,7 +64,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   if (plan === 'refused') refuseFiles(config, { ...found, facts: onlyForeign(found.facts) });
   if (plan === null || plan === 'refused') {
     found.leave();
-    // A start goes through both once more.
+    // The next start checks both completely once more.
     if (!dry) forgetLastStop(lastStopPath(config.mirror));
     return { mirror: null, inbox: null, plan: null, moved: [], restored: null };
   }
@@ -82,6 +85,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   const mirror = plan.mirror === 'keep' || backup !== null ? 'any' : 'none';
   pairAgain(inbox_path, {
     ...memory,
+    pair_id: newId(entropy),
     mirror,
     heartbeat: plan.inbox === 'keep' || mirror === 'none' ? null : last_seen,
   });
@@ -89,7 +93,7 @@ export function repairFiles(config: Paths, { now, dry }: { readonly now: number;
   return { ...said, plan: intended, moved: moves, restored: backup };
 }
 
-/** So that the file of the other program is what is complained about, whatever else is wrong. */
+/** Reduces the facts to the file of another program, so that this is reported whatever else is wrong. */
 function onlyForeign(facts: PairFacts): PairFacts {
   return facts.inbox === 'foreign' ? facts : { ...facts, inbox: 'missing', expects: null };
 }
@@ -109,7 +113,10 @@ interface Move {
   readonly to: string;
 }
 
-/** The side files first: a file without them is set aside by the next try, they without it would be taken for another's. */
+/**
+ * Returns the moves, side files first: a file left without them is set aside by the next try, but side files left alone
+ * would be taken for another file's.
+ */
 function movesOf(path: string, stamp: string): Move[] {
   const to = join(dirname(path), 'quarantine', `${stamp}-${basename(path)}`);
   return ['-wal', '-shm', ''].flatMap((suffix) =>
@@ -138,13 +145,13 @@ interface Memory {
   readonly newest: number;
 }
 
-/** The numbers that may have been given out, by whichever file can still be asked. */
+/** Returns the change numbers that may have been given out, from the files that can still be read. */
 function feedMemory({ mirror }: Paths, { mirror: kept }: RepairPlan): Memory {
   const row = asked(mirror.inbox_path, (db) =>
     db.prepare<[], Memory>('SELECT feed_ceiling AS ceiling, feed_newest AS newest FROM inbox').get(),
   );
   const seen = asked(mirror.path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
-  // Of a damaged mirror the number says nothing more than that it was given out.
+  // In a damaged mirror the number only shows that it was given out.
   return { ceiling: Math.max(row?.ceiling ?? 0, seen), newest: kept === 'keep' ? seen : 0 };
 }
 
@@ -155,7 +162,7 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
     db = openReadOnly(path);
     return ask(db);
   } catch {
-    // What is damaged, or of an older version, is not asked.
+    // Damaged files and those of older versions are not read.
     return null;
   } finally {
     db?.close();
@@ -163,13 +170,17 @@ function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) 
 }
 
 interface Pairing extends Memory {
+  readonly pair_id: string;
   readonly mirror: 'any' | 'none';
   /** Null: as it is. */
   readonly heartbeat: number | null;
 }
 
-/** One commit, the last of all: until then the same command starts over. The next start pairs the mirror, and names a new feed. */
-function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing): void {
+/**
+ * Pairs the files again in one last commit; until then the same command starts over. The next start pairs the mirror
+ * and begins a new feed.
+ */
+function pairAgain(path: string, { pair_id, ceiling, newest, mirror, heartbeat }: Pairing): void {
   const db = openForWriting(path, inboxFile);
   try {
     const work = () => {
@@ -177,7 +188,7 @@ function pairAgain(path: string, { ceiling, newest, mirror, heartbeat }: Pairing
       db.prepare(
         `UPDATE inbox SET pair_id = ?, mirror_state = ?, mirror_inode = NULL, feed_newest = ?,
            feed_ceiling = max(feed_ceiling, ?), heartbeat_at = coalesce(?, heartbeat_at)`,
-      ).run(randomUUID(), mirror, newest, ceiling, heartbeat);
+      ).run(pair_id, mirror, newest, ceiling, heartbeat);
     };
     db.transaction(work).immediate();
   } finally {

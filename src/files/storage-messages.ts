@@ -1,10 +1,10 @@
 import { duration, megabytes } from '../format.ts';
-import type { StorageStatus } from './storage.ts';
+import type { StorageStatus } from './storage-status.ts';
 
-/** Another program's lock is said only when it lasts: most are let go of at once. */
+/** How long another program's lock must last to be reported: most are released at once. */
 const lockSaidMs = 5000;
 
-/** What keeps the files from being written, each a sentence without a full stop; none where nothing does. */
+/** Returns what keeps the files from being written, each a sentence without a full stop; empty if nothing does. */
 export function storageMessages({ trouble, directories }: StorageStatus, now: number): string[] {
   const low = directories
     .filter((each) => each.low === 1)

@@ -12,7 +12,7 @@ import { lastStopPath } from './pair.ts';
 
 export type FileAlarmKind = 'mirror-lost' | 'mirror-damaged' | 'inbox-lost' | 'inbox-damaged';
 
-/** An alarm of the files themselves: kept in memory, because a lost mirror could not keep it. */
+/** An alarm about the files themselves, kept in memory because a lost mirror could not store it. */
 export interface FileAlarm {
   readonly kind: FileAlarmKind;
   readonly raised_at: number;
@@ -21,53 +21,53 @@ export interface FileAlarm {
 
 type Name = 'mirror' | 'inbox';
 
-/** What the watch knows of one of the two files; both null: it stands at its path, and nothing was found wrong with it. */
+/** What the watch knows about one of the two files; both null: it is at its path and no problem was found. */
 export interface FileFinding {
   readonly name: Name;
   readonly path: string;
   readonly lost: 'gone' | 'replaced' | null;
-  /** What was found in the file. */
+  /** The damage found in the file. */
   readonly damage: string | null;
 }
 
 type Watched = Readonly<Record<Name, { standing(): FileStanding }>>;
 
 /**
- * Watches the two files of a running daemon: whether they still stand where they were opened, and whether they are sound.
- * Disposing, after both are closed, notes how they were left.
+ * Watches the two files of a running daemon: whether they are still where they were opened, and sound. Disposing, after
+ * both are closed, records how they were left.
  */
 export interface FileWatch extends Disposable {
-  /** From here on both are open. */
+  /** Called when both are open. */
   opened(mirror: { standing(): FileStanding }, inbox: { standing(): FileStanding }): void;
-  /** Every second, and before they are closed: by path alone, which takes microseconds. */
+  /** Compares path and open file, which takes microseconds; run every second, and before they are closed. */
   look(): void;
-  /** Whether what is written into the file can be read and trusted. */
+  /** Tells whether the file can be used: neither lost nor damaged. */
   isWell(name: Name): boolean;
   alarms(): readonly FileAlarm[];
-  /** What SQLite said of a damaged page; other errors are not for it. Returns whether it was. */
+  /** Notes an error of SQLite about a damaged page; returns whether it was one. */
   noteDamage(name: Name, error: unknown): boolean;
-  /** Checks what a start had no time for, quickly. */
+  /** Checks quickly what the start had no time for. */
   checkSkipped(signal: AbortSignal): Promise<void>;
-  /** Goes through all of both files. */
+  /** Checks both files completely. */
   checkAll(signal: AbortSignal): Promise<void>;
-  /** When both were last gone through; null: nobody knows. */
+  /** Returns when both were last checked completely; null: unknown. */
   checkedAt(): number | null;
-  /** Why a file could not be checked when that was tried last; null: it could. */
+  /** Returns why the last check of a file failed; null: it did not. */
   notChecked(): string | null;
-  /** What a daemon that ends has to say; null: nothing. */
+  /** Returns the error that an ending daemon reports; null: none. */
   trouble(): CataloguedError | null;
-  /** What has been found of each file so far. */
+  /** Returns what was found about each file so far. */
   findings(): FileFinding[];
 }
 
 export interface FileWatchOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly log: Logger;
-  /** Files that the start has not gone through. */
+  /** Files that the start did not check completely. */
   readonly unchecked: readonly string[];
-  /** Goes through a whole file; else in a process of its own. */
+  /** Replaces the check of a whole file in a process of its own. */
   readonly checkFile?: typeof checkFile;
-  /** When all of a file was last gone through, by path, as the last process left it. */
+  /** When each file was last checked completely, by path, as the last process recorded it. */
   readonly checked_at?: Readonly<Record<string, number>>;
 }
 
@@ -101,7 +101,7 @@ export function watchFiles(
   function found(name: Name, what: string): void {
     if (!damage.has(name)) log.error({ path: paths[name], what, hint: repairHint }, 'file damaged');
     damage.set(name, { since: damage.get(name)?.since ?? clock.now(), what });
-    // At once: the next start must not go on with it, also after a kill.
+    // At once, so that the next start refuses it even after a kill.
     writeLastStop(note, damagedPaths());
   }
 
@@ -172,7 +172,7 @@ export function watchFiles(
         damage: damage.get(name)?.what ?? null,
       })),
     [Symbol.dispose]: () => {
-      // Not as it is left by who has lost it, or never went through it: the next start does.
+      // Not recorded for a lost or unchecked file, so that the next start checks it.
       const sound = names.filter((name) => !lost.has(name) && !damage.has(name) && !waiting.has(name));
       try {
         const left = sound.map(

@@ -2,12 +2,12 @@ import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
 
-/** Whether an error's code says that a write was refused: later it may be taken. */
+/** Tells whether an error code means that a write was refused for now. */
 export function isWriteRefusal(code: unknown): boolean {
   return code === 'disk-full' || code === 'locked';
 }
 
-/** The error that a person or a program is told, where a write met a full disk or a lock; null: it met something else. */
+/** Returns the error to report for a write that met a full disk or a lock; null: another error. */
 export function writeRefusal(error: unknown): CataloguedError | null {
   const kind = writeTroubleOf(error);
   return kind === null ? null : writeRefusalOf(kind, error);

@@ -20,7 +20,12 @@ export interface FeedLedger {
   opened(mirror_path: string): void;
 }
 
-export function feedLedger(db: Writes): FeedLedger {
+/** Returns the number that the disk has given a file; null: nothing stands there. */
+export type InodeOf = (path: string) => string | null;
+
+export const diskInode: InodeOf = (path) => noteOf(path)?.inode ?? null;
+
+export function feedLedger(db: Writes, inodeOf: InodeOf): FeedLedger {
   const row = db
     .rows(() => query.selectFrom('inbox').select(['mirror_state', 'mirror_inode', 'feed_ceiling', 'feed_newest']))
     .get();
@@ -40,7 +45,7 @@ export function feedLedger(db: Writes): FeedLedger {
   let ceiling = row.feed_ceiling;
   return {
     mirror: row.mirror_state,
-    isSame: (path) => row.mirror_inode === null || row.mirror_inode === (noteOf(path)?.inode ?? null),
+    isSame: (path) => row.mirror_inode === null || row.mirror_inode === inodeOf(path),
     witnessed: row.feed_newest,
     ceiling: () => ceiling,
     reserve: (above) => {
@@ -51,7 +56,7 @@ export function feedLedger(db: Writes): FeedLedger {
       db.transaction(() => witness.run({ newest }));
     },
     opened: (path) => {
-      db.transaction(() => opened.run({ inode: noteOf(path)?.inode ?? null }));
+      db.transaction(() => opened.run({ inode: inodeOf(path) }));
     },
   };
 }

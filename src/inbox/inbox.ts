@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
@@ -9,7 +9,7 @@ import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, deliveriesIn } from './deliveries.ts';
 import { type DeliveryReader, deliveryReader } from './delivery-reader.ts';
-import { type FeedLedger, feedLedger } from './feed-ledger.ts';
+import { diskInode, type FeedLedger, feedLedger, type InodeOf } from './feed-ledger.ts';
 import { inboxInstants } from './instants.ts';
 import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
 import { type ToldOrders, toldOrders } from './orders.ts';
@@ -59,21 +59,21 @@ export interface InboxOptions {
   readonly now: number;
   /** `retention.deliveries_bytes`: what bodies and rows may take. */
   readonly deliveries_bytes?: number;
-  /** An argument, so that tests can know it. */
-  readonly newPairId?: () => string;
+  readonly entropy?: Entropy;
+  readonly inodeOf?: InodeOf;
 }
 
 /** Opens or makes the inbox, and marks it as in use. */
 export function openInbox(
   path: string,
-  { master, now, deliveries_bytes, newPairId = randomUUID }: InboxOptions,
+  { master, now, deliveries_bytes, entropy = systemEntropy, inodeOf = diskInode }: InboxOptions,
 ): Inbox {
   const file = openForWriting(path, inboxFile);
   try {
     // What is written here is hardly ever read again: the usual cache would hold 16 MB of a flood.
     file.pragma('cache_size = -2000');
     const db = writesTo(file);
-    const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, newPairId));
+    const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, entropy));
     const addresses = addressesIn(file, master, now);
     const standing = watchNames(path);
     const deliveries = deliveriesIn(file, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
@@ -82,7 +82,7 @@ export function openInbox(
     return {
       path,
       pair_id,
-      feed: feedLedger(db),
+      feed: feedLedger(db, inodeOf),
       deliveries,
       orders: toldOrders(db),
       addresses,
@@ -117,12 +117,12 @@ export function openInbox(
 }
 
 /** The row about the file itself; made where there is none. */
-function ownRow(db: Writes, newPairId: () => string) {
+function ownRow(db: Writes, entropy: Entropy) {
   const columns = ['pair_id', 'stopped_at', 'heartbeat_at'] as const;
   const add = db.change(({ pair_id }: Bound<{ pair_id: string }>) =>
     query.insertInto('inbox').orIgnore().values({ inbox_id: 1, pair_id, mirror_state: 'none' }),
   );
-  add.run({ pair_id: newPairId() });
+  add.run({ pair_id: newId(entropy) });
   const row = db.rows(() => query.selectFrom('inbox').select(columns)).get();
   if (row === undefined) throw new Error('the inbox has no row');
   return row;

@@ -38,7 +38,7 @@ export async function startListener(
   limits: ListenerLimits,
   { handle, opened }: { readonly handle: Handle; readonly opened: (socket: Socket) => void },
 ): Promise<Listener> {
-  // One, or two where a name has an address of either kind.
+  // One server, or two where a name has both an IPv4 and an IPv6 address.
   const servers: Server[] = [];
   const app = fastify({
     logger: false,

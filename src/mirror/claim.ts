@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ImageSize } from '../domain/catalogue/image-file.ts';
 import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -27,7 +26,7 @@ export interface MirrorOptions {
   /** What the inbox knows of the feed; absent: nothing outlives this mirror. */
   readonly feed?: FeedMemory;
   /** An argument, so that tests can know it. */
-  readonly newFeedId?: () => string;
+  readonly newFeedId: () => string;
 }
 
 /** What outlives a mirror, so that a new one gives out no number twice. */
@@ -47,7 +46,7 @@ type Claimed = Pick<
 
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
-  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId = randomUUID } = options;
+  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId } = options;
   const db = writesTo(connection);
   const stored = db.rows(() => query.selectFrom('mirror').select(['pair_id', 'feed_id'])).get();
   const paired = stored?.pair_id === pair_id;

@@ -1,8 +1,8 @@
 import { publishCopy, temporaryName } from '../sqlite/published-copy.ts';
 
 /*
- * A process of its own for a copy: hundreds of megabytes take seconds, in which the daemon answers and can end. Prints
- * what was published as JSON, or why not on standard error, and ends with 1.
+ * Publishes a copy in a process of its own: hundreds of megabytes take seconds, in which the daemon must answer and be
+ * able to end. Prints the result as JSON, or the error on standard error and exits with 1.
  */
 const [source = '', path = ''] = process.argv.slice(2);
 try {

@@ -5,30 +5,33 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
-import type { LiveAlarm } from '../files/storage.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 
-/** How it stands with the copy for readers elsewhere. */
+/** The state of the copy for readers on other hosts. */
 export interface SnapshotStatus {
   readonly path: string;
   readonly every_ms: number;
   /** Null: there is none. */
   readonly published_at: number | null;
   readonly bytes: number | null;
-  /** Readers have one that is older than two periods, or none. */
+  /** 1 if the published copy is missing or older than two periods. */
   readonly late: 0 | 1;
-  /** Why the last try came to nothing, as the running daemon knows; null: it did not, or none runs. */
+  /** Why the last attempt failed, as the running daemon knows; null: it did not, or no daemon runs. */
   readonly failure: string | null;
 }
 
-/** The copy for readers on other hosts, as the schedule drives it. */
+/** The copies for readers on other hosts, as the schedule makes them. */
 export interface Snapshots {
-  /** Every second: publishes one when it is due, never before the mirror is filled. Fails by saying so, and tries again. */
+  /**
+   * Publishes a copy when it is due, never before the mirror is filled; run every second. Logs a failure and tries
+   * again.
+   */
   publishDue(signal: AbortSignal): Promise<void>;
   failure(): string | null;
-  /** While the last try came to nothing. */
+  /** Returns an alarm while the last attempt failed. */
   alarms(): LiveAlarm[];
 }
 
@@ -83,7 +86,7 @@ function whyOf(error: unknown, target: string): string {
   return code === 'ENOENT' ? `the directory ${dirname(target)} is missing` : message;
 }
 
-/** Null: none is configured. `failure` as the daemon says it. */
+/** Returns the status of the snapshot; null: none is configured. `failure` comes from the daemon. */
 export function snapshotStatus(
   { every, path }: Config['snapshot'],
   mirror_path: string,
@@ -97,7 +100,10 @@ export function snapshotStatus(
   return { path, every_ms: every, published_at, bytes: found?.bytes ?? null, late, failure };
 }
 
-/** The file itself says when it was made: so does one that an earlier process published. The mirror by another name is none. */
+/**
+ * Reads from the file itself when it was published, also by an earlier process. The mirror under another name does not
+ * count.
+ */
 function published(path: string, mirror_path: string): { at: number; bytes: number } | null {
   try {
     const [{ mtimeMs, size, ino, dev }, mirror] = [statSync(path), statSync(mirror_path)];
@@ -108,7 +114,7 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
   }
 }
 
-/** Killed when the daemon ends: what it leaves has a temporary name. */
+/** Runs the child, which is killed when the daemon ends: what it leaves has a temporary name. */
 async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
   const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
   const child = spawn(process.execPath, [program, source, target], {

@@ -1,10 +1,10 @@
-import type { LiveAlarm } from '../files/storage.ts';
+import type { LiveAlarm } from '../files/storage-status.ts';
 import type { FileAlarmKind } from '../files/watch.ts';
 import { ago, number } from '../format.ts';
 import type { Alarm } from '../mirror/status/alarms.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 
-/** A heading of one word, and what stands behind it. */
+/** The message of an alarm: a heading of one word, and a sentence. */
 export interface AlarmMessage {
   readonly about: string;
   readonly says: string;
@@ -130,10 +130,10 @@ const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   ],
 };
 
-/** Every kind of alarm that there are words for. */
+/** Every kind of alarm that has a message. */
 export const alarmKinds: readonly string[] = Object.keys(messages);
 
-/** What an alarm says to a person, and what to do about it. */
+/** Returns what an alarm means, and what to do about it. */
 export function alarmMessage({ kind, raised_at, products }: MirrorStatus['alarms'][number], now: number): AlarmMessage {
   const since = ago(raised_at, now);
   if (!Object.hasOwn(messages, kind)) return { about: 'Alarm', says: `${kind}, since ${since}` };

@@ -1,12 +1,12 @@
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import type { StorageStatus } from '../files/storage.ts';
+import type { StorageStatus } from '../files/storage-status.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 
-/** What only a running daemon knows: how it stands with the service. */
+/** The status that only a running daemon knows: its relation to the service. */
 export interface LiveStatus {
   readonly calls: number;
   readonly calls_in_flight: number;
@@ -15,15 +15,15 @@ export interface LiveStatus {
   readonly throttled: number;
   /** Calls since the start, by lane. */
   readonly lanes: Readonly<Record<string, number>>;
-  /** No call starts before then, and until when of that the service itself asked to wait. */
+  /** No call is sent before `not_before`; the service itself asked to wait until `told_until`. */
   readonly not_before: number | null;
   readonly told_until: number | null;
   readonly unreachable_since: number | null;
-  /** The service's words, where it refuses the key. */
+  /** The service's message if it refuses the key. */
   readonly key_refused: string | null;
 }
 
-/** What a running daemon has received. */
+/** The status of a running daemon's inbox. */
 export interface InboxStatus {
   readonly received: number;
   readonly waiting: number;
@@ -31,32 +31,34 @@ export interface InboxStatus {
   readonly superseded: number;
   readonly quarantined: number;
   readonly last_delivery_at: number | null;
-  /** What the deliveries take: bodies as they are stored, and 512 bytes a row. */
+  /** Size of the deliveries: bodies as stored, and 512 bytes per row. */
   readonly stored_bytes: number;
   /** `retention.deliveries_bytes`. */
   readonly budget_bytes: number;
-  /** Bodies that had to go, ever, to stay within it. */
+  /** Bodies ever deleted early to stay within the budget. */
   readonly bodies_gone: number;
   /** Null: no master secret is configured, and nothing is received. */
   readonly receiver: ({ readonly address: string } & ReceiverCounts) | null;
 }
 
-/** What a running daemon answers: the mirror's status, and what only the daemon knows. */
+/** The status of a running daemon: the mirror's, and what only the daemon knows. */
 export type DaemonStatus = MirrorStatus & {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly storage: StorageStatus;
-  /** The storefront's own door; null: none is configured. */
+  /** The storefront interface; null: none is configured. */
   readonly storefront: { readonly listen: string } | null;
   readonly jobs: readonly JobRuns[];
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
 };
 
-/** Told to wait for longer than this: a command that waits gives up with 75, and the records stay due. */
+/**
+ * The longest pause that a waiting command accepts; after a longer one it gives up with 75, and the records stay due.
+ */
 const patienceMs = 5 * 60 * 1000;
 
-/** The refusal of a command that waits, where the service asked for a long pause; else null. */
+/** Returns the error of a waiting command if the service asked for a long pause, else null. */
 export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
   const minutes = Math.ceil((told_until - now) / 60_000);
@@ -66,7 +68,7 @@ export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, 
   });
 }
 
-/** The refusal of a command that waits, where the service refuses the key; else null. */
+/** Returns the error of a waiting command if the service refuses the key, else null. */
 export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
   if (key_refused === null) return null;
   return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {

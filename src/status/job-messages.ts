@@ -1,7 +1,7 @@
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { ago, duration, printable } from '../format.ts';
 
-/** Returns what a person should know of a job, beginning with its name; null: it runs as it should. */
+/** Returns the trouble of a job, beginning with its name; null: it runs as it should. */
 export function jobTrouble({ name, overdue, running, next_at, last_run_at, failure }: JobRuns, now: number) {
   if (failure !== null)
     return `${name} failed${last_run_at === null ? '' : ` ${ago(last_run_at, now)}`}: ${printable(failure)}`;
@@ -11,19 +11,19 @@ export function jobTrouble({ name, overdue, running, next_at, last_run_at, failu
     : `${name} was due ${ago(next_at, now)} and has not run`;
 }
 
-/** `1 min`, or `0 4 * * *, UTC`. */
+/** Formats the period of a job: `1 min`, or `0 4 * * *, UTC`. */
 export function jobPeriod({ every_ms, at, zone }: Pick<JobRuns, 'every_ms' | 'at' | 'zone'>): string {
   return every_ms === null ? `${at}, ${zone}` : duration(every_ms);
 }
 
-/** How long the last run took: `3 ms`, `45 s`. */
+/** Formats how long the last run took: `3 ms`, `45 s`. */
 export function jobDuration({ last_ms, running, last_run_at }: JobRuns, now: number): string | null {
   if (running === 1) return `running for ${duration(now - (last_run_at ?? now))}`;
   if (last_ms === null) return null;
   return last_ms < 1000 ? `${last_ms} ms` : duration(last_ms);
 }
 
-/** `in 12 s`, or `now`. */
+/** Formats when a job runs next: `in 12 s`, or `now`. */
 export function jobNext({ next_at }: Pick<JobRuns, 'next_at'>, now: number): string {
   return next_at - now < 500 ? 'now' : `in ${duration(next_at - now)}`;
 }

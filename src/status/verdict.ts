@@ -1,20 +1,20 @@
-import type { StorageStatus } from '../files/storage.ts';
 import { storageMessages } from '../files/storage-messages.ts';
+import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, number, resourceLabel } from '../format.ts';
 import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmMessage } from './alarm-messages.ts';
 import type { LiveStatus } from './daemon-status.ts';
 
-/** Whether what storefronts read is true, as `status`, `/metrics` and the page say it. */
+/** The verdict on whether what storefronts read is true, shared by `status`, `/metrics` and the page. */
 export interface StatusVerdict {
   /** `filling`: some records were never read, so nothing can be said of them. */
   readonly state: 'true' | 'filling' | 'broken';
-  /** Why it is not true, each a sentence; none where it is. */
+  /** Why it is not true, each a sentence; empty if it is. */
   readonly reasons: readonly string[];
 }
 
-/** `daemon` null: none runs, which breaks no promise before its time. */
+/** Returns the verdict. `daemon` null: none runs, which by itself breaks no promise yet. */
 export function verdictOf(
   status: MirrorStatus & {
     readonly daemon: LiveStatus | null;

@@ -8,12 +8,12 @@ import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
 import { findPrice } from './records/pricing.ts';
 
-/** So many products are looked at between two turns of the event loop. */
+/** The number of products handled between two turns of the event loop. */
 const slice = 200;
 
 /**
- * What keeps the schedule honest and is nobody's read: images that come near their limit, the price of a call,
- * categories. Run once a minute; what is needed less often knows it by stored instants.
+ * Maintains the schedule and the alarms, apart from reads: images near their limit, the price of a call, coverage. Run
+ * once a minute; parts needed less often know it by stored instants.
  */
 export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
   updateClosureAlarms(ports);
@@ -27,7 +27,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await findPrice(ports, signal);
 }
 
-/** Hourly: what a product sold, and which experience it belongs to, may have moved it to another category. */
+/** Assigns products to categories again, since sales and experiences may have changed them. Run every hour. */
 export async function reassignCategories(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, policy } = ports;
   if (policy.categories.length === 0) return;

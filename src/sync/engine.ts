@@ -23,42 +23,42 @@ const refreshes: Readonly<Record<Resource, Refresh>> = {
   availability: refreshAvailability,
 };
 
-/** What a pass came to. */
+/** The result of a pass. */
 export interface PassResult {
   readonly stored: number;
   readonly changed: number;
   readonly failed: number;
-  /** The service's words, where it refused the key: the pass ended there. */
+  /** The service's message if it refused the key, which ended the pass. */
   readonly key_refused: string | null;
 }
 
-/** Records are picked from the mirror in batches: what is due stands there and nowhere else. */
+/** How many records are picked from the mirror at a time: only the mirror knows what is due. */
 const batch = 50;
 
-/** Lanes whose reads can wait while disk space is low: they bring most of what is written. */
+/** Lanes whose reads wait while disk space is low: they cause most writes. */
 const bulk: ReadonlySet<LaneEntry> = new Set(['far', 'weekly', 'fill']);
 
-/** A lane in which nothing was due is asked again after this long, or when something was made due. */
+/** A lane in which nothing was due is queried again after this time, or when something was made due. */
 const askAgainMs = 250;
 
-/** The write-ahead log is looked at after this many records. */
+/** The write-ahead log is checked after this many records. */
 const checkpointEvery = 100;
 
-/** Where due records come from: a lane, what notifications made due, or a job. */
+/** A source of due records: a lane, the records that notifications made due, or a job. */
 interface Source {
   readonly name: LaneEntry;
   due(limit: number): RecordFacts[];
   queue: RecordFacts[];
   in_flight: number;
-  /** When nothing more than the queue was due here, and how often something had been made due by then. */
+  /** When nothing beyond the queue was due here, and the generation of due records then. */
   dry: { at: number; generation: number } | null;
 }
 
 /**
- * Refreshes everything that is due now (of one job, or of all) and ends when nothing is due any more, the key is
- * refused or the signal is aborted. `workers` records of each lane are in hand at a time; whose call is next is the
- * limiter's to say. Each record fails or is stored by itself. Rejects where a file cannot be written: no record has failed,
- * and what was under way is found due again. `mayBulk` false: only what is urgent is read.
+ * Refreshes everything that is due now (of one job, or of all). Ends when nothing is due any more, the key is refused
+ * or the signal aborts. Works on `workers` records of each lane at a time; the limiter decides whose call is next. Each
+ * record fails or is stored by itself. Rejects if a file cannot be written: no record has failed then, and those under
+ * way are found due again. While `mayBulk` returns false, only urgent records are read.
  */
 export async function pass(
   { upstream, ...given }: Ports,
@@ -88,7 +88,7 @@ export async function pass(
     const now = clock.now();
     const { dry } = source;
     if (dry !== null && dry.generation === generation) {
-      // Only time can have made something due since: a little of it is waited for while others are at work.
+      // Only time can have made something due since: wait a little while others work.
       const passed = Math.abs(now - dry.at);
       if (passed === 0 || (passed < askAgainMs && inFlight.size > 0)) return null;
     }
@@ -99,7 +99,7 @@ export async function pass(
     return source.queue.pop() ?? null;
   }
 
-  /** Puts idle hands to work; the pass is over when there is nothing to do and nobody doing it. */
+  /** Starts idle workers; ends the pass when nothing is due and no worker is busy. */
   function pump(): void {
     for (const source of sources) {
       if (bulk.has(source.name) && !mayBulk()) continue;
@@ -130,7 +130,7 @@ export async function pass(
       });
   }
 
-  /** Nothing more is begun; the pass rejects when nobody is at work any more. */
+  /** Stops starting work; the pass rejects when no worker is busy any more. */
   function fail(error: unknown): void {
     failure ??= { error };
     stop.abort(error);
@@ -145,7 +145,7 @@ export async function pass(
   async function refresh({ name }: Source, record: RecordFacts): Promise<void> {
     const own = ports.get(name);
     if (own === undefined) throw new Error(`no ports for ${name}`);
-    // Picked before its path turned out not to exist.
+    // It was picked before its path turned out not to exist.
     if (!given.policy.extent.resources.has(record.resource)) return;
     try {
       const result = await refreshes[record.resource](own, record, ended);
@@ -160,7 +160,7 @@ export async function pass(
     } catch (error) {
       if (ended.aborted) return;
       if (isStorageTrouble(error)) throw error;
-      // A record that trips over a bug of ours must not hold up the others.
+      // A record that hits a bug of ours must not hold up the others.
       log.error({ ...keyFields(record), err: error }, 'refresh threw');
       recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
       counts.failed += 1;
@@ -192,7 +192,7 @@ function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_i
   }));
 }
 
-/** Filled: the list was walked, and every record was read once or is in quarantine. */
+/** Tells whether the mirror is filled: the list was walked, and every record was read once or is in quarantine. */
 function isFilled({ mirror }: Pick<SyncPorts, 'mirror'>): boolean {
   if (mirror.filledAt() !== null) return false;
   return mirror.records.fill().waiting === 0 && mirror.products.count() > 0;
@@ -212,7 +212,7 @@ function report(
   log.warn(fields, failures === quarantineAfter ? 'record quarantined' : 'refresh failed');
 }
 
-/** The file, and not the record: no other one would be stored either. */
+/** Tells whether an error concerns the file, not the record: no other record could be stored either. */
 function isStorageTrouble(error: unknown): boolean {
   return faultOf(error) !== null;
 }

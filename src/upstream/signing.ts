@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { CompactSign } from 'jose';
+import { type Entropy, newId } from '../clock.ts';
 import type { SigningKey } from '../domain/push/signing-key.ts';
 
 /** How subscription requests are sent (`signing`); `jwt` needs a key. */
@@ -20,16 +20,20 @@ const claimsMs = { since: -5000, until: 120_000 };
  * The body that says `payload`: a compact JWT (RS256) whose payload is the object itself, or plain JSON. No claims are
  * added unless they are switched on: then `iat`, `exp` and a random `jti`, by a clock that shows `now`.
  */
-export async function signedBody(signing: Signing, payload: object, now: number): Promise<SignedBody> {
+export async function signedBody(
+  signing: Signing,
+  payload: object,
+  { now, entropy }: { readonly now: number; readonly entropy: Entropy },
+): Promise<SignedBody> {
   if (signing.body === 'json') return { type: 'application/json', text: JSON.stringify(payload) };
-  const said = signing.claims ? { ...payload, ...claimsAt(now) } : payload;
+  const said = signing.claims ? { ...payload, ...claimsAt(now), jti: newId(entropy) } : payload;
   const token = new CompactSign(Buffer.from(JSON.stringify(said)));
   token.setProtectedHeader({ alg: 'RS256', typ: 'JWT' });
   // The media type of a token (RFC 7519 section 10.3.1); which one the service asks for is not known (service-facts.md §8).
   return { type: 'application/jwt', text: await token.sign(signing.key.private_key) };
 }
 
-function claimsAt(now: number): { iat: number; exp: number; jti: string } {
+function claimsAt(now: number): { iat: number; exp: number } {
   const seconds = (ms: number) => Math.floor((now + ms) / 1000);
-  return { iat: seconds(claimsMs.since), exp: seconds(claimsMs.until), jti: randomUUID() };
+  return { iat: seconds(claimsMs.since), exp: seconds(claimsMs.until) };
 }

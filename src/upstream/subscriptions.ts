@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Entropy } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import type { Http } from './http.ts';
@@ -57,10 +57,11 @@ export interface SubscriptionsOptions {
   readonly signing: Signing | null;
   readonly service_clock: ServiceClock;
   readonly clock: Pick<Clock, 'now'>;
+  readonly entropy: Entropy;
 }
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { http, limiter, profile, signing, service_clock, clock } = options;
+  const { http, limiter, profile, signing, service_clock, clock, entropy } = options;
   const { paths } = profile;
   const limits = { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
   const pathOf = (path: string | null, subscription_id: string): string => {
@@ -76,7 +77,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         // Signed when its turn has come: a token is valid for two minutes only.
         http.send(path, {
           method,
-          body: await signedBody(signing, payload, clock.now() + offset),
+          body: await signedBody(signing, payload, { now: clock.now() + offset, entropy }),
           ...limits,
           signal: turn,
         });

@@ -107,7 +107,14 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
       'freshness',
     ])
       expect(shown[view]?.length, view).toBeGreaterThan(0);
-    const options = { written_by: 'catalogued test', language: 'en', currency: 'EUR', image_size: null, backups: [] };
+    const options = {
+      written_by: 'catalogued test',
+      language: 'en',
+      currency: 'EUR',
+      image_size: null,
+      backups: [],
+      newFeedId: () => 'feed',
+    };
     openMirror({ ...options, path: older.path, pair_id: 'pair' })[Symbol.dispose]();
     const after = openMirrorAt(older.path, then);
     expect(rows(after)).toEqual(shown);

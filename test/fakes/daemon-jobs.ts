@@ -3,7 +3,7 @@ import type { ImageHostOverrides } from '../../src/daemon/images.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
 import { type Parts, partsOf } from '../../src/daemon/parts.ts';
 import { startReceiving } from '../../src/daemon/receiving.ts';
-import { createSchedule, type Schedule } from '../../src/daemon/schedule.ts';
+import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
 import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import type { Logger } from '../../src/log.ts';
 
@@ -16,6 +16,8 @@ export interface DaemonJobs extends AsyncDisposable {
   run(name: string): Promise<void>;
   /** Runs every job whose tick has come. */
   runDue(): Promise<void>;
+  /** Whether a job waits for the disk or the image host: no clock ends that. */
+  isOnDisk(): boolean;
   /** Milliseconds until the next tick at which a job has work. */
   idleFor(): number;
 }
@@ -24,6 +26,9 @@ export interface DaemonJobs extends AsyncDisposable {
 export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
   readonly imageHost?: ImageHostOverrides;
 }
+
+/** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
+const diskJobs: ReadonlySet<string> = new Set(['image-files', 'image-sweep']);
 
 /** Wires the jobs of a daemon for whoever ticks them. No file is gone through in a process of its own. */
 export async function startJobs(
@@ -51,7 +56,18 @@ export async function startJobs(
   });
   if (receiving !== null) stack.use(receiving);
   const parts = { ...own, receiving };
-  const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: failed('mirror') });
+  let on_disk = 0;
+  const noted = (job: Job): Job => ({
+    ...job,
+    run: async (until) => {
+      on_disk += 1;
+      await job.run(until).finally(() => {
+        on_disk -= 1;
+      });
+    },
+  });
+  const jobs = jobsOf(parts).map((job) => (diskJobs.has(job.name) ? noted(job) : job));
+  const schedule = createSchedule(jobs, { clock, signal, failed: failed('mirror') });
   const running = new Set<Promise<unknown>>();
   const unlessBroken = async (work: Promise<unknown>) => {
     running.add(work);
@@ -68,6 +84,7 @@ export async function startJobs(
     schedule,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
+    isOnDisk: () => on_disk > 0,
     idleFor: () => schedule.wakeAt() - clock.now(),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };

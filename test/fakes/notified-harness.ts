@@ -5,7 +5,7 @@ import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openMirrorAt } from './mirror-at.ts';
-import { type VirtualHarness, virtualHarness } from './virtual-harness.ts';
+import { type HarnessOptions, type VirtualHarness, virtualHarness } from './virtual-harness.ts';
 
 /** The sandbox, the engine, the receiver and the work about subscriptions: a daemon's life on one virtual clock. */
 export interface NotifiedHarness extends AsyncDisposable {
@@ -30,6 +30,7 @@ const minute = 60_000;
 export async function notifiedHarness(
   options: Partial<SandboxOptions> = {},
   { cadence = {}, ...config }: Record<string, unknown> = {},
+  { busy = () => false, ...overrides }: Omit<HarnessOptions, 'secrets' | 'selfTest'> = {},
 ): Promise<NotifiedHarness> {
   const port = await freePort();
   const public_url = `http://127.0.0.1:${port}/hooks`;
@@ -54,7 +55,8 @@ export async function notifiedHarness(
             return secret;
           },
         },
-        busy: () => asking > 0,
+        ...overrides,
+        busy: () => asking > 0 || busy(),
         // The real one has a deadline on the clock, which stands still for whoever the harness knows to be busy.
         selfTest: async () => {
           asking += 1;

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { newId, systemEntropy } from '../../src/clock.ts';
 import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
@@ -29,6 +30,7 @@ export function testMirrorOptions(directory: string): MirrorOptions {
     currency: 'EUR',
     image_size: null,
     backups: [],
+    newFeedId: () => newId(systemEntropy),
   };
 }
 

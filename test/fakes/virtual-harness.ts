@@ -10,6 +10,7 @@ import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock
 import { type Comparison, compare } from '../oracle/oracle.ts';
 import { type DaemonOverrides, startJobs } from './daemon-jobs.ts';
 import { openMirrorAt } from './mirror-at.ts';
+import { seededEntropy } from './seeded-entropy.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
@@ -77,9 +78,14 @@ export async function virtualHarness(
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
   const log = testLog('warn');
   let step = 0;
-  const chance = () => roll(99, step++);
+  const { seed = 1 } = options;
+  const given = { chance: () => roll(seed + 98, step++), entropy: seededEntropy(seed) };
   const startAgain = () =>
-    startJobs(testConfig(path, sandbox.url, config, secrets), log.log, { clock: machine(clock), chance, ...overrides });
+    startJobs(testConfig(path, sandbox.url, config, secrets), log.log, {
+      clock: machine(clock),
+      ...given,
+      ...overrides,
+    });
   let life = await startAgain();
   stack.defer(() => life[Symbol.asyncDispose]());
 
@@ -94,6 +100,7 @@ export async function virtualHarness(
       await setImmediate();
       const busy =
         others() ||
+        life.isOnDisk() ||
         life.wiring.limiter.state().in_flight > sandbox.sleeping() ||
         sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;

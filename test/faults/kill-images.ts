@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock, systemEntropy } from '../../src/clock.ts';
 import { wire } from '../../src/daemon/wiring.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
@@ -107,7 +107,7 @@ async function fill(place: string, service: string): Promise<string> {
   while (mirror.records.find(list)?.fetched_at == null) await systemClock.sleep(10);
   enough.abort(new Error('the list is read'));
   await reading;
-  const directory = imageDirectory(join(place, 'images'));
+  const directory = imageDirectory(join(place, 'images'), systemEntropy);
   // The host is not asked here.
   const host = { get: () => Promise.reject(new Error('not asked')), [Symbol.asyncDispose]: async () => {} };
   const fetching = { sizes: ['large' as const], disk: 1e12, host, room: imageRoom(mirror, 1e12) };

@@ -180,7 +180,7 @@ describe('product_search', () => {
     old.close();
     chmodSync(path, 0o660);
     const options = { path, pair_id: 'pair', written_by: 'test', language: 'en', currency: 'EUR', image_size: null };
-    openMirror({ ...options, backups: [] })[Symbol.dispose]();
+    openMirror({ ...options, backups: [], newFeedId: () => 'feed' })[Symbol.dispose]();
     const wanted = new Map([...entriesOf(test.mirror.path)].filter(([key]) => key !== '4 en'));
     expect(entriesOf(path)).toEqual(wanted);
     const db = new Database(path);

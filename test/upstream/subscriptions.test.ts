@@ -1,6 +1,7 @@
 import { createVerify } from 'node:crypto';
 import { compactVerify, importSPKI } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { systemEntropy } from '../../src/clock.ts';
 import { readSigningKey, type SigningKey } from '../../src/domain/push/signing-key.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
@@ -62,6 +63,7 @@ async function harness(signing: Signing | null = { body: 'jwt', key: key(), clai
       max_bytes: { product: 1_000_000 },
     },
     signing,
+    entropy: systemEntropy,
     service_clock,
     clock,
   });

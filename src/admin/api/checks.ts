@@ -119,7 +119,7 @@ export const orderReport = strict(
     time: slotTime,
     quantity: whole(1, most.quantity, `a number of tickets from 1 to ${most.quantity}`),
     outcome: z.enum(['confirmed', 'failed'], 'confirmed or failed'),
-    // Codes are the service's words, and go into the log: nothing else may.
+    // Codes are the service's own and go into the log, so nothing else may pass as one.
     code: z
       .string("the service's code, like variants_not_available")
       .regex(/^[\w.-]{1,100}$/, "the service's code, like variants_not_available")
@@ -149,7 +149,7 @@ export const orderNoted = z.object({
 const reports = { checks: z.int(), wrong: z.int(), orders: z.int(), orders_wrong: z.int() };
 const rate = z.number().nullable();
 
-/** Stands in the status: how often the mirror was wrong. */
+/** How often the mirror was wrong, as in the status. */
 export const errorRate = z.object({
   ...reports,
   rate,
@@ -159,7 +159,7 @@ export const errorRate = z.object({
   worst: z.array(z.object({ ...reports, product_id: z.int(), rate })),
 });
 
-/** A line of a date as the views show it. */
+/** One date as the views show it. */
 export const dateNow = z.object({
   currency: text,
   state: text,

@@ -26,7 +26,7 @@ const subscription = z.object({
   trusted: bit,
 });
 
-/** What the file says of itself. */
+/** What the mirror tells about itself. */
 const mirror = {
   path: text,
   file_bytes: count,

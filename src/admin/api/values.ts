@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isDate } from '../../domain/time/dates.ts';
 
 /*
- * The kinds of value that requests and answers are made of. The message of what a request may hold is what was expected
- * ("a product id"): which member, and what was found instead, is put in front of it (request.ts).
+ * The kinds of value in requests and answers. The message of a request's value says what was expected ("a product id");
+ * request.ts puts the member and what was found in front of it.
  */
 
 /** An instant in epoch milliseconds; what pauses add may lie between two of them. */
@@ -28,7 +28,10 @@ export const calendarDate = z
   .refine(isDate, 'a date of the calendar, like 2026-12-24')
   .meta({ format: 'date' });
 
-/** A date by its form alone: whether it can be asked about is said with the first and the last that can be. */
+/**
+ * A date of the right form. Whether it is within reach is checked later, with an error that names the first and last
+ * date.
+ */
 export const dateText = z
   .string('a date, like 2026-12-24')
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'a date, like 2026-12-24')
@@ -39,7 +42,7 @@ export const date = z.string().meta({ format: 'date' });
 
 export const money = z.object({ amount: z.number().meta({ description: 'minor units' }), currency: text });
 
-/** A whole number that may also come as text: in an address, or from a language that writes its ids so. */
+/** A whole number that may also come as text: in a URL, or from a language that writes ids as strings. */
 export function numeral(least: number, expected: string) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
@@ -47,7 +50,7 @@ export function numeral(least: number, expected: string) {
   );
 }
 
-/** Yes or no, which may also come as text; no where it is left out. */
+/** A boolean that may also come as text; false where it is left out. */
 export const flag = z
   .preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean('true or false'))
   .default(false);
@@ -57,7 +60,7 @@ export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, notObject);
 }
 
-/** An object of a request with these members and no other: a misspelt one would be taken as one that was left out. */
+/** An object of a request with these members and no others: a misspelt member would otherwise count as left out. */
 export function strict<Shape extends z.ZodRawShape>(shape: Shape, expected: string) {
   const known = `is not known; known are ${Object.keys(shape).join(', ')}`;
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? known : expected) });

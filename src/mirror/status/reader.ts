@@ -11,7 +11,7 @@ export interface StatusReader extends AsyncDisposable {
   read(max_age_ms: number): Promise<MirrorStatus>;
 }
 
-/** From source or compiled, as this file is. */
+/** The source or the compiled file, like this one. */
 const script = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url);
 
 /** A status is small: what its thread leaves behind is collected early. */

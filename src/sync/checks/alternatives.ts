@@ -3,37 +3,43 @@ import { standingOf, type Wanted } from '../../domain/checks/check.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
 
-/** What could be had instead, by the mirror after the check. */
+/** Something available instead, by the mirror after the check. */
 export interface Alternative {
   /** Another time of the date, another date, or the product that the service recommends. */
   readonly kind: 'time' | 'date' | 'product';
   readonly product_id: number;
   readonly date: string;
-  /** Null for another product: its times are its own. */
+  /** Null for another product, which has times of its own. */
   readonly time: string | null;
-  /** Of what was asked; for another product, whose variants are others, of its cheapest ticket. Null: not said. */
+  /**
+   * The price of what was asked for; for another product, which has other variants, of its cheapest ticket. Null:
+   * unknown.
+   */
   readonly price: { readonly amount: number; readonly currency: string } | null;
   /** When the mirror read it. */
   readonly checked_at: number;
 }
 
 const most = { times: 3, dates: 5 } as const;
-/** Dates are looked for so many days to either side. */
+/** How many days to either side are searched. */
 const daysAround = 14;
 
-/** The nearest times first, then the nearest dates, then other products; only where everything that is wanted can be had. */
+/**
+ * Returns alternatives at which everything wanted is available: the nearest times first, then the nearest dates, then
+ * other products.
+ */
 export function alternativesTo(
   mirror: CheckTables,
   of: {
     readonly product_id: number;
     readonly currency: string;
     readonly date: string;
-    /** The venue's: nothing before it. */
+    /** The venue's today; no alternative lies before it. */
     readonly today: string;
     readonly wanted: Wanted;
-    /** The date itself as it stands now; null: it was never read. */
+    /** The date itself as the mirror has it now; null: it was never read. */
     readonly day: ReadDate | null;
-    /** Another date of the same product is no alternative while it is off sale. */
+    /** While the product is off sale, its other dates are no alternatives. */
     readonly on_sale: boolean;
   },
 ): Alternative[] {
@@ -99,7 +105,7 @@ function otherTimes(day: ReadDate, wanted: Wanted) {
     .slice(0, most.times);
 }
 
-/** Minutes since midnight; what is no time of the day is as near as midnight. */
+/** Returns minutes since midnight; anything that is not a time of day counts as midnight. */
 function minutes(time: string | null): number {
   return time !== null && /^\d\d:\d\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : 0;
 }

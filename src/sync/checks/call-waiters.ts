@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { type CallPause, type LiveResult, unanswered } from './live-result.ts';
 import type { CallWaiter, PendingCall, PendingCalls } from './pending-calls.ts';
 
-/** How long somebody waits for a call; the signal ends this waiting alone. */
+/** How long a caller waits for a call; the signal ends only its own waiting. */
 export interface WaitLimits {
   readonly deadline_ms: number;
   readonly signal: AbortSignal;

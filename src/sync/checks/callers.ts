@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts';
 
-/** How many calls each caller of checks has caused. */
+/** Counts the calls that each caller of checks has caused. */
 export interface Callers {
-  /** Notes one more call for a caller; `spent`: it had all of this minute's already, and nothing is noted. */
+  /** Notes one more call for a caller; returns `spent`, and notes nothing, if it has used up this minute's calls. */
   take(caller: string): 'noted' | 'spent';
 }
 
 /** Live checks that one caller may cause in a minute. Those that share a call with others cost nothing. */
 const callsPerCaller = 30;
-/** More callers in a minute than this are counted as one, with a hundred times as many calls: memory is bounded. */
+/** Callers beyond this number in a minute count as one, with a hundred times as many calls, to bound memory. */
 const mostCallers = 10_000;
 
 export function countCallers(clock: Pick<Clock, 'monotonic'>): Callers {

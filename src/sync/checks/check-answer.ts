@@ -17,14 +17,16 @@ import { type Alternative, alternativesTo } from './alternatives.ts';
 import type { LiveResult } from './live-result.ts';
 import type { SharedCall } from './pending-calls.ts';
 
-/** One date as it is, or was shown, for what is asked. */
+/** One date as it is, or as it was shown, for what is asked. */
 export interface CheckedDate {
-  /** Whether all that is asked can be had. */
+  /** Whether everything asked for is available. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
-  /** The time that price is of: the one asked for, or the cheapest that fits. */
+  /** The time of the price: the one asked for, or the cheapest that fits. */
   readonly time: string | null;
-  /** Of all variants asked for together, of one ticket where none is named. Null: not sellable, or not said. */
+  /**
+   * The price of all variants asked for together, or of one ticket if none is named. Null: not sellable, or unknown.
+   */
   readonly price: { readonly amount: number; readonly currency: string } | null;
   readonly max_tickets_per_order: number | null;
   /** The slots of the time asked for, else all of the date. */
@@ -42,17 +44,17 @@ export interface CheckedDate {
 /** The answer of `POST /v1/check` and `catalogued check --json` (design 3.4). */
 export interface CheckAnswer {
   readonly verdict: CheckVerdict;
-  /** Why not; empty where it holds. */
+  /** Why it does not hold; empty if it does. */
   readonly reasons: readonly CheckReason[];
-  /** What the service says, asked at `read_at`; null: it was not asked, or did not answer. */
+  /** What the service says now, asked at `read_at`; null: it was not asked, or did not answer. */
   readonly now: (CheckedDate & { readonly read_at: number }) | null;
   /** What the mirror showed before; null: it had no row. */
   readonly mirror: (CheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
-  /** Where it does not hold; none where nobody knows. */
+  /** Alternatives if it does not hold; empty if the verdict is unknown. */
   readonly alternatives: readonly Alternative[];
 }
 
-/** A question, and where its date lies. */
+/** A question, with the tier of its date. */
 export interface AskedDate {
   readonly product_id: number;
   readonly date: string;
@@ -67,16 +69,16 @@ interface Seen {
   readonly sale: SaleState;
 }
 
-/** What the mirror holds of dates, and the time. */
+/** The ports of answers: the mirror and the time. */
 type AnswerPorts = Pick<Ports, 'mirror' | 'clock'>;
 
-/** What all who asked the same of one read are told, and what it says of the mirror; null: nothing. */
+/** The answer to all who asked the same of one read, and how it rates the mirror; null: not at all. */
 export interface CheckFindings {
   readonly answer: CheckAnswer;
   readonly rating: Rating | null;
 }
 
-/** What the service says now beside what the mirror showed before. */
+/** Compares what the service says now with what the mirror showed before. */
 export function compare(
   ports: AnswerPorts,
   asked: AskedDate,
@@ -94,7 +96,7 @@ export function compare(
   const now = standingOf(wanted, sale, day);
   if (left.some(({ from, to }) => from <= date && date <= to))
     return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
-  // A whole answer has every date of its window: without it nothing was said of this one.
+  // A complete answer has every date of its window: without this date it said nothing about it.
   if (now === null)
     return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
   const { verdict, reasons } = judgeCheck(now, shown, expected);
@@ -111,20 +113,25 @@ export function compare(
   return { answer, rating: rateCheck(shown, now) };
 }
 
-/** A date as the service has just said it; null: it said nothing of it. One that is covered and absent is sold out. */
+/**
+ * Returns a date as the service has just answered it; null: it said nothing about it. A date that is covered but absent
+ * is sold out.
+ */
 function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, sent_at: number): ReadDate | null {
   if (date < from || date > answer.covered_to) return null;
   const { days, max_tickets_per_order } = answer;
   return { date, form: days.get(date) ?? null, max_tickets_per_order, checked_at: sent_at, stale_at: sent_at };
 }
 
-/** Another window of its dates may still be answered as not on sale: this one was not. */
+/**
+ * Returns the sale status after an answer: another window may still be answered as not on sale, but this one was not.
+ */
 function saleNow(known: SaleState, said: Extract<LiveResult, { kind: 'answered' }>['sale']): SaleState {
   if (said === 'on') return known === 'sale-contradicted' ? 'on-sale' : known;
   return known === 'on-sale' ? 'sale-contradicted' : known;
 }
 
-/** Nobody knows: what the mirror shows, and no verdict. */
+/** Returns an answer without a verdict: only what the mirror shows. */
 export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
   const shown = standingOf(asked.wanted, seen.sale, seen.day);
   return {
@@ -136,7 +143,7 @@ export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen
   };
 }
 
-/** What is known without a call: nobody sells it, or nobody here reads that date. */
+/** Returns the answer to a question that needs no call: the product is not sold, or its date is not mirrored. */
 export function withoutAsking(
   ports: AnswerPorts,
   asked: AskedDate,

@@ -22,11 +22,11 @@ import type { LiveResult } from './live-result.ts';
 import type { SharedCall } from './pending-calls.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 
-/** What checks reach through. Disposing ends those that wait, and writes what was counted. */
+/** The ports of checks. Disposing ends those that wait, and writes the counts. */
 export interface CheckPorts extends Omit<Ports, 'upstream'>, AsyncDisposable {
   readonly singleFlight: SingleFlight<CheckFindings>;
   readonly counter: CheckCounter;
-  /** What is being asked, by question. */
+  /** The checks in progress, by question. */
   readonly waiting: Map<string, Waiting>;
   readonly callers: Callers;
 }
@@ -48,7 +48,7 @@ export function checkPorts({
     callers: countCallers(ports.clock),
     [Symbol.asyncDispose]: async () => {
       await singleFlight[Symbol.asyncDispose]();
-      // A second of counts is no reason not to end.
+      // Losing a second of counts must not stop the daemon from ending.
       try {
         counter.flush();
       } catch (error) {
@@ -58,22 +58,25 @@ export function checkPorts({
   };
 }
 
-/** A question that the service has to answer: whoever asks the same just then needs not be looked up again. */
+/** A prepared question for the service; the same question just afterwards need not be prepared again. */
 interface Waiting extends AskedDate {
   readonly id: string;
-  /** When it was looked up, on the clock that never jumps. */
+  /** When it was prepared, by the monotonic clock. */
   readonly prepared_at: number;
   readonly key: RecordKey;
   readonly tier: Tier;
 }
 
-/** A service may take half a minute to answer: meanwhile it gets midnight at the venue, and products are withdrawn. */
+/**
+ * How long a prepared question is reused: the service may take half a minute, in which midnight passes at the venue and
+ * products are withdrawn.
+ */
 const sharedMs = 100;
 
 /**
- * The live check before an order (specification §1 rule 5): what the service says now beside what the mirror showed; the
- * mirror has the answer afterwards. Answers within the question's deadline, with `unknown` where the service has not.
- * Throws `unknown-product`, and `currency-not-mirrored` or `unknown-variant` for what cannot be asked.
+ * Checks live before an order (specification §1 rule 5): compares what the service says now with what the mirror
+ * showed, and stores the answer. Answers within the question's deadline, with `unknown` if the service has not
+ * answered. Throws `unknown-product`, `currency-not-mirrored` or `unknown-variant` for questions that cannot be asked.
  */
 export async function checkBeforeOrder(
   ports: CheckPorts,
@@ -99,7 +102,7 @@ export async function checkBeforeOrder(
   }
 }
 
-/** Nobody is asked for a caller that has used up its calls: what the mirror shows, and no verdict. */
+/** Answers a caller that has used up its calls: what the mirror shows, without asking and without a verdict. */
 function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
   const { product_id, date, currency, tier } = asked;
   ports.counter.add({ product_id, tier }, 'unanswered');
@@ -108,7 +111,7 @@ function overLimit(ports: CheckPorts, asked: Waiting): CheckAnswer {
   return unansweredCheck(ports, asked, { day, sale }, 'caller-limit');
 }
 
-/** Looks up what a question is about; answers what needs no call. */
+/** Looks up the subject of a question; answers directly if no call is needed. */
 function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waiting | CheckAnswer {
   const { mirror, clock, policy } = ports;
   const { product_id, date, expect_price: price = null } = question;
@@ -137,7 +140,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
 
 const goneNow: OfferStanding = { sellable: false, reasons: ['withdrawn'], price: null, time: null };
 
-/** All who asked the same of one read get the same answer: it is worked out once. */
+/** Returns the answer, computed once for all who asked the same of one read. */
 function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
   if (result.kind === 'unanswered') {
@@ -165,7 +168,9 @@ function currencyOf({ policy }: CheckPorts, wanted: string | null): string {
   });
 }
 
-/** A variant that was never read of the product is a mistake; before anything was read, only the service knows. */
+/**
+ * Throws for a variant that the product is not known to have; before its variants were read, only the service knows.
+ */
 function refuseUnknownVariants({ mirror }: CheckPorts, { product_id, variants = [] }: CheckQuestion): void {
   if (variants.length === 0) return;
   const known = mirror.checks.variantIds(product_id);

@@ -6,13 +6,13 @@ import type { Ports } from '../records/context.ts';
 
 const dayMs = 86_400_000;
 
-/** What is counted of one check: whether the mirror was right, or that the service did not answer. */
+/** The result of one check to count: whether the mirror was right, or that the service did not answer. */
 export type Counted = Rating | 'unanswered';
 
-/** Checks are counted in memory and written together: no shopper waits for it, and a kill loses a second of counts. */
+/** Counts checks in memory and writes them together: no shopper waits for it, and a kill loses a second of counts. */
 export interface CheckCounter {
   add(of: { readonly product_id: number; readonly tier: Tier }, found: Counted): void;
-  /** Writes what was counted since. */
+  /** Writes the counts since the last flush. */
   flush(): void;
 }
 
@@ -39,7 +39,7 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
   };
 }
 
-/** Counts an order; inside the caller's transaction. A null rating: it says nothing about availability. */
+/** Counts an order; inside the caller's transaction. A null rating shows nothing about availability. */
 export function countOrder(
   mirror: Mirror,
   { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: number },
@@ -51,7 +51,7 @@ export function countOrder(
   mirror.checks.count({ product_id, tier, day: dayOf(at) }, counts);
 }
 
-/** Forgets what was counted before the (UTC) day of an instant. */
+/** Deletes the counts before the (UTC) day of an instant. */
 export function pruneCounts(mirror: Mirror, before: number): number {
   return mirror.checks.prune(dayOf(before));
 }

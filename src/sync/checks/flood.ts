@@ -1,10 +1,10 @@
 import type { LimiterState } from '../../upstream/limiter.ts';
 import type { Ports } from '../records/context.ts';
 
-/** Checks that take so large a share of what may be called in a minute are a flood; a third of it ends the alarm. */
+/** The share of a minute's calls from which checks are a flood, and the one below which the alarm ends. */
 const flood = { from: 0.5, until: 0.33 };
 
-/** Looks at what checks took since it was asked last; call it once a minute. */
+/** Returns a function that judges the calls of checks since its last run; call it once a minute. */
 export function watchChecks(
   { mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>,
   state: () => Pick<LimiterState, 'rate' | 'lanes'>,

@@ -8,7 +8,7 @@ import type { SyncPorts } from '../records/context.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
 import type { PendingCall } from './pending-calls.ts';
 
-/** What a live read reaches through, and whom it tells. */
+/** The ports of a live read, and its callbacks. */
 export interface LiveReading {
   readonly ports: SyncPorts;
   readonly commit: Commit;
@@ -58,7 +58,7 @@ export async function readLive(
   }
 }
 
-/** Notes a read that brought no answer. Returns what a refusal means; null: it is not refused, and may be asked again. */
+/** Logs a read without an answer. Returns what a refusal means; null: it was not refused, and may be repeated. */
 function noteNoAnswer(
   ports: SyncPorts,
   commit: Commit,

@@ -21,7 +21,7 @@ export function unanswered(reason: Unanswered): LiveResult {
   return { kind: 'unanswered', reason };
 }
 
-/** Why a read brought no answer. */
+/** Returns why a read got no answer. */
 export function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswered {
   switch (read.kind) {
     case 'throttled':
@@ -37,11 +37,11 @@ export function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): U
   }
 }
 
-/** What the limiter's pause means for those who wait for an answer. */
+/** The limiter's pause, as those who wait for an answer see it. */
 export interface CallPause {
   /** Returns the pause in which no call may be sent, and its reason; null where there is none. */
   now(): { readonly until: number; readonly reason: Unanswered } | null;
-  /** Why an answer has not come in time. */
+  /** Returns why an answer has not come in time. */
   whyLate(): Unanswered;
 }
 

@@ -5,28 +5,28 @@ import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from 
 
 /** An order with the id under which it counts once. */
 export interface IdentifiedOrder extends OrderReport {
-  /** The storefront's own: of one order, and of one attempt at it. Null: it counts as often as it is told. */
+  /** The storefront's own id of one attempt at an order. Null: each report counts. */
   readonly order_id?: string | null;
 }
 
-/** Where it is kept which orders were told of (the inbox: the mirror holds no order). */
+/** Stores which orders were reported (in the inbox: the mirror holds no order). */
 export interface OrderLedger {
   find(id_sha256: string, counted: number): { readonly contents_sha256: string } | null;
   note(order: { id_sha256: string; contents_sha256: string; told_at: number }, counted: number): number;
 }
 
-/** What came of a report that may be a repeated one. */
+/** The result of a report that may be a repetition. */
 export interface OrderCounted extends OrderNoted {
-  /** Whether it had been counted before: nothing was done. */
+  /** True: it was counted before, and nothing was done. */
   readonly repeated: boolean;
 }
 
-/** Ids are kept for so long: longer than the dates that can be ordered, and than any till tries again. */
+/** How long ids are kept: longer than dates can be ordered ahead, and than any checkout retries. */
 export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
 
 /**
- * Counts an order once, however often it is sent: one whose id was counted is answered as `repeated`, also when its date
- * is past by now. Throws `order-differs` where the same id comes with other contents, and as `reportOrder`.
+ * Counts an order once, however often it is sent: an order whose id was counted is answered as `repeated`, even if its
+ * date has passed. Throws `order-differs` if the same id comes with other contents, and what `reportOrder` throws.
  */
 export function countOnce(
   ports: CheckPorts,
@@ -53,7 +53,7 @@ export function countOnce(
   return { due: 0, mirror: null, repeated: true };
 }
 
-/** The same for a daemon, which reads the dates of a failed order again at once. */
+/** Does the same in a daemon, which reads the dates of a failed order again at once. */
 export function countOnceAndRecheck(
   ports: CheckPorts,
   ledger: OrderLedger,
@@ -63,7 +63,7 @@ export function countOnceAndRecheck(
   return countOnce(ports, ledger, order, (take) => orderAndRecheck(ports, order, signal, take));
 }
 
-/** All that was told, as one text: hashed with the id, so that hashes of equal orders differ. */
+/** Returns the whole report as one text, with the id, so that hashes of equal orders differ. */
 function contentsOf(id: string, { product_id, date, time = null, quantity, outcome, code }: OrderReport): string {
   return JSON.stringify([id, product_id, date, time, quantity, outcome, code]);
 }

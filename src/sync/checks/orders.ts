@@ -13,32 +13,32 @@ import { noteTold } from '../records/settle.ts';
 import { type CheckPorts, notMirrored } from './check.ts';
 import { countOrder } from './counts.ts';
 
-/** What a storefront tells of an order: no personal data. */
+/** A storefront's report of an order, without personal data. */
 export interface OrderReport {
   readonly product_id: number;
   /** The venue's date that was ordered. */
   readonly date: string;
-  /** `HH:MM` or `whole_day`; null: not said. */
+  /** `HH:MM` or `whole_day`; null: not given. */
   readonly time?: string | null;
   readonly quantity: number;
-  /** Failed: the service refused it, with its own code where it gave one. */
+  /** Failed: the service refused it, with a code if it gave one. */
   readonly outcome: 'confirmed' | 'failed';
   readonly code: string | null;
 }
 
-/** What came of a report. */
+/** The result of a report. */
 export interface OrderNoted {
-  /** How many records are due by it; 0: they were due already. */
+  /** The number of records it made due; 0: they were due already. */
   readonly due: number;
-  /** Whether the mirror was right about what was ordered; null: the order says nothing about that. */
+  /** Whether the mirror was right about what was ordered; null: the order does not show that. */
   readonly mirror: Rating | null;
 }
 
 /**
- * Availability is checked again after an order (specification §1 rule 5): the window of its date is due at once. A sale
- * counts for the product's weight and for top sellers; an order that failed because something was not there makes its
- * dates count as more volatile, once between two reads. Both tell how often the mirror is wrong. `take` gives the number
- * of an order that is to count once, when nothing is wrong with it; it is noted with the counts.
+ * Reports an order: makes the window of its date due at once (specification §1 rule 5). A sale counts for the product's
+ * weight and for top sellers; an order that failed because something was not available makes its dates count as more
+ * volatile, once between two reads. Both show how often the mirror is wrong. `take` returns the number of a valid order
+ * that is to count once, which is stored with the counts.
  */
 export function reportOrder(
   ports: Omit<Ports, 'upstream'>,
@@ -68,7 +68,10 @@ export function reportOrder(
   return { due, mirror: rating };
 }
 
-/** Reads the dates of an order again now, in the checkout lane; what is not answered stays due. Resolves to whether all were. */
+/**
+ * Reads the dates of an order again now, in the checkout lane; unanswered ones stay due. Resolves to whether all were
+ * answered.
+ */
 export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
   const { records } = subjectOf(ports, order);
   const results = await Promise.all(
@@ -77,7 +80,7 @@ export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal
   return results.every(({ kind }) => kind !== 'unanswered');
 }
 
-/** Tells of an order, and reads the dates of a failed one at once instead of with the next tick. */
+/** Reports an order, and reads the dates of a failed one at once instead of at the next tick. */
 export function orderAndRecheck(
   ports: CheckPorts,
   order: OrderReport,

@@ -4,10 +4,10 @@ import { askForImages } from './vanished.ts';
 
 type ConfirmPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** As many at a time as one pass of a minute can read. */
+/** The number of products at a time, as many as a pass of one minute can read. */
 const imagesAtATime = 500;
 
-/** Images that come near their limit: from the tenth day on, a product's own read confirms them ahead of the sweeps. */
+/** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */
 export function readImagesNearLimit(ports: ConfirmPorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
@@ -18,7 +18,9 @@ export function readImagesNearLimit(ports: ConfirmPorts): void {
     log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
 }
 
-/** The alarm of the twelfth day: it lasts until each of these images is confirmed or withdrawn. */
+/**
+ * Raises or clears the alarm about images not confirmed for twelve days; it lasts until each is confirmed or withdrawn.
+ */
 export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;

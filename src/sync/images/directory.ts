@@ -1,13 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, opendir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type Entropy, newId } from '../../clock.ts';
 import { filePattern } from '../../domain/catalogue/image-file.ts';
 
-/** The directory cannot be written: it is full, read-only, or not ours. Nothing that the mirror depends on. */
+/**
+ * Thrown when the image directory cannot be used: it is full, read-only, or not ours. The mirror does not depend on it.
+ */
 export class DirectoryFailed extends Error {
   override readonly name = 'DirectoryFailed';
-  /** There is no room: it passes, and no file is to blame. */
+  /** Whether it is full: that passes, and is no file's fault. */
   readonly full: boolean;
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -16,36 +18,39 @@ export class DirectoryFailed extends Error {
   }
 }
 
-/** A file that comes: under a temporary name until it is whole. Disposing gives it up, unless it was kept. */
+/** A file being received, under a temporary name until it is complete. Disposing discards it unless it was kept. */
 export interface IncomingFile extends AsyncDisposable {
   write(part: Uint8Array): Promise<void>;
   /**
-   * Makes it durable under its final name, calls `record` (which notes it in the mirror), and is done. Whoever sees
-   * the final name sees the whole file, also after a power cut.
+   * Makes the file durable under its final name, then calls `record`, which notes it in the mirror. Under the final
+   * name the file is always complete, even after a power cut.
    */
   keep(file: string, record: () => void): Promise<void>;
 }
 
-/** The directory of the image files. Only what it has named itself is ever removed. All of it throws `DirectoryFailed`. */
+/**
+ * The directory of the image files. Removes only files that it has named itself. Every function throws
+ * `DirectoryFailed`.
+ */
 export interface ImageDirectory {
   begin(): Promise<IncomingFile>;
-  /** Removes files; one that is not there is fine. Never one that is being kept at this moment. */
+  /** Removes files, ignoring missing ones; never one that is just being kept. */
   remove(files: readonly string[]): void;
   has(file: string): boolean;
-  /** Every file of ours: those with a final name, and temporary ones that nobody writes any more. */
+  /** Lists our files: those with a final name, and temporary ones that nobody writes any more. */
   list(): AsyncIterable<{ readonly kind: 'final' | 'temporary'; readonly file: string }>;
 }
 
 const temporaryName = /^\.[0-9a-f-]{36}\.part$/;
 
-export function imageDirectory(path: string): ImageDirectory {
+export function imageDirectory(path: string, entropy: Entropy): ImageDirectory {
   const writing = new Set<string>();
   const keeping = new Map<string, number>();
 
   async function create(name: string): Promise<FileHandle> {
     writing.add(name);
     try {
-      // Readers are in the group of the directory, as with the mirror.
+      // Readers belong to the directory's group, as with the mirror.
       mkdirSync(path, { recursive: true, mode: 0o750 });
       return await open(join(path, name), 'wx', 0o640);
     } catch (error) {
@@ -59,12 +64,12 @@ export function imageDirectory(path: string): ImageDirectory {
     const made = mkdirSync(dirname(final), { recursive: true, mode: 0o750 });
     await rename(temporary, final);
     await syncDirectory(dirname(final));
-    // A new directory is an entry of the one above it.
+    // A new directory is an entry of its parent, which must be synced.
     if (made !== undefined) await Promise.all([syncDirectory(dirname(dirname(final))), syncDirectory(path)]);
   }
 
   async function begin(): Promise<IncomingFile> {
-    const name = `.${randomUUID()}.part`;
+    const name = `.${newId(entropy)}.part`;
     const temporary = join(path, name);
     const handle = await create(name);
     return {
@@ -83,7 +88,7 @@ export function imageDirectory(path: string): ImageDirectory {
       },
       [Symbol.asyncDispose]: async () => {
         await handle.close().catch(() => undefined);
-        // Where it was kept, nothing has this name any more; what cannot be removed is left to the sweep.
+        // A kept file no longer has this name; a file that cannot be removed is left to the sweep.
         await unlink(temporary).catch(() => undefined);
         writing.delete(name);
       },

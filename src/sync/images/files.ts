@@ -16,41 +16,41 @@ import { DirectoryFailed, type ImageDirectory } from './directory.ts';
 import type { Room } from './room.ts';
 import { askForImages } from './vanished.ts';
 
-/** What copies of image files are kept, as configured; null: none are fetched. */
+/** The configured policy for copies of image files. */
 export interface ImageFilePolicy {
   readonly sizes: readonly ImageSize[];
-  /** Bytes that the files may take together. */
+  /** The most bytes that the files may take together. */
   readonly disk: number;
 }
 
 export interface ImageFilePorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log' | 'policy'> {
   readonly directory: ImageDirectory;
-  /** Null: files are kept in step with the images, and none is fetched. */
+  /** Null: nothing is fetched; existing files still follow their images. */
   readonly fetching: (ImageFilePolicy & { readonly host: ImageHost; readonly room: { measure(): Room } }) | null;
 }
 
-/** What a pass came to. */
+/** The result of a pass. */
 export interface ImagePass {
   readonly stored: number;
   readonly unchanged: number;
   readonly failed: number;
 }
 
-/** So many products are looked at between two turns of the event loop, and so many files are taken up by one pass. */
+/** The number of products handled between two turns of the event loop, and of files fetched by one pass. */
 const slice = 200;
 const passFiles = 200;
-/** After a full disk the next try: each costs a whole image. */
+/** The pause after a full disk: each try fetches a whole image. */
 const noRoomMs = 60_000;
 
 /**
- * Once a minute: which files are wanted, and which may not be there any more (withdrawn, expired, of another size).
- * Also while none is fetched: what was fetched before goes all the same.
+ * Decides which files are wanted, and removes those that may no longer exist (withdrawn, expired, of another size),
+ * even while nothing is fetched. Run once a minute.
  */
 export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, fetching, log } = ports;
   const table = mirror.imageFiles;
   const sizes = fetching?.sizes ?? null;
-  // Nothing is fetched, and nothing of a time when it was is left.
+  // Nothing is fetched, and no file from an earlier time is left.
   if (sizes === null && table.isEmpty()) return;
   let removed = 0;
   for (let after = -1; !signal.aborted; ) {
@@ -71,14 +71,16 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
   updateDiskAlarm(ports);
 }
 
-/** At the start and once an hour: what a kill left behind, and what somebody took away. */
+/**
+ * Removes files that a kill left behind, and makes files due that somebody removed. Run at the start and once an hour.
+ */
 export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
   const { mirror, clock, directory, log } = ports;
   const table = mirror.imageFiles;
   const expected = new Set(table.files());
   let orphans = 0;
   for await (const { kind, file } of directory.list()) {
-    // Asked again: it may have been kept since.
+    // Checked again: it may have been kept since.
     if (expected.delete(file) || (kind === 'final' && table.isUsed(file))) continue;
     removeFiles(ports, [file]);
     orphans += 1;
@@ -90,34 +92,38 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
   return { orphans, lost };
 }
 
-/** Fetches what is due, some hundred files at most. Resolves early, with what was done, when the signal is aborted. */
+/** Fetches due files, a few hundred at most. When the signal aborts, resolves early with what was done. */
 export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
-  const { mirror, clock, fetching } = ports;
+  const { mirror, clock, chance, fetching } = ports;
   const done = { stored: 0, unchanged: 0, failed: 0 };
   const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
   const room = fetching.room.measure();
-  const queue = due(room.isFull() ? 'kept' : 'all', passFiles);
+  // Each has its own chance from here on: which of them ends first is up to the network and the disk.
+  const drawn = (row: ImageFile) => ({ row, chance: chance() });
+  const queue = due(room.isFull() ? 'kept' : 'all', passFiles).map(drawn);
   const resting = new Set<string>();
   const giveUp = (error: unknown) => {
     queue.length = 0;
     throw error;
   };
   const work = async () => {
-    for (let row = queue.shift(); row !== undefined && !signal.aborted; row = queue.shift()) {
+    for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
+      const { row, chance: own } = next;
+      const given = { ...ports, chance: () => own };
       if (resting.has(originOf(row.url)) || (row.file === null && room.isFull())) continue;
-      const result = await fetchOne(ports, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
+      const result = await fetchOne(given, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
         if (signal.aborted) return null;
         if (!(error instanceof DirectoryFailed)) throw error;
         if (error.full) return noteNoRoom(ports, row);
-        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, ports.chance(), clock.now()));
+        return noteFailure(ports, row, error.message, retryAt(row.failures + 1, own, clock.now()));
       });
       if (result === null) return;
       if (typeof result === 'object') resting.add(result.resting);
       else done[result] += 1;
     }
   };
-  // The host's own limit decides how many of them are under way. Where one fails, all have ended before that is told.
+  // The host's limiter decides how many are in flight. If one throws, all have ended before that is thrown on.
   const ended = await Promise.allSettled(Array.from({ length: 8 }, () => work().catch(giveUp)));
   for (const each of ended) if (each.status === 'rejected') throw each.reason;
   return done;
@@ -154,7 +160,7 @@ async function fetchOne(
     case 'whole': {
       const { file, bytes } = verified.stored;
       if (!directory.has(file) && !room.take(bytes)) {
-        // It stays due: the first one when there is room again.
+        // It stays due, and comes first when there is room again.
         if (row.file === null) return 'failed';
         return noteFailure(ports, row, 'disk: images.disk is used up', refusedAgainAt(chance(), now));
       }
@@ -162,7 +168,7 @@ async function fetchOne(
       await incoming.keep(file, () => {
         unused = mirror.transaction(() => table.stored(row, verified.stored, recheckAt(chance(), now)));
       });
-      // Asked again: another image may have been kept with the same content since.
+      // Checked again: another image with the same content may have been kept since.
       removeFiles(
         ports,
         unused.filter((each) => !table.isUsed(each)),
@@ -172,7 +178,7 @@ async function fetchOne(
   }
 }
 
-/** What cannot be removed now is an orphan, which the next sweep tries again. */
+/** Removes files; one that cannot be removed becomes an orphan for the next sweep. */
 function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log'>, files: readonly string[]): void {
   try {
     directory.remove(files);
@@ -185,12 +191,12 @@ function removeFiles({ directory, log }: Pick<ImageFilePorts, 'directory' | 'log
 function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, text: string, due_at: number): 'failed' {
   const { product_id, image_key, size } = row;
   mirror.transaction(() => mirror.imageFiles.failed(row, { at: clock.now(), text, due_at }));
-  // Once a failure: what fails daily need not be told daily.
+  // Logged once per failure: one that recurs daily need not be logged daily.
   if (row.failure !== text) log.warn({ product_id, image_key, size, failure: text }, 'an image file was not fetched');
   return 'failed';
 }
 
-/** The disk is full: no failure of the file, which stays due. */
+/** Notes a full disk, which is no failure of the file: it stays due. */
 function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
   const origin = originOf(row.url);
   mirror.transaction(() => mirror.imageFiles.postpone(origin, clock.now() + noRoomMs));
@@ -198,7 +204,10 @@ function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { r
   return { resting: origin };
 }
 
-/** The host has withdrawn it: hidden at once, and the service is asked whether the product still has it. */
+/**
+ * Notes an image that its host has withdrawn: hides it at once, and makes the read due that shows whether the product
+ * still has it.
+ */
 function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'failed' {
   const { mirror, clock, chance, log, policy } = ports;
   const now = clock.now();
@@ -215,7 +224,7 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
 
 type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: 'whole'; readonly stored: StoredFile };
 
-/** Whether what came is an image: its bytes say so, whatever the host calls it. */
+/** Checks by its bytes that a file is an image, whatever type the host gives it. */
 function verify(received: ReceivedImage): Verified {
   const { head, tail, bytes, checksum, sent_at, etag, last_modified } = received;
   const type = typeOf(head);
@@ -244,7 +253,7 @@ function updateDiskAlarm(ports: ImageFilePorts): void {
     log.error({ disk: fetching.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 
-/** A file that is begun with its first bytes: most answers say that nothing has changed. */
+/** Returns a file that is created with its first bytes, because most answers say that nothing has changed. */
 function lazily(begin: ImageDirectory['begin']): Awaited<ReturnType<ImageDirectory['begin']>> {
   let file: Awaited<ReturnType<ImageDirectory['begin']>> | null = null;
   return {

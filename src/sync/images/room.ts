@@ -3,16 +3,16 @@ import type { Mirror } from '../../mirror/mirror.ts';
 /** The disk budget during one pass. */
 export interface Room {
   isFull(): boolean;
-  /** False: so many bytes more are too many, and nothing new is fetched before there is room. */
+  /** Takes this many bytes; returns false if they do not fit, and then nothing is fetched before there is room. */
   take(bytes: number): boolean;
 }
 
-/** Room is some of the budget, so that one file removed does not begin it all again. */
+/** The share of the budget that must be free again, so that one removed file does not restart fetching. */
 const roomShare = 0.02;
 
 /**
- * The disk budget of image files, `disk` bytes together. Once a file found no room, it counts as full until the files take
- * clearly less than they did then, for all passes that ask the same budget.
+ * Creates the disk budget of image files, `disk` bytes together. After a file found no room, it counts as full for all
+ * passes until the files take clearly less space.
  */
 export function imageRoom({ imageFiles }: Pick<Mirror, 'imageFiles'>, disk: number): { measure(): Room } {
   let enoughBelow: number | null = null;

@@ -5,15 +5,16 @@ import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
 type ImagePorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
-/** So many products of one page must lose all their images at once before that is taken for a lost entitlement. */
+/** How many products of one page must lose all their images at once to be taken for a lost entitlement. */
 const massLoss = 5;
 
 const dayMs = 86_400_000;
 
 /**
- * The entries of a page of the primary list. An account without image entitlement answers with empty arrays: where every
- * product of a page has lost its images, that is no statement about any image, but a condition that is stored until
- * images are met again (reliability.md 3.1, Images). Inside the caller's transaction.
+ * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends an
+ * account without image entitlement empty arrays: if every product of a page has lost its images, that says nothing
+ * about any image, and the condition is stored until images appear again (reliability.md 3.1, Images). Inside the
+ * caller's transaction.
  */
 export function holdVanishedImages(
   { mirror, clock, log }: ImagePorts,
@@ -33,20 +34,23 @@ export function holdVanishedImages(
   return entries.map((entry) => ({ ...entry, images: null }));
 }
 
-/** The same for a product's own read: while images have vanished from the list, one without any says nothing about them. */
+/**
+ * Does the same for a product's own read: while images have vanished from the list, a read without images says nothing
+ * about them.
+ */
 export function holdOwnImages(ports: Pick<Ports, 'mirror'>, entry: ProductEntry): ProductEntry {
   return entry.images?.length === 0 && areVanished(ports) ? { ...entry, images: null } : entry;
 }
 
-/** Whether images have vanished from the list, and have not come back. */
+/** Tells whether images have vanished from the list and have not come back. */
 function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
   return mirror.alarms.all().some(({ kind }) => kind === 'images-vanished');
 }
 
 /**
- * Makes the read due that brings images: the products' own, or the list where products have none; while images have
- * vanished from everything, a read of its own would bring none either. Returns how many reads that brings forward.
- * Inside the caller's transaction.
+ * Makes the reads due that bring images: the products' own, or the list if products have none. While images have
+ * vanished from everything, own reads would bring none either. Returns how many reads it brought forward. Inside the
+ * caller's transaction.
  */
 export function askForImages(
   ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
@@ -56,6 +60,6 @@ export function askForImages(
   const brought = areVanished(ports) ? null : askOwnReads(ports, product_ids, reason);
   if (brought !== null) return brought;
   const now = ports.clock.now();
-  // The list is not walked twice a day for images that it lacks.
+  // The list is walked at most once a day for images that it lacks.
   return now - (walkedAt(ports) ?? 0) > dayMs ? walkAgain(ports, now, reason) : 0;
 }

@@ -5,7 +5,7 @@ import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sa
 import type { Ports } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
 
-/** A delivery as the inbox has it. */
+/** A delivery as stored in the inbox. */
 export interface StoredDelivery {
   readonly delivery_id: number;
   readonly received_at: number;
@@ -16,30 +16,30 @@ export interface StoredDelivery {
 
 type Outcome = 'applied' | 'superseded' | 'quarantined';
 
-/** Where deliveries come from. */
+/** The source of deliveries. */
 export interface DeliverySource {
-  /** The waiting ones above a number, ascending. */
+  /** Returns the waiting deliveries above a number, in ascending order. */
   after(delivery_id: number, limit: number): StoredDelivery[];
   settle(delivery_id: number, state: Outcome, reason: string | null, now: number): void;
-  /** Several of them in one commit. */
+  /** Runs work on several deliveries in one commit. */
   transaction<Result>(work: () => Result): Result;
 }
 
-/** How many deliveries ended so. */
+/** How many deliveries had each outcome. */
 export type Applied = Readonly<Record<Outcome, number>>;
 
 type ApplyPorts = Omit<Ports, 'upstream'>;
 
-/** So many deliveries are looked at together, and so many products of one are stored in one transaction. */
+/** The number of deliveries handled together, and of products of one stored in one transaction. */
 const batch = 20;
 const slice = 200;
 const largeBytes = 64 * 1024;
-/** An old address that nobody has called for so long is no longer told of. */
+/** The alarm about an old address ends when nobody has called it for this long. */
 const forgottenMs = 24 * 3_600_000;
 
 /**
- * Turns stored deliveries into effects, in their order (reliability.md 2.3). Idempotent: the number of a delivery is noted
- * in the transaction of its last effect, so that a kill repeats it and never skips one.
+ * Applies stored deliveries in order (reliability.md 2.3). Idempotent: the number of a delivery is stored in the
+ * transaction of its last effect, so a kill may repeat a delivery but never skip one.
  */
 export async function applyDeliveries(
   ports: ApplyPorts,
@@ -55,7 +55,7 @@ export async function applyDeliveries(
     const notifications: Notification[] = [];
     for (const delivery of found) {
       notifications.push(decodeNotification(delivery.body, delivery));
-      // A large one takes ten milliseconds: the loop turns before the next.
+      // A large one takes ten milliseconds: let the event loop turn before the next.
       if (delivery.body.length > largeBytes) await setImmediate();
     }
     const superseded = supersededAmong(notifications);
@@ -64,7 +64,7 @@ export async function applyDeliveries(
       const state = notification.quarantine !== null ? 'quarantined' : superseded.has(index) ? 'superseded' : 'applied';
       return { delivery, state, notification };
     });
-    // Applied by a process that was killed before it could say so to the inbox: only that is left to do.
+    // Already applied by a process that was killed before it could update the inbox: only that is left to do.
     await applyTogether(
       ports,
       decoded.filter(({ delivery }) => delivery.delivery_id > applied),
@@ -87,7 +87,7 @@ interface Decoded {
 
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
 
-/** Small ones in one transaction; the loop turns between the slices of a large one. */
+/** Applies small deliveries in one transaction, and large ones in slices between which the event loop turns. */
 async function applyTogether(ports: ApplyPorts, decoded: readonly Decoded[]): Promise<void> {
   const { mirror } = ports;
   const last = decoded.at(-1);
@@ -122,7 +122,7 @@ function applySmall(ports: ApplyPorts, { delivery, state, notification: { notice
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
 }
 
-/** Returns how many of the products are not in the mirror. */
+/** Applies the notices, and returns how many of their products are not in the mirror. */
 function applyNotices(
   ports: ApplyPorts,
   delivery: StoredDelivery,
@@ -132,7 +132,8 @@ function applyNotices(
   const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
   for (const notice of known) noteNotice(ports, delivery, notice);
-  // The later one has every other effect of it; that this subscription said this kind of thing, only this one tells.
+  // The later delivery has all its other effects, but only this one shows that this subscription announced this kind of
+  // change.
   if (state === 'superseded') return 0;
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closing = known.filter(({ closure }) => closure !== null);
@@ -145,7 +146,7 @@ function applyNotices(
   return notices.length - known.length;
 }
 
-/** Who told what of a product, and when: how far a subscription is trusted depends on it. */
+/** Stores which subscription announced what about a product, and when: its trust depends on it. */
 function noteNotice(
   { mirror }: ApplyPorts,
   { subscription_id, received_at }: StoredDelivery,
@@ -159,7 +160,7 @@ function noteNotice(
   for (const change_type of types) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
 }
 
-/** A known product goes off sale at once, unless too many did without a read that says so. */
+/** Takes a known product off sale at once, unless too many closures are unconfirmed. */
 function close(
   { mirror, clock, policy, log }: ApplyPorts,
   { delivery_id, received_at }: StoredDelivery,
@@ -176,7 +177,7 @@ function close(
     delivery_id,
     notified_at: received_at,
     applied_at: applies ? now : null,
-    // Said to be both: nobody knows which came last, and the first read tells.
+    // Announced as both closed and open: the order is unknown, so the first read decides.
     available_at: enabled ? received_at - confirmApartMs : null,
     ...closure,
   });
@@ -192,15 +193,15 @@ function close(
     );
 }
 
-/** The read that decides about a closure goes first; where products have none of their own, it is the list. */
+/** Makes the read due first that decides about a closure: the product's own, or the list if products have none. */
 function confirm(ports: ApplyPorts, product_ids: readonly number[]): void {
   if (askOwnReads(ports, product_ids, 'closure-unconfirmed') === null)
     walkAgainSpaced(ports, guardSpanMs, 'closure-unconfirmed');
 }
 
 /**
- * The list was walked to its end. Where it is all there is to decide by, what was announced during the walk, and what
- * said available for the first time, need another one.
+ * Called when the list was walked to its end. If only the list can decide, it is walked again for what was announced
+ * during the walk, and for products that it showed as available for the first time.
  */
 export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   const { mirror, clock, policy } = ports;
@@ -209,7 +210,7 @@ export function walkForNotices(ports: ApplyPorts, started_at: number): void {
   else if (mirror.trust.noticedSince(started_at, clock.now())) walkListSoon(ports);
 }
 
-/** Those of which later ones say everything that they say, of each of their products: the last one is enough. */
+/** Returns the notifications that later ones repeat completely, for each of their products. */
 function supersededAmong(notifications: readonly Notification[]): Set<number> {
   const superseded = new Set<number>();
   const said = new Map<number, 'closed' | 'changed'>();
@@ -224,7 +225,10 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
   return superseded;
 }
 
-/** Raises or ends the alarms about deliveries: too many closures at once, hints that no read confirms, old addresses. */
+/**
+ * Raises or clears the alarms about deliveries: too many closures at once, announcements that no read confirms, old
+ * addresses.
+ */
 export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
   const misuse = isMisuse(mirror.closures.decided(100));
@@ -242,7 +246,7 @@ export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
   });
 }
 
-/** Somebody calls an address whose grace is over: they have kept it, or the service still has it. */
+/** Called when somebody calls an address whose grace is over: they have kept it, or the service still has it. */
 export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
   const alarm = { kind: 'old-address-used', at: now, products: 0 } as const;

@@ -6,20 +6,20 @@ import { reschedule } from '../records/reschedule.ts';
 
 type CoveragePorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
-/** So many products are planned again between two turns of the event loop. */
+/** The number of products replanned between two turns of the event loop. */
 const slice = 200;
-/** What a gap asks for takes no more than this share of the ceiling. */
+/** The largest share of the ceiling that reads for a gap may use. */
 const healingShare = 0.3;
 
 /**
- * Once a minute: which products a working, trusted subscription covers. One that is covered no more is read as often as
- * any other from now on; one that is covered now keeps its next read, and has longer from that one on.
+ * Updates which products a working, trusted subscription covers; run once a minute. A product no longer covered is read
+ * as often as any other from now on; a newly covered one keeps its next read, and is read less often after it.
  */
 export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
-    // With what follows from it in one transaction: after a kill nobody would know that it has moved.
+    // In one transaction with its consequences: after a kill nothing else would show that coverage has changed.
     const moved = mirror.transaction(() => {
       const found = mirror.trust.cover(clock.now(), slice);
       const lost = found.filter(({ covered }) => covered === 0);
@@ -41,7 +41,10 @@ export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal):
   if (moved > 0) log.info({ covered: moved - lost, lost }, 'coverage changed');
 }
 
-/** The receiver was away from `last` until now: longer than the service repeats itself is a gap. `last` null: it never was there. */
+/**
+ * Notes that the receiver was away from `last` until now, which is a gap if longer than the service retries. `last`
+ * null: it was never there.
+ */
 export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last: number | null): void {
   const now = clock.now();
   if (last === null || now - last <= policy.notifications.retries) return;
@@ -56,7 +59,10 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
   );
 }
 
-/** Once a minute: gaps of subscriptions begin and end, and what one concerns is made due, as much as the budget has room for. */
+/**
+ * Opens and closes the gaps of subscriptions, and makes the products concerned due as far as the budget allows; run
+ * once a minute.
+ */
 export function healGaps(ports: CoveragePorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
@@ -82,12 +88,12 @@ export function healGaps(ports: CoveragePorts): void {
   });
 }
 
-/** Closures that nobody was told of come first: one walk over the list finds them all. */
+/** Walks the list first, which finds all closures that were not announced. */
 function findClosed(ports: Pick<CoveragePorts, 'mirror' | 'policy' | 'clock'>): void {
   walkAgain(ports, ports.clock.now(), 'gap-healing');
 }
 
-/** All that a notification would have made due, and dates with it: what was announced may have changed them. */
+/** Makes everything due that a notification would have, and the dates too, which it may have changed. */
 function makeDue({ mirror, policy, clock }: CoveragePorts, product_ids: readonly number[]): void {
   mirror.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
 }

@@ -6,21 +6,21 @@ import type { Ports } from '../records/context.ts';
 type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
 /**
- * A read found what a subscription should have announced: whether it did is judged when every notification has had its
- * time. Inside the caller's transaction.
+ * Called when a read found a change that a subscription should have announced: whether it did is judged when every
+ * notification has had its time. Inside the caller's transaction.
  */
 export function expectNotices(
   { mirror }: Pick<Ports, 'mirror'>,
   { product_id, sent_at }: { product_id: number; sent_at: number },
   { was, is, fields, before_at }: StoredProduct,
 ): void {
-  // A read that has not come yet was dated by a clock that was wrong.
+  // A read in the future was dated by a wrong clock.
   if (before_at === null || before_at > sent_at) return;
   for (const change_type of announceable(was, is, fields))
     mirror.trust.expect({ product_id, change_type, since_at: before_at, found_at: sent_at });
 }
 
-/** Once a minute: who announced what reads have found, and who did not (design 4.7). */
+/** Judges which subscriptions announced the changes that reads have found (design 4.7); run once a minute. */
 export function judgeNotices(ports: TrustPorts): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
@@ -38,10 +38,10 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
   const until = judgedAt(expected, policy.notifications);
   for (const announcer of mirror.trust.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
-    // What could not be received, nobody can be blamed for.
+    // A subscription is not blamed for what could not be received.
     if (mirror.trust.wasGap(subscription_id, { from: since_at, to: until, now: clock.now() })) continue;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
-    // It may have happened before anybody was asked to tell of it.
+    // The change may be older than the subscription.
     if (!announced && covered_since > since_at) continue;
     const trust = afterChange(announcer, announced ? 'announced' : 'missed');
     const trusted = isTrusted(trust, announcer.trusted === 1);
@@ -52,7 +52,7 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
   }
 }
 
-/** The alarm about subscriptions that do not say what they should: as long as there are any. */
+/** Raises or clears the alarm about subscriptions that miss changes. */
 function updateSilenceAlarm({ mirror, clock, log }: TrustPorts): void {
   const silent = mirror.trust.distrusted();
   if (silent.length === 0) {

@@ -27,41 +27,41 @@ import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
-/** What the service said of a window, stored already; or that it said nothing, which is nobody's failure yet. */
+/** The result of reading a window: an answer, already stored, or none, which is not a failure yet. */
 export type AvailabilityRead =
   | {
       readonly kind: 'stored';
       readonly changed: boolean;
-      /** `off`: the product is not on sale, and nothing was said about days. `contradicted`: its own read says that it is. */
+      /** `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says on sale. */
       readonly sale: 'on' | 'off' | 'contradicted';
       /** When the (first) request was sent. */
       readonly sent_at: number;
-      /** Dates of the window that the service did not speak of, however it was asked: what stood of them stands. */
+      /** Dates that the service did not answer, however it was asked: the mirror keeps what it had. */
       readonly unanswered: readonly Dates[];
     }
   | NoAnswer;
 
-/** How a window is read: in whose time, and who is told of what. */
+/** How a window is read: its signal, commit and callbacks. */
 interface LiveRead {
   readonly signal: AbortSignal;
   readonly commit: Commit;
-  /** Told when a call has its turn. */
+  /** Called when a call is sent. */
   readonly sent?: () => void;
-  /** Told before the disk is waited for that everything is as it stands in the mirror. */
+  /** Called before waiting for the disk if everything is as in the mirror. */
   readonly confirmed?: (sent_at: number) => void;
-  /** Told what the service has said where the mirror cannot be written: it is stored later. */
+  /** Called with the answer if the mirror cannot be written: it is stored later. */
   readonly late?: (said: SaidNow) => void;
 }
 
-/** What the service has said and the mirror does not have yet. */
+/** An answer of the service that the mirror does not have yet. */
 export interface SaidNow {
   readonly sent_at: number;
   readonly sale: 'on' | 'off' | 'contradicted';
-  /** The dates as answered, from `from` on; null: those that stand in the mirror. */
+  /** The dates as answered, from `from` on; null: those in the mirror. */
   readonly dates: { readonly from: string; readonly answer: AvailabilityAnswer } | null;
 }
 
-/** Reads one window of a product's dates because it is due: where nothing comes of it, the record has failed. */
+/** Reads one window of a product's dates because it is due; without an answer the record has failed. */
 export async function refreshAvailability(
   ports: SyncPorts,
   record: RecordFacts,
@@ -83,15 +83,15 @@ export async function refreshAvailability(
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
 }
 
-/** What is asked for: dates that are due, or that an answer has left out. */
+/** The dates of one request: those due, or those that an answer left out. */
 interface Ask extends Dates {
   readonly why: 'due' | 'left-out';
 }
 
 /**
- * The availability of one window of a product's dates. Where the service caps an answer, the rest of the window is
- * asked for too; where it answers for other dates than were asked for, what it left out is, a few times. A product that is
- * not on sale answers nothing about days: then its sale status is doubted.
+ * Reads one window of a product's dates. Also requests the rest if the service caps an answer, and a few times those
+ * left out if it answers for other dates. If the product is not on sale, an answer has no dates, and its sale status is
+ * doubted.
  */
 export async function readAvailability(
   ports: SyncPorts,
@@ -104,7 +104,7 @@ export async function readAvailability(
   const window = product === null ? null : datesOf(policy.of(product.category), product, record.part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
 
-  // A look at a product that was not on sale counts as fetched, but has read no date.
+  // The last look found the product not on sale: it counts as fetched, but read no date.
   const again =
     record.fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, window.from, window.to);
   const first = again ? 'again' : 'first';
@@ -119,7 +119,7 @@ export async function readAvailability(
   let body_hash: string | null = null;
   let known = record.body_hash;
 
-  /** Once nothing is left to ask for. Inside the transaction of the last answer. */
+  /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
@@ -156,7 +156,7 @@ export async function readAvailability(
       const { named } = reading.value;
       const elsewhere = named !== null && namesOtherDates(asked, named);
       if (elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
-      // An empty answer looks the same for all dates: it is not believed either, of a service that was caught at it.
+      // An empty answer looks the same for all dates: not believed from a service known to answer for others.
       const caught = named === null && mirror.records.answeredAstray() >= otherDatesAlarm;
       if (caught || (ask.why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
       if (elsewhere) astray = named;
@@ -178,7 +178,7 @@ export async function readAvailability(
     if (same) confirmed?.(reading.sent_at);
     const stored = await commit(
       () => {
-        // A check beside this read has stored another answer: what stands now has to be compared day by day.
+        // A concurrent check has stored another answer, so the mirror has to be compared day by day.
         if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
           return 'superseded';
         body_hash = whole && rest.length === 0 && trust === 'as-asked' ? reading.hash : null;
@@ -214,13 +214,13 @@ function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead 
   return { kind: 'stored', changed: false, unanswered: [], ...said };
 }
 
-/** The service has answered for other dates than were asked for: a failed read, and the old copy stays. */
+/** Returns the failure of a read that was answered for other dates than requested: the old copy stays. */
 function otherDates(asked: Dates, astray: Dates | null): NoAnswer {
   const said = astray === null ? 'for none, as for other products' : `for ${astray.from} to ${astray.to}`;
   return { kind: 'failed', code: 'other-dates', message: `asked for ${asked.from} to ${asked.to}, answered ${said}` };
 }
 
-/** The dates of an answer that count, and the variants that they sell; the whole of it where it is about nothing else. */
+/** Returns the part of an answer within these dates, with the variants they sell. */
 function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): AvailabilityAnswer {
   if (!namesOtherDates(asked, value.named) && from === asked.from && to === value.covered_to) return value;
   const days = new Map([...value.days].filter(([date]) => date >= from && date <= to));
@@ -250,7 +250,7 @@ function storeAnswer(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,
   );
-  // Past dates go first: a variant that only they spoke of is no longer listed.
+  // Past dates are dropped first: a variant that only they sold is no longer listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const [language] = policy.extent.languages;
   const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
@@ -260,7 +260,7 @@ function storeAnswer(
   return days.changed > 0 || otherVariants;
 }
 
-/** The window that hands its first date over at midnight; null where it was never read, or there is none. */
+/** Returns the window whose first date moves here at midnight; null if it was never read or is none. */
 function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
   const part = record.part + 1;
   const window = policy.of(category).extent.windows.find((each) => each.part === part);
@@ -277,7 +277,7 @@ function cappedAway(covered_to: string): NoAnswer {
   };
 }
 
-/** The dates of a window, from the venue's today; the last one reaches a day further where the zone is unknown. */
+/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
 function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
   const window = extent.windows.find((each) => each.part === part);
   if (window === undefined) return null;

@@ -4,7 +4,9 @@ import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf, reschedule } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 
-/** What a sale needs to know of a product: weekly, daily where its prices are dynamic (specification §1 rule 3). */
+/**
+ * Refreshes the checkout information of a product: weekly, daily if its prices are dynamic (specification §1 rule 3).
+ */
 export async function refreshCheckoutInformation(
   ports: SyncPorts,
   record: RecordFacts,
@@ -24,7 +26,7 @@ export async function refreshCheckoutInformation(
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
     const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
     if (changed) assignCategory(ports, product_id);
-    // Prices that turn out to be dynamic are read more often from now on.
+    // If prices turn out to be dynamic, they are read more often from now on.
     if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
     return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence });
   });

@@ -3,25 +3,24 @@ import { groupCommit } from '../../sqlite/group-commit.ts';
 import type { Ports } from '../records/context.ts';
 
 /**
- * Runs work in a transaction and resolves to its result when that is durable. Soon: nobody waits for it, and it may share
- * the transaction of what comes a little later. Where the mirror cannot be written, `late` is called, and the work is stored
- * when it can be.
+ * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
+ * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
  */
 export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
 
 export interface CommitTogether {
   readonly commit: Commit;
-  /** Stores what waits, now. */
+  /** Stores all waiting work now. */
   flush(): void;
-  /** The same for the last time: what cannot be stored is given up. */
+  /** Stores all waiting work for the last time; what cannot be stored is given up. */
   close(): void;
 }
 
-/** What nobody waits for is stored within this time. */
+/** Work with `soon` is stored within this time. */
 const soonMs = 100;
-/** While the mirror cannot be written it is tried less and less often. */
+/** The pauses between attempts while the mirror cannot be written. */
 const againMs = { first: 100, longest: 5000 };
-/** So many works wait then, and so many of them are stored in one turn of the event loop. */
+/** How many pieces of work wait then, and how many are stored in one turn of the event loop. */
 const mostLate = { waiting: 200, together: 10 };
 
 interface Work {
@@ -30,8 +29,8 @@ interface Work {
 }
 
 /**
- * Answers that come together are stored in one transaction: it waits for the disk once, and so do their shoppers. Work
- * that throws is undone alone.
+ * Stores answers that come together in one transaction, which waits for the disk once. Work that throws is rolled back
+ * alone.
  */
 export function commitTogether({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): CommitTogether {
   const { add, flush, close } = groupCommit<Work>({
@@ -60,7 +59,7 @@ export function commitTogether({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'
           const result = mirror.transaction(work);
           outcome = () => result;
         } catch (error) {
-          // It has undone the transaction of all of them.
+          // It has rolled back the transaction of all of them.
           if (writeTroubleOf(error) !== null) throw error;
           outcome = () => {
             throw error;

@@ -7,15 +7,15 @@ import type { Ports } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
-/** The service has so long to answer for products that are not mirrored: somebody waits. */
+/** How long to wait for the service about products that are not mirrored, because somebody waits. */
 const patienceMs = 8000;
 
-/** Runs a write for somebody who waits, or throws what they are told where the files cannot be written (74, 75). */
+/** Runs a write for a waiting caller; throws the error to report if the files cannot be written (74, 75). */
 type Promptly = <Result>(work: () => Result) => Promise<Result>;
 
 /**
- * Asks the service for products that are not mirrored. Those that it has are mirrored from then on, as if the list had
- * brought them; where it lacks one, or says nothing, the others are stored and an error names it (64, 69).
+ * Asks the service for products that are not mirrored, and mirrors those it has from then on, as if the list had
+ * brought them. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
   ports: Ports,

@@ -8,7 +8,7 @@ import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-read
 import { settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
 
-/** What such an answer comes to: `contradicted` where the product's own read says that it is on sale. */
+/** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
 export interface OffSaleSaid {
   readonly sale: 'off' | 'contradicted';
   readonly sent_at: number;
@@ -19,14 +19,14 @@ interface Answered {
   /** The cadence of the dates. */
   readonly every: number;
   readonly commit: Commit;
-  /** Told what was said where the mirror cannot be written: it is stored later. */
+  /** Called with the answer if the mirror cannot be written: it is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
 }
 
 /**
- * The answer says "not on sale", or does not say that it is: no day row is touched. Where the product's own read says so
- * too, a look a week is enough until it is back. Where that one says it is on sale, both are asked again soon, and until
- * they agree no date of it counts as fresh or bookable.
+ * Handles an answer that says "not on sale", or does not say that it is: touches no day row. If the product's own read
+ * agrees, one look a week is enough until it is back. If that read says on sale, both are read again soon, and until
+ * they agree none of its dates counts as fresh or bookable.
  */
 export async function notOnSale(
   ports: SyncPorts,
@@ -36,7 +36,7 @@ export async function notOnSale(
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
   const store = (): OffSaleSaid => {
-    // Its own read may have come while this one was under way.
+    // Its own read may have been stored while this one was under way.
     const product = mirror.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
@@ -64,7 +64,7 @@ export async function notOnSale(
         log.warn({ product_id }, 'a product is on sale by its own read, but its dates are answered as not on sale');
       }
     } else {
-      // Where there is no single-product read, the near dates are looked at for the reopening.
+      // Without a single-product read, the near dates show the reopening.
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
@@ -80,12 +80,15 @@ export async function notOnSale(
   });
 }
 
-/** Two reads contradict each other about whether the product is on sale: the one that decides is due. */
+/** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */
 export function doubtSaleStatus(ports: Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
   if (askOwnReads(ports, [product_id], 'sale-status-doubted') === null) walkListSoon(ports);
 }
 
-/** The service speaks of days again: its other dates are due, and after the last of them all are bookable. */
+/**
+ * Called when the service answers with dates again: makes the product's other dates due, after the last of which all
+ * are bookable.
+ */
 export function release(
   { mirror, clock }: SyncPorts,
   { product_id, due_reason: reason }: RecordFacts,

@@ -17,7 +17,7 @@ import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 
-/** The single-product read, which brings what the list leaves out (its `description` is null). */
+/** Refreshes a product by its own read, which brings what the list leaves out (its `description` is null). */
 export async function refreshProductDetail(
   ports: SyncPorts,
   record: RecordFacts,
@@ -31,14 +31,14 @@ export async function refreshProductDetail(
   if (reading.kind !== 'read') {
     const verdict = refusesPath(reading) ? await judgeProductPath(ports, signal) : 'offered';
     if (verdict === 'offered') return settleFailure(ports, record, reading);
-    // Not this record's failure: it is gone with its path, or the service has still to say so.
+    // Not this record's failure: it is gone with its path, or that is not known yet.
     if (verdict === 'unknown') mirror.transaction(() => mirror.records.setDue(record, askLater(record, clock.now())));
     return { kind: 'postponed' };
   }
   return mirror.transaction(() => storeProductDetail(ports, record, reading));
 }
 
-/** Stores what a product's own read has brought, and plans the next one. Inside the caller's transaction. */
+/** Stores the answer of a product's own read, and plans the next one. Inside the caller's transaction. */
 export function storeProductDetail(
   ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
   record: RecordFacts,
@@ -63,7 +63,7 @@ export function storeProductDetail(
     stale_at: sent_at + productCadence(policy, known),
     reason: record.due_reason,
   });
-  // A further currency brings its price, and says nothing about the product.
+  // A read in a further currency brings only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
   const cadence = cadenceOf(policy.of(known?.category ?? null), record, known);
@@ -81,19 +81,22 @@ export function storeProductDetail(
   });
 }
 
-/** A refused read of which nobody could say whether it speaks of the product. */
+/** Returns when to repeat a refused read of which it is unknown whether it concerns the product. */
 function askLater({ due_reason }: RecordFacts, now: number): Due {
   return { at: now + 30_000, reason: due_reason };
 }
 
-/** The next look at a product whose closure no read has decided yet; null: there is none. */
+/** Returns the next look at a product whose closure no read has decided yet; null: there is no such closure. */
 function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, sent_at: number): Due | null {
   const closure = mirror.closures.inForce(product_id);
   const at = closure === null ? null : confirmAt(closure);
   return at === null ? null : { at: Math.max(at, sent_at + confirmApartMs), reason: 'closure-unconfirmed' };
 }
 
-/** What a product's new state makes due. A new product gets its records; one back on sale, its dates. */
+/**
+ * Makes due what a product's new state requires: a new product gets its records; for one back on sale, its dates are
+ * read.
+ */
 export function afterStore(
   ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
@@ -112,7 +115,7 @@ export function afterStore(
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
-  // Whatever its dates were answered before: it says itself that it is on sale.
+  // Whatever its dates were answered before: its own read says that it is on sale.
   if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
     mirror.records.bringForward(
@@ -123,7 +126,7 @@ export function afterStore(
   }
 }
 
-/** How often what the list says of a product has to be read. */
+/** Returns how often what the list says about a product has to be read. */
 export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
   const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;

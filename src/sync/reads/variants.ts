@@ -3,7 +3,7 @@ import type { SyncPorts } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 
-/** All active variants of a product: the read that decides which there are. */
+/** Refreshes the variants of a product: this read decides which exist. */
 export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: language } = record;

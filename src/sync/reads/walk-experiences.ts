@@ -8,7 +8,7 @@ import { noteNotOffered } from '../records/offers.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { walk } from './walk.ts';
 
-/** Walks the experiences, which say what products belong to them. Only a complete walk removes one. */
+/** Walks the list of experiences, which name their products. Only a complete walk removes one. */
 export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { upstream, mirror, clock, policy, log } = ports;
   const { language, currency } = splitListEdition(record.edition);
@@ -27,7 +27,7 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
     },
     finished: ({ complete, started_at, rows, rejected }) => {
-      // An empty list, or a row that nobody can read, says nothing about who is missing.
+      // An empty list, or an unreadable row, says nothing about which are missing.
       if (!complete || rows === 0 || rejected > 0) return;
       const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
       const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);

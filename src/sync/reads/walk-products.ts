@@ -13,8 +13,8 @@ import { afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
- * Walks the product list, which brings titles, prices, images and the sale status of everything at a call a hundred.
- * Adds and changes apply page by page; what a complete walk lacks is doubted (absence.ts).
+ * Walks the product list, which brings titles, prices, images and sale status at one call per hundred products.
+ * Additions and changes apply page by page; products missing from a complete walk are doubted (absence.ts).
  */
 export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
   const { upstream, mirror, clock, policy } = ports;
@@ -40,7 +40,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
           page.entries.map(({ product_id }) => product_id),
           (next_page - 1) * policy.pageSize + 1,
         );
-      // Only the primary walk's reads say something about images.
+      // Only the primary walk says anything about images.
       const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
       return storeEntries(ports, stored, { language, currency, sent_at, reason: record.due_reason });
     },
@@ -51,7 +51,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       walkForNotices(ports, started_at);
       mirror.alarms.clearImages(started_at, clock.now());
       clearRefused(ports, started_at);
-      // Further languages and currencies only add to what the primary walk found, so they come after it.
+      // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.records.createWalk(kind);
       mirror.jobs.adopt([0]);

@@ -10,25 +10,25 @@ import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStor
 export interface List<Entry> {
   readonly cadence: number;
   read(page: number): Promise<Reading<Page<Entry>>>;
-  /** Told of a first page that was not answered; `gone`: there is no such list, which is nobody's failure. */
+  /** Called when the first page was not answered; returns `gone` if there is no such list, which is no failure. */
   refused?(reading: NoAnswer): 'gone' | 'failed';
   id(entry: Entry): number;
   /** `walk`: when this attempt of it began, and which page this is. */
   store(page: Page<Entry>, sent_at: number, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
-  /** `rejected`: rows that could not be used, so that nobody knows what they were. */
+  /** Called at the end of the list. `rejected` counts unusable rows, whose ids are unknown. */
   finished(end: { complete: boolean; started_at: number; rows: number; rejected: number }): void;
 }
 
-/** Paging drifts: a walk that repeats rows has missed others and is walked again, this often at most. */
+/** How often a list is walked at most: paging drifts, and a walk that repeats rows has missed others. */
 const maxAttempts = 5;
 
-/** A walk that was left lying for longer describes another day's list: it begins again. */
+/** A walk interrupted for longer begins again: its first pages are out of date. */
 const maxPauseMs = 6 * 60 * 60 * 1000;
 
 /**
- * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page.
- * It ends when an attempt met every row once, or when its attempts together met as many rows as there are; only the
- * former is complete and says something about what is absent.
+ * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page. The
+ * walk ends when an attempt met every row once, or when its attempts together met as many rows as there are; only the
+ * former is complete and shows what is missing.
  */
 export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
   const { mirror, clock, log } = ports;
@@ -41,7 +41,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   for (;;) {
     const reading = await list.read(state.next_page);
     if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-    // What failed before the pages that were stored meanwhile is forgotten.
+    // Failures before the pages stored meanwhile are forgotten.
     if (reading.kind !== 'read' && state.next_page === 1 && list.refused?.(reading) === 'gone')
       return { kind: 'postponed' };
     if (reading.kind !== 'read')
@@ -52,7 +52,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
     const before = state;
     const outcome = mirror.transaction((): Refreshed | null => {
       const stored = mirror.walks.find(key);
-      // Somebody asked for a new walk meanwhile: this page belongs to the old one.
+      // A new walk was requested meanwhile: this page belongs to the old one.
       if (stored === null || stored.next_page !== before.next_page || stored.started_at !== before.started_at) {
         state = stored ?? mirror.walks.begin(key, clock.now(), 1);
         return null;
@@ -81,7 +81,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   }
 }
 
-/** What was met is stored and stands; the walk has failed, and says nothing about what is absent. */
+/** Fails a walk whose list does not end: its rows stay stored, but it does not show what is missing. */
 function endlessList<Entry>(
   ports: SyncPorts,
   record: RecordFacts,
@@ -96,7 +96,7 @@ function endlessList<Entry>(
     code: 'endless-list',
     message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
   };
-  // Its pages have made its earlier failures forgotten; of this kind they go on.
+  // Its pages have reset its failures; failures of this kind go on counting.
   recordFailure(ports, record, { ...failure, final: true });
   return { kind: 'failed', ...failure };
 }
@@ -126,12 +126,12 @@ function endOfList<Entry>(
   mirror.walks.end(key, complete ? clock.now() : null);
   const read = { sent_at: state.started_at, changed, body_hash: null, cadence: list.cadence };
   const settled = settleStored(ports, record, read);
-  // After that: what the end of a list finds out may bring the next walk forward.
+  // Afterwards, because the end of a list may bring the next walk forward.
   list.finished({ complete, started_at: state.started_at, rows: rows.attempt, rejected });
   return settled;
 }
 
-/** Where the walk stands, or a new one: also where the stored one lies in the future or too far back. */
+/** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */
 function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
   const now = clock.now();
   const state = mirror.walks.find(key);

@@ -25,7 +25,7 @@ interface CompleteWalk {
   readonly rows: number;
 }
 
-/** What a complete walk over the primary list says about products that it lacks. Inside the caller's transaction. */
+/** Judges the products missing from a complete walk over the primary list. Inside the caller's transaction. */
 export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const { mirror, policy, clock } = ports;
   const { removals } = mirror;
@@ -39,13 +39,13 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
 }
 
-/** Asks the read that decides about absence now of those whom it has to be asked of. Inside the caller's transaction. */
+/** Makes the reads due that decide about missing products. Inside the caller's transaction. */
 export function askMissing(ports: AbsencePorts): void {
   const { removals } = ports.mirror;
   ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
 }
 
-/** Opens, goes on with or ends the hold over what a complete list lacks. */
+/** Opens, continues or ends the hold over products missing from a complete list. */
 function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): void {
   const { mirror, policy, log } = ports;
   const { removals } = mirror;
@@ -64,7 +64,8 @@ function judgeHold(ports: AbsencePorts, { started_at, rows }: CompleteWalk): voi
     removals.release('agreed', idsOf(agreed));
     removals.endHold('agreed', started_at);
     log.warn({ released: agreed.length }, 'three lists agree: the hold ends');
-    // What only some of the lists lacked has no witness yet: if that is too much at once, it is held again.
+    // Products missing from only some of the lists are not confirmed yet: if they are too many at once, they are held
+    // again.
     const rest = { ...facts, missing: missing.length - agreed.length, lists: 0 };
     if (judgeList(rest, policy.removals) === 'hold') beginHold(ports, { ...rest, started_at });
   }
@@ -80,7 +81,7 @@ function beginHold(
   log.error({ missing, visible, most }, 'mass removal held: catalogued removals list');
 }
 
-/** Notes what the read that decides about a product's absence has answered. Inside the caller's transaction. */
+/** Notes the answer of the read that decides about a product's absence. Inside the caller's transaction. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy } = ports;
   const absent = mirror.removals.one(product_id);
@@ -88,7 +89,7 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
   const now = clock.now();
   mirror.removals.answered(product_id, answer, now);
   if (answer === 'there') return;
-  // One that a person wants to keep, or that the list's filter leaves out, says nothing about the list.
+  // A product that a person keeps, or that the list's filter leaves out, says nothing about the list.
   const listed = absent === null || (absent.missing_walks === 0 && absent.rejected === 0);
   if (listed && !policy.included.includes(product_id)) {
     walkAgain(ports, suspicionDueAt(walkedAt(ports), now), 'suspicion');
@@ -97,8 +98,8 @@ export function noteAnswer(ports: AbsencePorts, product_id: number, answer: Dire
 }
 
 /**
- * A person lets products go that a hold keeps: all of them (an empty list), or those named. Returns how many were
- * withdrawn. Where nothing is held, or one that is named is not, nothing is done (64).
+ * Withdraws held products because a person approves: all of them (an empty list), or those named. Returns how many.
+ * Throws (64), and does nothing, if nothing is held or a named product is not held.
  */
 export function approveRemovals(ports: AbsencePorts, product_ids: readonly number[]): number {
   const { mirror, clock } = ports;
@@ -115,8 +116,8 @@ export function approveRemovals(ports: AbsencePorts, product_ids: readonly numbe
 }
 
 /**
- * A person does not believe a hold: those products stay, and count as missing again only when three further lists lack
- * them. Returns how many. Where nothing is held, nothing is done (64).
+ * Keeps held products because a person decides so: they count as missing again only when three more lists lack them.
+ * Returns how many. Throws (64) if nothing is held.
  */
 export function rejectRemovals(ports: AbsencePorts): number {
   const { mirror, clock } = ports;
@@ -128,7 +129,7 @@ export function rejectRemovals(ports: AbsencePorts): number {
   });
 }
 
-/** The products that the open hold keeps. */
+/** Returns the products that the open hold keeps. */
 function heldProducts({ mirror }: AbsencePorts): number[] {
   if (mirror.removals.openHold() === null) throw notHeld('no removal is held');
   return idsOf(mirror.removals.absent().filter(isMissing));

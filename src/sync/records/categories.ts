@@ -3,7 +3,7 @@ import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Ports } from './context.ts';
 import { reschedule } from './reschedule.ts';
 
-/** Products in ascending order: those after one, so many. */
+/** A slice of products in ascending order: up to `limit` after one. */
 export interface ProductSlice {
   readonly after: number;
   readonly limit: number;
@@ -12,8 +12,8 @@ export interface ProductSlice {
 export const allProducts: ProductSlice = { after: 0, limit: -1 };
 
 /**
- * Finds the category of a slice of products, and returns those whose category has changed. Inside the caller's
- * transaction. Where no categories are configured, nothing is asked.
+ * Assigns categories to a slice of products, and returns those whose category has changed. Does nothing if no
+ * categories are configured. Inside the caller's transaction.
  */
 export function assignCategories(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
@@ -36,13 +36,13 @@ export function assignCategories(
   return moved;
 }
 
-/** Finds the category of one product, and plans its records again where it has changed. Inside the caller's transaction. */
+/** Assigns the category of one product, and replans its records if it has changed. Inside the caller's transaction. */
 export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
   if (ports.policy.categories.length === 0) return;
   replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));
 }
 
-/** Gives products the records of their new category, at its cadences. */
+/** Replans products: gives them the records of their new category, at its cadences. */
 export function replan(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_ids: readonly number[]): void {
   const { mirror, policy } = ports;
   for (const product_id of product_ids) {
@@ -54,7 +54,7 @@ export function replan(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, produc
   }
 }
 
-/** 1 for the best-selling product, and so on; products that sold nothing have no rank. */
+/** Ranks products by sales: 1 for the best-selling one; products without sales have no rank. */
 function ranksOf(rows: readonly { product_id: number; sold: number; sold_at: number }[], now: number) {
   const selling = rows
     .map(({ product_id, sold, sold_at }) => ({ product_id, sold: soldBy(now, sold, sold_at) }))

@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../../clock.ts';
+import type { Chance, Clock, Entropy } from '../../clock.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
@@ -9,26 +9,26 @@ import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { SharedAnswer } from './shared-answer.ts';
 
-/** What is read of the products of one category, and how often. */
+/** The policy for products of one category: what is read of them, and how often. */
 export interface ProductPolicy {
   readonly extent: Extent;
   readonly cadence: StaleAfter;
-  /** How much a stale product of it costs, where 1 is usual. */
+  /** How much harm a stale product does, where 1 is usual. */
   readonly weight: number;
 }
 
-/** What is mirrored and how often it is read: the configuration, as the work needs it. */
+/** The configuration as the work needs it: what is mirrored, and how often it is read. */
 export interface Policy extends ProductPolicy {
   readonly categories: readonly { readonly name: string; readonly match: CategoryMatch }[];
-  /** The policy of a category; of null, and of one that is not configured any more, that of everything. */
+  /** Returns the policy of a category; for null and for a category no longer configured, the general one. */
   of(category: string | null): ProductPolicy;
   readonly daysPerRequest: number;
   readonly pageSize: number;
   /** Whether the product list comes in the order of popularity. */
   readonly listOrdered: boolean;
-  /** Null: every record is read by its cadence alone. */
+  /** Null: records are read by their cadences alone. */
   readonly adaptive: {
-    /** Calls beyond what the cadences need, as a share of them. */
+    /** Extra calls, as a share of those that the cadences need. */
     readonly extra: number;
     /** No record is read again earlier than this, in milliseconds. */
     readonly floor: number;
@@ -39,31 +39,35 @@ export interface Policy extends ProductPolicy {
   readonly ceiling: number;
   /** How long the service holds a notification, and how long it tries again, at most; milliseconds. */
   readonly notifications: { readonly hold: number; readonly retries: number };
-  /** Products that the list brings and the configuration leaves out. */
+  /** Products that the configuration excludes from the list. */
   readonly excluded: ReadonlySet<number>;
-  /** Products that are mirrored although the list's filter may leave them out. */
+  /** Products mirrored even if the list's filter leaves them out. */
   readonly included: readonly number[];
 }
 
-/** What all work reaches through. */
+/** The ports of all work. */
 export interface Ports {
   readonly upstream: Upstream;
   readonly mirror: Mirror;
   readonly clock: Clock;
   readonly chance: Chance;
+  readonly entropy: Entropy;
   readonly log: Logger;
   readonly policy: Policy;
   readonly retries: RetryBudget;
-  /** Whether the service has the path of single products: all whose reads are refused meanwhile wait for one answer. */
+  /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
   readonly productPath: SharedAnswer<PathVerdict>;
 }
 
-/** Whether a product's 404 or 405 speaks of the product; `unknown`: the service said neither. */
+/**
+ * Whether the path of single products exists, so that a 404 or 405 is about the product; `unknown`: the service showed
+ * neither.
+ */
 export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
-/** What refreshing a record reaches through: the service in the record's lane. */
+/** The ports of refreshing a record: the service is called in the record's lane. */
 export interface SyncPorts extends Omit<Ports, 'upstream'> {
   readonly upstream: ServiceReads;
-  /** Told after each page of a walk: it may have made new records due. */
+  /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
 }

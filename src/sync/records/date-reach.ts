@@ -5,20 +5,20 @@ import type { Ports } from './context.ts';
 
 type ReachPorts = Pick<Ports, 'clock' | 'policy'>;
 
-/** How far back a question about dates may go: `history_ms` of what was, or nothing before today. */
+/** How far back a question about dates may go: `history_ms`, or not before today. */
 interface Reach {
   readonly history_ms?: number;
 }
 
-/** The longest horizon of any category. */
+/** Returns the longest horizon of any category. */
 function horizonOf({ policy }: ReachPorts): number {
   const all = [policy, ...policy.categories.map(({ name }) => policy.of(name))];
   return Math.max(...all.map(({ cadence }) => cadence.availability.horizon));
 }
 
 /**
- * Throws `date-out-of-reach` for dates that nobody has to say anything about: none of the calendar, past everywhere, or
- * beyond the horizon everywhere, and where `from` lies after `to`. The limit is named.
+ * Throws `date-out-of-reach` for a date that is not in the calendar, past at every venue or beyond every horizon, and
+ * if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
   ports: ReachPorts,

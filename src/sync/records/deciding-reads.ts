@@ -10,29 +10,29 @@ import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { Ports } from './context.ts';
 
 /*
- * The read that decides about a product is its own, in the primary language. Where the profile has no such read, or the
- * service turns out to lack it, the list decides, which is walked again, but not at every doubt.
+ * Finds and requests the read that decides about a product: its own, in the primary language. If the profile has no
+ * such read, or the service lacks it, the list decides, which is walked again, but not for every doubt.
  */
 
 type DecidingPorts = Pick<Ports, 'mirror' | 'clock' | 'policy'>;
 type Extents = { readonly extent: Extent };
 
-/** A look at everything comes at most so often. */
+/** The list is walked because of a doubt at most this often. */
 const lookEveryMs = 3_600_000;
 
-/** Whether products have reads of their own; else the list decides about them. */
+/** Tells whether products have reads of their own; otherwise the list decides about them. */
 export function hasOwnReads({ extent }: Extents): boolean {
   return extent.resources.has('product_detail');
 }
 
-/** A product's own read in one language, the primary one where none is named. Empty: it has none. */
+/** Returns a product's own read in a language, by default the primary one. Empty: products have none. */
 export function ownReads({ extent }: Extents, language = extent.languages[0]): RecordKind[] {
   return productKinds(extent).filter(({ resource, edition }) => resource === 'product_detail' && edition === language);
 }
 
 /**
- * Makes the products' own reads due now. Returns how many of them that brings forward; null: products have none. Inside
- * the caller's transaction.
+ * Makes the products' own reads due now. Returns how many it brought forward; null: products have none. Inside the
+ * caller's transaction.
  */
 export function askOwnReads(
   { mirror, clock, policy }: DecidingPorts,
@@ -43,7 +43,9 @@ export function askOwnReads(
   return kinds.length === 0 ? null : mirror.records.bringForward({ kinds, product_ids }, clock.now(), reason);
 }
 
-/** The read that decides about a product's absence: its own, or where products have none, its checkout information. */
+/**
+ * Returns the read that decides about a product's absence: its own, or its checkout information if products have none.
+ */
 export function absenceReads(policy: Extents): RecordKind[] {
   if (hasOwnReads(policy)) return ownReads(policy);
   const { extent } = policy;
@@ -52,17 +54,17 @@ export function absenceReads(policy: Extents): RecordKind[] {
   );
 }
 
-/** Whether a record is that read. */
+/** Tells whether a record is that read. */
 export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey): boolean {
   return absenceReads(policy).some((kind) => kind.resource === resource && kind.edition === edition);
 }
 
-/** When the primary list was last walked; null: never. */
+/** Returns when the primary list was last walked; null: never. */
 export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
   return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
 }
 
-/** Makes the primary list due at an instant; with it the other lists that are named. Inside the caller's transaction. */
+/** Makes the primary list due at an instant, with the other lists given. Inside the caller's transaction. */
 export function walkAgain(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   at: number,
@@ -73,7 +75,7 @@ export function walkAgain(
   return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
-/** The same as soon as the last walk is so long ago: now, where there was none, or one at an instant that has not come. */
+/** Does the same as soon as the last walk is `apart` ago: now, if there was none or its instant lies in the future. */
 export function walkAgainSpaced(
   ports: DecidingPorts,
   apart: number,
@@ -85,11 +87,11 @@ export function walkAgainSpaced(
   walkAgain(ports, walked > now ? now : Math.max(now, walked + apart), reason, others);
 }
 
-/** A look at everything, for what a doubt might be about: one walk over the list, at most one an hour. */
+/** Walks the list soon, because a doubt may concern any product: at most once an hour. */
 export function walkListSoon(ports: DecidingPorts): void {
   const { primary, further } = walkKinds(ports.policy.extent);
   const { language } = splitListEdition(primary.edition);
-  // Prices in further currencies come from lists of their own.
+  // Further currencies have lists of their own.
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );

@@ -2,7 +2,7 @@ import { otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import { contradictedAlarm } from '../../domain/sale/off-sale.ts';
 import type { Ports } from './context.ts';
 
-/** Raises or ends the alarm about products that are on sale by their own read while their dates say otherwise. */
+/** Raises or clears the alarm about products that are on sale by their own read but not by their dates. */
 export function updateContradictionAlarm({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
   const products = mirror.products.contradicted(now - contradictedAlarm.after_ms);
@@ -16,7 +16,7 @@ export function updateContradictionAlarm({ mirror, clock, log }: Pick<Ports, 'mi
   });
 }
 
-/** The same about products that are answered for other dates than were asked for. */
+/** Raises or clears the alarm about products that are answered for other dates than requested. */
 export function updateOtherDatesAlarm({ mirror, clock, log }: Pick<Ports, 'mirror' | 'clock' | 'log'>): void {
   const products = mirror.records.unanswered();
   mirror.transaction(() => {

@@ -20,8 +20,9 @@ type OfferPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 type AskingPorts = OfferPorts & { readonly upstream: Pick<ServiceReads, 'product' | 'experiencePage'> };
 
 /**
- * A single-product read was answered with 404 or 405: asks other listed products whether the path exists at all, unless it
- * has just answered. Where it does not, nothing that was noted by it counts, and its records are gone.
+ * Called when a single-product read was answered with 404 or 405: asks about other listed products whether the path
+ * exists at all, unless it has just answered. If it does not, what was noted by it does not count, and its records are
+ * dropped.
  */
 export async function judgeProductPath(
   ports: AskingPorts & Pick<Ports, 'productPath'>,
@@ -51,7 +52,7 @@ async function askWitnesses(ports: AskingPorts, signal: AbortSignal): Promise<Pa
   return verdict;
 }
 
-/** Listed products, as the last complete list has them. */
+/** Returns products of the last complete list. */
 function witnesses({ mirror }: Pick<OfferPorts, 'mirror'>): number[] {
   const absent = new Set(mirror.removals.absent().map(({ product_id }) => product_id));
   return witnessesAmong(mirror.products.ids().filter((id) => !absent.has(id)));
@@ -69,7 +70,7 @@ async function askProduct(
   return refusesPath(reading) ? 'refused' : 'silent';
 }
 
-/** A path has answered: noted once in half an hour. Inside the caller's transaction. */
+/** Notes that a path has answered, once in half an hour. Inside the caller's transaction. */
 export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: OptionalPath, at: number): void {
   const { answered_at } = mirror.offers.find(path);
   if (answered_at === null || Math.abs(at - answered_at) > noteEveryMs) mirror.offers.answered(path, at);
@@ -77,7 +78,7 @@ export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: Optio
 
 const noteEveryMs = 1_800_000;
 
-/** A path does not exist, so that nothing waits for it any more; `then` is done with it. Said once. */
+/** Notes that a path does not exist, and runs `then` in the same transaction. Logged once. */
 export function noteNotOffered(
   { mirror, clock, log }: Pick<OfferPorts, 'mirror' | 'clock' | 'log'>,
   path: OptionalPath,
@@ -97,7 +98,7 @@ export function noteNotOffered(
     log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again once a week`);
 }
 
-/** From now on the list decides about sale status, closures and absence. */
+/** Lets the list decide about sale status, closures and absence from now on. */
 function leaveToList(ports: OfferPorts): void {
   const { mirror, clock } = ports;
   mirror.removals.forgetGone();
@@ -107,7 +108,7 @@ function leaveToList(ports: OfferPorts): void {
   walkAgain(ports, clock.now(), 'closure-unconfirmed');
 }
 
-/** Run every minute: asks what is not offered again once a week; what answers is read again from then on. */
+/** Asks once a week whether a missing path exists; if it answers, it is read again from then on. Run every minute. */
 export async function askNotOffered(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
   const reads = { ...ports, upstream: ports.upstream.in('weekly') };
@@ -142,7 +143,7 @@ async function askExperiences(
   return refusesPath(reading) ? 'refused' : 'silent';
 }
 
-/** How a path that is not offered is asked again. Subscriptions are asked by those who need them (subscriptions/reads.ts). */
+/** How to ask again for a missing path. Subscriptions are asked for where they are needed (subscriptions/reads.ts). */
 const asks: Readonly<
   Record<OptionalPath, (ports: AskingPorts, signal: AbortSignal) => Promise<'there' | 'refused' | 'silent'>>
 > = {

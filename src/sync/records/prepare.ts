@@ -5,8 +5,8 @@ import { ownReads } from './deciding-reads.ts';
 import { reschedule } from './reschedule.ts';
 
 /**
- * Brings what the mirror plans to what the configuration asks for: records that are missing, records nobody wants any
- * more, categories, promises and due instants after a changed cadence, time zones. Run at every start.
+ * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, promises and
+ * due instants after a changed cadence, time zones. Run at every start.
  */
 export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>): void {
   const { mirror, clock, policy, log } = ports;
@@ -14,7 +14,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
   mirror.transaction(() => {
     mirror.records.createWalk(primary);
     const walked = mirror.walks.find(primary)?.next_page === 0;
-    // Before the primary walk has ended once there is nothing that a further one could add to.
+    // Before the first primary walk has ended there is nothing that a further one could add to.
     for (const walk of further) if (walked || walk.resource !== 'products') mirror.records.createWalk(walk);
     const moved = assignCategories(ports, allProducts);
     const inUse = mirror.categories.inUse();
@@ -36,8 +36,8 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
   });
 }
 
-/** A product that the list's filter leaves out is found by its own read, where the profile has one. */
+/** Adds a product that the list's filter leaves out: its own read finds it, if the profile has one. */
 function includeProduct({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>, product_id: number): void {
-  // What it is read for besides comes with the first read that finds it.
+  // Its other records come with the first read that finds it.
   if (mirror.products.find(product_id) === null) mirror.records.create(ownReads(policy), [product_id]);
 }

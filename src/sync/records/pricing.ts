@@ -15,22 +15,22 @@ import type { Ports } from './context.ts';
 import { cadenceOf } from './reschedule.ts';
 import { believed } from './settle.ts';
 
-/** A price holds for six hours: rates of change move slowly, and a price that is off moves by itself each time. */
+/** How long a price is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
 const dayMs = 86_400_000;
-/** So many records between two turns of the event loop: a millisecond or two. */
+/** The number of records between two turns of the event loop: a millisecond or two. */
 const slice = 100;
-/** Of the ceiling: the rest is for what cannot wait. */
+/** The largest share of the ceiling for extra reads: the rest is for what cannot wait. */
 const mostOfCeiling = 0.7;
 
 /**
- * Sets the price of a call again when it is six hours old: asks every availability record what it would ask for, a slice
- * at a time, and finds the price at which together they ask for what may be spent (price.ts).
+ * Computes the price of a call when it is six hours old: finds, a slice of availability records at a time, the price at
+ * which together they demand as many calls as may be spent (price.ts).
  */
 export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
   const due_at = priceDueAt(ports);
-  // A price of the future was set by a clock that was wrong.
+  // A price from the future was set by a wrong clock.
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
   const known = mirror.budget.price();
@@ -51,14 +51,14 @@ export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void
   mirror.transaction(() => mirror.budget.savePrice(price, clock.now()));
 }
 
-/** Returns when the price of a call is to be found next; null: none is needed, or not before the fill has ended. */
+/** Returns when the price of a call is computed next; null: none is needed, or not before the fill has ended. */
 export function priceDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
   if (policy.adaptive === null || mirror.filledAt() === null) return null;
   const priced_at = mirror.budget.pricedAt();
   return priced_at === null ? 0 : priced_at + holdsMs;
 }
 
-/** A record as the price sees it. */
+/** Returns a record as the price computation needs it. */
 function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord): Priced {
   const own = policy.of(record.category);
   return {

@@ -3,27 +3,27 @@ import type { Ports } from './context.ts';
 
 type RefusedPorts = Pick<Ports, 'mirror' | 'clock' | 'log'>;
 
-/** What a read had to leave out: images at addresses that are not handed on, prices below zero. */
+/** The facts that a read had to leave out: images with unsafe URLs, negative prices. */
 export interface RefusedFacts {
   readonly images: number;
   readonly prices: number;
 }
 
-/** Refused prices that nobody has met for so long are no longer told of. */
+/** The alarm about refused prices ends when no read has met one for this long. */
 const forgottenMs = 24 * 3_600_000;
 const logMessages = {
   images: 'images are not published: their URLs are not on public hosts',
   prices: 'negative prices are rejected: what they belong to is not sold',
 } as const;
 
-/** What was left out of some products, without those of which nothing was. */
+/** Returns what was left out of products, without those that are complete. */
 export function refusedOf(entries: readonly Pick<ProductEntry, 'product_id' | 'refused'>[]) {
   return entries.flatMap(({ product_id, refused }) => (refused === undefined ? [] : [{ product_id, refused }]));
 }
 
 /**
- * Called inside the transaction that stores what was read, with what was left out of each product. Products that one
- * walk meets from `started_at` on are counted together.
+ * Called inside the transaction that stores a read, with what was left out of each product. Products that one walk
+ * meets from `started_at` on are counted together.
  */
 export function noteRefused(
   { mirror, clock, log }: RefusedPorts,
@@ -40,7 +40,10 @@ export function noteRefused(
   }
 }
 
-/** Called when a walk over the list has ended: ends what it, and for prices the last day of reads, has not met again. */
+/**
+ * Called when a walk over the list has ended: clears the alarms about what it, and for prices the last day of reads,
+ * did not meet again.
+ */
 export function clearRefused({ mirror }: RefusedPorts, started_at: number): void {
   for (const { kind, seen_at } of mirror.alarms.all()) {
     if (kind === 'images-refused' && seen_at < started_at) mirror.alarms.clear(kind);

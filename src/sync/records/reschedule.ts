@@ -4,7 +4,7 @@ import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedu
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Ports, ProductPolicy } from './context.ts';
 
-/** Plans again what waits for its cadence, after a change of it: of one product, or (null) of all. */
+/** Replans the records that wait for their cadence after it has changed: of one product, or (null) of all. */
 export function reschedule(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
   product_id: number | null,
@@ -19,15 +19,15 @@ export function reschedule(
   }
 }
 
-/** What a product's cadences depend on, beside its category. */
+/** The facts on which a product's cadences depend, beside its category. */
 export type CadenceFacts = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
-/** The list brings images too: it is walked as often as they are to be confirmed. */
+/** Returns the cadence of the list, which is also walked as often as images have to be confirmed. */
 export function listCadence({ products, images }: ProductPolicy['cadence']): number {
   return Math.min(products, images);
 }
 
-/** The cadence of a record of such a product; null: nothing is known of it yet. */
+/** Returns the cadence of a record of such a product; null: nothing is known about it yet. */
 export function cadenceOf(
   { cadence, extent }: ProductPolicy,
   { resource, part }: Omit<RecordKey, 'edition'>,
@@ -38,7 +38,7 @@ export function cadenceOf(
   if (!isUntiered(resource))
     return extent.windows.find((window) => window.part === part)?.every ?? cadence.availability.far.every;
   if (dynamic && isDynamic(resource)) return cadence.dynamic_pricing[resource];
-  // The list is walked once a week for everything; a dynamic price is read in between by the product's own read.
+  // The list is walked once a week for everything; in between, a product's own read brings its dynamic price.
   if (dynamic && resources[resource].dynamic === 'prices')
     return Math.min(cadence.dynamic_pricing.products, cadence[resource]);
   if (standing?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);

@@ -9,7 +9,7 @@ import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
-/** What a person can ask to be read again, as its help says it. */
+/** The help text of each resource that can be resynced. */
 export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
   products: 'the product list and the detail of each product',
   checkout: 'checkout information',
@@ -23,12 +23,12 @@ export interface ResyncRequest {
   readonly resources: readonly ResyncResource[];
   /** Empty: all products. */
   readonly product_ids: readonly number[];
-  /** Dates that narrow availability to the windows they lie in; null: all. */
+  /** Limits availability to the windows of these dates; null: all. */
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** What a resync would cost. */
+/** The cost of a resync. */
 export interface ResyncPrice {
   readonly records: Readonly<Record<string, number>>;
   readonly calls: number;
@@ -38,15 +38,15 @@ export interface ResyncPrice {
 
 type Ports = Pick<SyncPorts, 'mirror' | 'clock' | 'policy'>;
 
-/** More calls than this are a sweep: they queue up like a fill instead of going before everything. */
+/** More calls than this are a sweep, which queues like a fill instead of going before everything. */
 const fewCalls = 100;
 
-/** An interrupted resync older than this is not taken up again. */
+/** An interrupted resync older than this is not resumed. */
 const resumableMs = 24 * 60 * 60 * 1000;
 
 /**
- * Makes the named records due now. A resync of the same scope that a kill interrupted is taken up again, so that
- * what it had finished is not fetched twice. Other schedules stay as they are.
+ * Makes the named records due now. Resumes an interrupted resync of the same scope, so that nothing is fetched twice.
+ * Leaves other schedules unchanged.
  */
 export function requestResync(ports: Ports, request: ResyncRequest): JobState & { readonly resumed: boolean } {
   const { mirror, clock } = ports;
@@ -59,14 +59,14 @@ export function requestResync(ports: Ports, request: ResyncRequest): JobState & 
     const job = mirror.jobs.open(selection, now, few ? 'notification' : 'fill', (kind) => dueRequested(kind, few).at);
     if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
     const walks = selection.kinds.filter(({ resource }) => isList(resource));
-    // A walk under way has read its first pages before the request: it begins again.
+    // A walk under way has read its first pages before the request, so it begins again.
     if (mirror.filledAt() !== null)
       for (const { resource, edition } of walks) mirror.walks.begin({ resource, edition }, now, 1);
     return { ...job, resumed: false };
   });
 }
 
-/** What a resync would cost, without making anything due. */
+/** Computes the cost of a resync, without making anything due. */
 export function priceResync(ports: Ports, request: ResyncRequest, requests_per_second: number): ResyncPrice {
   const selection = select(ports, request);
   const calls = callsOf(ports, selection);
@@ -97,7 +97,8 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   const details = perProduct.filter(({ resource }) => resource === 'product_detail');
   const kinds: RecordKind[] = [];
   if (wants('products') || wants('images')) {
-    // The list brings images, prices and sale status of everything at a call a hundred; one product's come by its own read.
+    // The list brings images, prices and sale status of everything at one call per hundred products; a single product's
+    // come with its own read.
     if (single && details.length > 0) kinds.push(...details);
     else kinds.push(primary, ...(wants('products') ? [...further, ...details] : []));
   }
@@ -109,7 +110,9 @@ function select(ports: Ports, request: ResyncRequest): RecordSelection {
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
 }
 
-/** Without the windows that hold no date asked for, whatever the venue's zone: its today is this day or a neighbour. */
+/**
+ * Leaves out windows without a requested date, whatever the venue's zone: its today is this day or a neighbouring one.
+ */
 function withinDates(
   { clock, policy }: Ports,
   { from, to }: ResyncRequest,

@@ -11,40 +11,45 @@ import { noteAnswer } from './absence.ts';
 import type { SyncPorts } from './context.ts';
 import { decidesAbsence } from './deciding-reads.ts';
 
-/** What refreshing a record came to. */
+/** The result of refreshing a record. */
 export type Refreshed =
   | { readonly kind: 'stored'; readonly changed: boolean }
-  /** The record's own failure: it is tried again after a backoff, and nobody else waits. */
+  /** The record itself failed: it is retried after a backoff, and no other record waits. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Back-pressure or no connection: not the record's fault, it stays due. */
+  /** Back-pressure or no connection: not the record's failure, it stays due. */
   | { readonly kind: 'postponed' }
-  /** The service refuses the key: nothing else will go better. */
+  /** The service refuses the key, so every other read would fail too. */
   | { readonly kind: 'key-refused'; readonly message: string };
 
-/** A read that brought nothing: its outcome, or an answer that is about other dates or ends before the first one asked for. */
+/**
+ * A read without a usable answer: its outcome, or an answer for other dates, or one that ends before the first
+ * requested date.
+ */
 export type NoAnswer =
   | Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>
   | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string };
 
-/** A read that was answered, as its record's schedule sees it. */
+/** An answered read, as its record's schedule sees it. */
 export interface StoredRead {
   readonly sent_at: number;
   readonly changed: boolean;
   readonly body_hash: string | null;
   readonly cadence: number;
-  /** The product, where a call for it may be worth more than its cadence asks for. */
+  /** The product, if extra calls may be made for it. */
   readonly worth?: KnownProduct;
-  /** An answer that says nothing about what the record holds teaches nothing about how often it changes. */
+  /**
+   * Set if the answer does not show whether the record changed, so that nothing is learned about its rate of change.
+   */
   readonly teaches?: 'nothing';
-  /** Due before its cadence for a reason of its own; null: for none. */
+  /** An earlier due instant for a special reason; null: none. */
   readonly sooner?: Due | null;
-  /** Since when answers say "not on sale"; null: this one speaks of days. */
+  /** Since when answers say "not on sale"; null: this one has dates. */
   readonly off_sale_at?: number | null;
-  /** Since when the service leaves out some of its dates; null: it spoke of all. */
+  /** Since when the service leaves out some of its dates; null: it answered all. */
   readonly unanswered_at?: number | null;
 }
 
-/** A record was read and stored: when it is due again, in the transaction that stored it. */
+/** Called in the transaction that stores a read: plans when the record is due again. */
 export function settleStored(
   ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log'>,
   record: RecordFacts,
@@ -52,7 +57,7 @@ export function settleStored(
 ): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
   const now = ports.clock.now();
-  // While this read was under way a check may have read the same, or a failed order told of it.
+  // A check may have read the same meanwhile, or a failed order reported it.
   const current = ports.mirror.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
@@ -88,8 +93,8 @@ function dueAfter(
 }
 
 /**
- * What this visit teaches; null where there is no earlier one to compare it with. A change that a failed order has told
- * of is known since then.
+ * Returns what this visit teaches about the rate of change; null without an earlier visit to compare with. A change
+ * reported by a failed order was already counted.
  */
 function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: number): Volatility | null {
   const { fetched_at, told_at } = record;
@@ -99,14 +104,17 @@ function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: num
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
-/** A failed order says that a record has changed since its last read: what that teaches, once between two reads. */
+/**
+ * Called when a failed order shows that a record has changed since its last read: learns from it, once between two
+ * reads.
+ */
 export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFacts, at: number): void {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
-/** What is believed of how often a record changes: what its visits taught, or what is usual for its kind. */
+/** Returns the believed rate of change of a record: learned from its visits, or the usual one of its kind. */
 export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
   const { shape, exposure } = record;
   return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
@@ -116,7 +124,7 @@ function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Vo
   return priorVolatility(usualLane(resource, part));
 }
 
-/** A read came to nothing: whose fault it is, and when again. The old copy stays. */
+/** Called when a read had no usable answer: decides whose failure it is, and when to retry. The old copy stays. */
 export function settleFailure(
   ports: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'policy' | 'log' | 'retries'>,
   record: RecordFacts,
@@ -125,7 +133,7 @@ export function settleFailure(
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   if (reading.kind === 'refused' && reading.status === 401) return { kind: 'key-refused', message: reading.message };
   const { code, message } = reading;
-  // A service that answers for other dates does so again: nobody who waits for a resync is kept waiting for that.
+  // A service that answers for other dates will do so again: a waiting resync does not wait for that.
   recordFailure(ports, record, { code, message, final: reading.kind === 'refused' || code === 'other-dates' });
   const gone = reading.kind === 'refused' && (reading.status === 404 || reading.status === 410);
   if (gone && decidesAbsence(ports.policy, record)) {
@@ -135,7 +143,9 @@ export function settleFailure(
   return { kind: 'failed', code, message };
 }
 
-/** Counts a failure of the record. A `final` one (the service said no) or the fifth in a row ends its part in a resync. */
+/**
+ * Counts a failure of the record. A `final` one (the service refused) or the fifth in a row ends its part in a resync.
+ */
 export function recordFailure(
   { mirror, clock, chance, retries }: Pick<SyncPorts, 'mirror' | 'clock' | 'chance' | 'retries'>,
   record: RecordFacts,
@@ -143,12 +153,12 @@ export function recordFailure(
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
-  // A refusal is the service's answer: asked again at once, it says the same.
+  // A refusal is the service's answer: asked again at once, it would say the same.
   const wanted = !final && (record.fetched_at === null || record.job_id !== null);
   const soon = wanted && (failures >= quarantineAfter || retries.take() === 'soon');
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
-    // What a notification asked for is still asked for: it stays in its lane, and in its share.
+    // What a notification requested is still requested: it stays in its lane and share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
     const due = { at: again(failures, chance(), now), reason };
     mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });

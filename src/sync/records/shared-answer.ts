@@ -1,4 +1,4 @@
-/** Asks, unless somebody is asking already: then the same answer is waited for. */
+/** Asks, or waits for the answer if somebody is asking already. */
 export type SharedAnswer<Answered> = (ask: () => Promise<Answered>) => Promise<Answered>;
 
 export function sharedAnswer<Answered>(): SharedAnswer<Answered> {

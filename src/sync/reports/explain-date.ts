@@ -2,31 +2,34 @@ import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, MirrorFacts } from '../../mirror/reading.ts';
 
-/** What the file said of a date of a product, from when to when, and which read made it say so. Instants in epoch milliseconds. */
+/**
+ * The history of a date of a product: what the mirror said, during which time, and the read behind it. Instants in
+ * epoch milliseconds.
+ */
 export interface DateExplanation {
   readonly product_id: number;
   readonly date: string;
-  /** As the views show it now, by currency; none where it is past, or was never read. */
+  /** The date as the views show it now, by currency; empty if it is past or was never read. */
   readonly now: readonly DateNow[];
   readonly history: readonly DateSpan[];
 }
 
 export interface DateSpan {
   readonly currency: string;
-  /** Null: since the date was first read, or longer ago than the change feed reaches. */
+  /** Null: since the date was first read, or since before the change feed begins. */
   readonly from: number | null;
   /** Null: still. */
   readonly to: number | null;
   readonly state: 'available' | 'sold_out' | null;
   /** Minor units; null where there is none. */
   readonly lowest_price: number | null;
-  /** Why the read that found it was made; null: its first read. */
+  /** The reason for the read that found it; null: its first read. */
   readonly reason: DueReason | null;
 }
 
 type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
-/** The evidence for an offer: what stood in the file when a shopper looked. */
+/** Explains a date: evidence of what the mirror showed when a shopper looked. */
 export function explainDate(mirror: MirrorFacts, product_id: number, date: string): DateExplanation {
   const now = mirror.dateNow(product_id, date);
   const changes = mirror.changes.ofDate(product_id, date);
@@ -62,7 +65,7 @@ function saidNow({ available, lowest_price }: DateNow): Said {
   return { state: available === 1 ? 'available' : 'sold_out', lowest_price };
 }
 
-/** A price that changed says only prices; the other kinds say state and price. */
+/** Returns the old or new side of a change; a price change has only prices, other kinds state and price. */
 function said({ kind, detail }: DateChange, which: 'old' | 'new'): Said | null {
   const value = detail[which];
   if (kind === 'price_changed') return { state: 'available', lowest_price: value as number | null };

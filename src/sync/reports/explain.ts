@@ -12,7 +12,9 @@ import type { Ports } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
 import { believed } from '../records/settle.ts';
 
-/** Everything that decides when a product is read and what is shown of it. Instants in epoch milliseconds; null: never. */
+/**
+ * Everything that decides when a product is read, and what is shown of it. Instants in epoch milliseconds; null: never.
+ */
 export interface Explanation {
   readonly product_id: number;
   readonly title: string | null;
@@ -20,20 +22,20 @@ export interface Explanation {
   readonly sellable: boolean;
   readonly disabled_reason: string | null;
   readonly expected_reopening: string | null;
-  /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none is. */
+  /** Since when some of its dates are answered as not on sale, whatever the product's own read says; null: none are. */
   readonly dates_off_at: number | null;
   readonly withdrawn_at: number | null;
   readonly first_seen_at: number;
   readonly timezone: string | null;
-  /** The venue's today; where its zone is unknown, the earliest that it can be. */
+  /** The venue's today; if its zone is unknown, the earliest possible. */
   readonly today: string;
-  /** The first category that matches; null: none does. */
+  /** The first matching category; null: none. */
   readonly category: string | null;
-  /** How much a stale copy of it costs, where 1 is usual: its category's weight times its sales. */
+  /** How much harm a stale copy does, where 1 is usual: its category's weight times its sales. */
   readonly weight: number;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
-  /** A working, trusted subscription announces its changes: what it announces is read less often. */
+  /** Whether a working, trusted subscription announces its changes, which are then read less often. */
   readonly covered: boolean;
   /** The newest notification of each kind about it, the newest first. */
   readonly notices: readonly {
@@ -41,7 +43,7 @@ export interface Explanation {
     readonly change_type: string;
     readonly received_at: number;
   }[];
-  /** What notifications said of its sale, the newest first, and what reads made of it. */
+  /** The announced closures, newest first, and what reads found. */
   readonly closures: readonly ExplainedClosure[];
   readonly calls_per_day: number;
 }
@@ -63,28 +65,31 @@ export interface ExplainedRecord {
   readonly from: string | null;
   readonly to: string | null;
   readonly fetched_at: number | null;
-  /** Why it was read then. */
+  /** The reason for that read. */
   readonly fetched_reason: DueReason | null;
   readonly changed_at: number | null;
   readonly due_at: number;
   readonly due_reason: DueReason;
   readonly lane: string;
   readonly cadence_ms: number;
-  /** Changes a day, as its history tells; null before two visits. */
+  /** Changes a day by its history; null before two visits. */
   readonly changes_per_day: number | null;
-  /** As planned now: one read in the time from the last to the next; where that one is an exception, by the cadence. */
+  /**
+   * Calls a day as planned now: one read per interval between the last and the next, or per cadence if the next is an
+   * exception.
+   */
   readonly calls_per_day: number;
   readonly failures: number;
   readonly failure: string | null;
-  /** Since when its dates are answered as not on sale; null: the last answer spoke of days. */
+  /** Since when its dates are answered as not on sale; null: the last answer had dates. */
   readonly off_sale_at: number | null;
-  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer spoke of all. */
+  /** Since when the service leaves out some of its dates, or answers for others; null: the last answer had all. */
   readonly unanswered_at: number | null;
 }
 
 const dayMs = 86_400_000;
 
-/** Explains one product; null where it is not mirrored. */
+/** Explains one product; returns null if it is not mirrored. */
 export function explainProduct(
   {
     mirror,
@@ -142,7 +147,7 @@ function explainClosure(closure: Tables['closure']): ExplainedClosure {
   return { notified_at, state, reason, expected_reopening, alternative_product_id, confirmed_at, ended_at };
 }
 
-/** Reads that come again and again; a retry, a notification or a request is one call. */
+/** Reasons for recurring reads; a retry, a notification or a request is a single call. */
 const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
 
 function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to'> {

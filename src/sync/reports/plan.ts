@@ -16,12 +16,12 @@ import { listCadence } from '../records/reschedule.ts';
 const dayMs = 86_400_000;
 const longHorizon = 365;
 
-/** What the call budget buys for the catalogue that is mirrored now. Calls a day, rates in calls a second. */
+/** What the call budget buys for the mirrored catalogue. Calls are per day, rates in calls a second. */
 export interface Plan {
   readonly products: number;
   readonly lines: readonly PlanLine[];
   readonly calls_per_day: number;
-  /** The rate that is learned now (null: no daemon has run), and the ceiling. */
+  /** The learned rate (null: no daemon has run), and the ceiling. */
   readonly rate: number | null;
   readonly ceiling: number;
   /** Calls a day as a share of what the ceiling allows. */
@@ -29,15 +29,18 @@ export interface Plan {
   /** How long it takes to read everything of a kind once at the ceiling, in minutes. */
   readonly sweeps: readonly { readonly what: string; readonly calls: number; readonly minutes: number }[];
   readonly lanes: readonly LaneSupply[];
-  /** Lanes that get less than their cadences need: their promises cannot be kept. `factor`: how many times later than promised. */
+  /**
+   * Lanes that get fewer calls than their cadences need, so that promises are broken. `factor`: how many times later
+   * than promised.
+   */
   readonly broken: readonly { readonly lane: string; readonly factor: number }[];
-  /** What a change would cost: calls a day more. */
+  /** The additional calls a day that a change would cost. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
 
 type Facts = Pick<Ports, 'policy'> & { readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'> };
 
-/** Plans for the catalogue and the configuration as they are. */
+/** Makes the plan for the current catalogue and configuration. */
 export function makePlan(facts: Facts, shares: LaneShares): Plan {
   const { policy, mirror } = facts;
   const catalogue = catalogueOf(facts);
@@ -65,7 +68,7 @@ export function makePlan(facts: Facts, shares: LaneShares): Plan {
   };
 }
 
-/** The catalogue that is mirrored now, as a plan counts it. */
+/** Returns the mirrored catalogue, as a plan counts it. */
 export function catalogueOf({ mirror, policy }: Facts): Catalogue {
   const { extent, cadence } = policy;
   return {

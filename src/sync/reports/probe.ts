@@ -20,16 +20,16 @@ import { parseExact } from '../../domain/values/exact-json.ts';
 import type { Members } from '../../domain/values/members.ts';
 import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 
-/** Everything that a probe asks, at most: also what it has to ask again. */
+/** The most calls that a probe makes, including repeated ones. */
 export const mostCalls = 40;
 
-/** What is believed, in the order in which a person reads it. */
+/** The assumptions, in the order of the report. */
 const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumptions];
 
 export interface ProbePorts {
   readonly raw: RawReads;
   readonly clock: Clock;
-  /** Calls a second at most, below what the limiter would let through. */
+  /** Most calls a second, below what the limiter would allow. */
   readonly calls_a_second: number;
 }
 
@@ -48,28 +48,28 @@ export interface ProbeSettings {
   readonly currencies: readonly string[];
 }
 
-/** What a probe found. */
+/** The result of a probe. */
 export interface ProbeReport {
   /** Why the service cannot be used; null: it can. */
   readonly unusable: { readonly code: string; readonly message: string } | null;
-  /** Why it ended before everything was asked; null: it did not. */
+  /** Why it ended early; null: it did not. */
   readonly cut_short: string | null;
   readonly calls: number;
   readonly findings: readonly Finding[];
-  /** What differs from the profile in use, as it stands below `service.profile`; empty: nothing does. */
+  /** The keys below `service.profile` that should differ from the configured ones; empty: none. */
   readonly profile: ProfilePart;
-  /** The answers without what they were about. */
+  /** The recorded answers, anonymised. */
   readonly recorded: readonly Recorded[];
 }
 
-/** So long a pause is waited for; a longer one ends the probe. */
+/** The longest pause that a probe waits for; a longer one ends it. */
 const patienceMs = 120_000;
-/** A call that went wrong for no reason is made again, so often. */
+/** How often a call that failed without a reason is repeated. */
 const again = 2;
 
 /**
- * Asks the service what is believed of it, one call after the other and at most forty: lists, reads of a few products,
- * what does not exist. Nothing is stored. An aborted signal rejects with its reason.
+ * Tests the assumptions about the service with at most forty calls, one after another: lists, reads of a few products,
+ * things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
  */
 export async function probeService(
   { raw, clock, calls_a_second }: ProbePorts,
@@ -181,7 +181,7 @@ export async function probeService(
   await ask('list again', 'products', { ...inBoth, ...page(1) });
   return report(null);
 
-  /** Of a read that need not exist five products have to say so. */
+  /** Asks five products for reads that may not exist. */
   async function askProducts(): Promise<void> {
     for (const [index, each] of ids.slice(0, 5).entries()) {
       const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, 'product', inBoth, each);
@@ -192,7 +192,7 @@ export async function probeService(
       await ask('product again', 'product', inBoth, id);
   }
 
-  /** The first product that has dates is asked for more. */
+  /** Asks for dates of products, and for more of the first that has any. */
   async function askDates(): Promise<void> {
     for (const row of (open.length > 0 ? open : rows).slice(0, 3)) {
       const [id] = idsOf([row]);
@@ -232,7 +232,10 @@ export async function probeService(
     return { [parameters.from]: addDays(today, from), [parameters.to]: addDays(today, to) };
   }
 
-  /** From a Wednesday to the Thursday of the week after: whoever rounds to weeks shows it at both ends. */
+  /**
+   * Returns dates from a Wednesday to the Thursday of the next week: a service that rounds to weeks shows it at both
+   * ends.
+   */
   function midweek(row: Members): Record<string, string> {
     const today = venueToday(knownZone(row.timezone), clock.now()).latest;
     const weekday = new Date(`${today}T00:00:00Z`).getUTCDay();
@@ -255,7 +258,7 @@ function exchangeOf(name: string, path: string, query: Record<string, string>, a
   }
 }
 
-/** Whether a call may go well when it is made again: the service broke, or wanted a pause. */
+/** Tells whether repeating a call may help: the service failed, or asked for a pause. */
 function isStray({ status, headers, failure }: Exchange): boolean {
   if (failure === null) return false;
   return status === null || status >= 500 || status === 429 || headers['retry-after'] !== undefined;
@@ -277,7 +280,7 @@ function idsOf(rows: readonly Members[]): number[] {
     .filter((id) => Number.isSafeInteger(id) && id > 0);
 }
 
-/** The keys that follow, merged; what is in use already follows from nothing. */
+/** Merges the profile keys that follow from the findings, without those already configured. */
 function profileOf(findings: readonly Finding[], { paths, page_size, days_per_request }: ProbeSettings): ProfilePart {
   const used: Record<string, unknown> = { page_size, days_per_request };
   const merged: Record<string, unknown> = {};

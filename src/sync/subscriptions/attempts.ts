@@ -9,17 +9,17 @@ import { isTaken, type SubscriptionPorts } from './declared.ts';
 import { type Failure, failureText, pauseMs } from './failure.ts';
 import { factsOf, noteDifferences } from './reads.ts';
 
-/** What came of an attempt to change something at the service. */
+/** The result of an attempt to change something at the service. */
 export interface Attempt {
   readonly subscription_id: string;
   readonly done: boolean;
-  /** Why it was not; null where it was. Never an address. */
+  /** Why it failed; null: it did not. Never an address. */
   readonly message: string | null;
 }
 
 /**
- * Sends what is wanted, with the newest callback address; the same again where an answer was lost, so there is one
- * subscription whatever happens.
+ * Sends the wanted subscription with the newest callback address. Repeats the same request if an answer was lost, so
+ * that there is always only one subscription.
  */
 export async function putSubscription(
   ports: SubscriptionPorts,
@@ -50,25 +50,25 @@ export async function putSubscription(
   return { subscription_id, done: true, message: null };
 }
 
-/** Also where the answer was lost. */
+/** Tells whether a request may have taken effect, also when its answer was lost. */
 function mayHaveTakenEffect(outcome: SubscriptionOutcome): boolean {
   return outcome.kind === 'read' || (outcome.kind === 'failed' && outcome.status === undefined);
 }
 
-/** The service calls this epoch's address: older ones are accepted for the grace. */
+/** Notes that the service has this epoch's address: older ones are accepted for the grace period. */
 export function announce(
   { addresses, clock, settings }: SubscriptionPorts,
   subscription_id: string,
   epoch: number,
 ): void {
   const own = addresses.states().find((each) => each.subscription_id === subscription_id && each.epoch === epoch);
-  // Saying it again must not make the grace of the older ones longer.
+  // Repeating it must not extend the grace period of older addresses.
   if (own?.announced_at == null) addresses.announced(subscription_id, epoch, clock.now(), settings.grace);
 }
 
 /**
- * An attempt that seems to have worked. Where it was to revive what did not send, it has to prove it: should that break
- * again, the next attempt comes later.
+ * Returns the state after an attempt that seems to have worked. An attempt to revive a subscription must prove itself:
+ * if it breaks again, the next attempt comes later.
  */
 export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSubscription | null) {
   const at = clock.now();
@@ -83,7 +83,7 @@ export function succeeded({ clock, chance }: SubscriptionPorts, before: StoredSu
   return proving ? { at: before.tried_at ?? at, failures, failure: null, not_before } : fresh;
 }
 
-/** Notes an attempt that did not work, and when the next one may be made. */
+/** Notes a failed attempt, and when the next one may be made. */
 export function noteFailure(
   { mirror, clock, chance, log }: SubscriptionPorts,
   subscription_id: string,
@@ -108,7 +108,7 @@ export function noteFailure(
   return { subscription_id, done: false, message };
 }
 
-/** Of what was put: what is equal to it needs no second PUT. */
+/** Hashes what was put: an equal subscription needs no second PUT. */
 export function putHash({ type, entity_ids, change_types }: WantedSubscription, epoch: number): string {
   return hash('sha256', JSON.stringify([type, entity_ids, change_types, epoch]), 'base64url');
 }

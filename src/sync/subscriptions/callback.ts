@@ -1,26 +1,29 @@
 import type { AddressOwner, EpochState } from '../../domain/push/callback-epoch.ts';
 
-/** The callback addresses, as subscriptions need them (inbox/addresses.ts has all of them). */
+/** The callback addresses that subscriptions need (inbox/addresses.ts stores them). */
 export interface OwnAddresses {
   token(subscription_id: string, epoch: number): string;
   states(): readonly (EpochState & { readonly subscription_id: string })[];
-  /** The newest epoch, announced or not; makes the first one. */
+  /** Returns the newest epoch, announced or not; creates the first one. */
   current(subscription_id: string, now: number): number;
-  /** A new epoch: accepted from now on, not announced yet. */
+  /** Begins a new epoch: accepted from now on, not announced yet. */
   begin(subscription_id: string, now: number): number;
-  /** The service has it: older ones are accepted for the grace only. */
+  /** Notes that the service has an epoch's address: older ones are accepted only for the grace period. */
   announced(subscription_id: string, epoch: number, now: number, grace_ms: number): void;
   recognise(token: string, now: number): { readonly subscription_id: string; readonly epoch: number } | null;
-  /** Since the last start. */
+  /** Tells whether the master secret has changed since the last start. */
   masterChanged(): boolean;
 }
 
-/** The address that the service is to call. It goes to the service and nowhere else: not into a log, an error or a file. */
+/**
+ * Returns the address for the service to call. It is sent to the service and nowhere else: not to a log, an error or a
+ * file.
+ */
 export function callbackUrl(public_url: string, token: string): string {
   return `${public_url.replace(/\/+$/, '')}/${token}`;
 }
 
-/** Whose address the service has, judged by its token. Not said, or shown in part only: not known. */
+/** Returns whose address the service has, judged by its token; unknown if it is missing or masked. */
 export function ownerOf(
   callback_url: string | null,
   {
@@ -49,7 +52,7 @@ export function ownerOf(
   return { address: same ? 'ours' : 'moved', epoch: known.epoch };
 }
 
-/** Two ways to write one address are equal. */
+/** Normalises an address, so that two spellings of it are equal. */
 function asOne(url: string): string {
   return (URL.parse(url)?.href ?? url).replace(/\/+$/, '');
 }

@@ -7,12 +7,12 @@ import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Ports } from '../records/context.ts';
 import type { OwnAddresses } from './callback.ts';
 
-/** What the work about subscriptions reaches through. */
+/** The ports of the work on subscriptions. */
 export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'chance' | 'log'> {
   readonly service: Subscriptions;
   readonly addresses: OwnAddresses;
   readonly settings: SubscriptionSettings;
-  /** False while the machine's clock is in doubt: no callback address is replaced because of its age. */
+  /** Returns false while the machine's clock is in doubt: no callback address is replaced because of its age. */
   mayRotate(): boolean;
   /** Asks our own public address, as a stranger would. */
   selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly message: string }>;
@@ -21,21 +21,24 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
 export interface SubscriptionSettings {
   readonly declared: readonly DeclaredSubscription[];
   readonly public_url: string;
-  /** Whether a subscription can be read, as far as is configured. */
+  /** Whether the configuration says that subscriptions can be read. */
   readonly reads: boolean;
-  /** Entities of one subscription, at most. */
+  /** The most entities of one subscription. */
   readonly most: number;
   /** Milliseconds. */
   readonly rotate_every: number;
   readonly grace: number;
 }
 
-/** What declarations are made of: read by whoever asks. */
+/** What declarations are made of. */
 interface DeclarationFacts {
   readonly subscriptions: SubscriptionReads;
 }
 
-/** What the service should have now. A declaration of mirrored entities is left as it is until their lists were read once. */
+/**
+ * Returns the subscriptions that the service should have. Those with `entities: mirrored` wait until the lists have
+ * been read once.
+ */
 export function wantedSubscriptions({
   mirror,
   settings,
@@ -71,7 +74,7 @@ function entitiesOf(mirror: DeclarationFacts, declared: DeclaredSubscription): r
     : entities;
 }
 
-/** Writes down what is wanted, and says which are wanted no more. */
+/** Stores the wanted subscriptions, and logs those no longer declared. */
 export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeof wantedSubscriptions> {
   const { mirror, log } = ports;
   return mirror.transaction(() => {
@@ -83,7 +86,7 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
   });
 }
 
-/** What the service is known to have, as it stands now; null: it was never asked, or has none. */
+/** Returns what the service is known to have; null: it was never asked, or has none. */
 export function heldOf(
   ports: Pick<SubscriptionPorts, 'addresses' | 'clock'>,
   row: StoredSubscription,
@@ -104,8 +107,8 @@ export function epochsOf({ addresses }: Pick<SubscriptionPorts, 'addresses'>, su
 }
 
 /**
- * Whether the service calls an address that is not ours. Where none of ours was ever announced, it may be our own of
- * another master secret, or of an installation before this one: that is nobody to fight with.
+ * Tells whether the service calls an address that is not ours. If none of ours was ever announced, it may be our own
+ * under another master secret, or that of an earlier installation, and is not contested.
  */
 export function isTaken(ports: Pick<SubscriptionPorts, 'addresses'>, row: StoredSubscription): boolean {
   const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);

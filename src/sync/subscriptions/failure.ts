@@ -1,18 +1,18 @@
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 
-/** Why an attempt did not work. */
+/** Why an attempt failed. */
 export type Failure =
   | Exclude<SubscriptionOutcome, { kind: 'read' }>
   | { readonly kind: 'self-test'; readonly message: string };
 
-/** Why a read brought nothing: `not-read`, because no read is ever answered here, which is nobody's failure. */
+/** Why a read got nothing; `not-read`: the service never answers such reads, which is no failure. */
 export type Unread = Exclude<Failure, { kind: 'missing' | 'self-test' }> | { readonly kind: 'not-read' };
 
-/** The service was busy or away: nobody's failure, and no reason to ask at once. */
+/** The pause after the service was busy or away, which is no failure. */
 export const pauseMs = 60_000;
 
-/** One line, as it is stored and shown; never an address. */
+/** Returns the failure as one line to store and show; never with an address. */
 export function failureText(outcome: Failure | Unread): string {
   switch (outcome.kind) {
     case 'missing':

@@ -2,7 +2,7 @@ import type { UncoveredProduct } from '../../mirror/push/covering.ts';
 import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 
-/** A subscription for people: what is declared and what is known of it, without asking the service. */
+/** A subscription as listed: what is declared and what is known about it, without asking the service. */
 export interface ListedSubscription
   extends Pick<
     StoredSubscription,
@@ -17,7 +17,7 @@ export interface ListedSubscription
   > {
   /** Null: nobody declares it any more. */
   readonly declared_id: string | null;
-  /** How many products or experiences it is declared for; null: products_i_sell. */
+  /** The number of products or experiences declared; null: products_i_sell. */
   readonly entities: number | null;
   readonly status: string | null;
   readonly failure: string | null;
@@ -27,15 +27,15 @@ export interface ListedSubscription
 
 export interface SubscriptionList {
   readonly subscriptions: readonly ListedSubscription[];
-  /** Declarations that wait until what is mirrored has been read once. */
+  /** Declarations that wait for the first complete lists. */
   readonly waiting: readonly string[];
-  /** Products on sale that no working subscription covers: how many, and the first of them, best sellers first. */
+  /** Products on sale that no working subscription covers: their number, and the first ones, best sellers first. */
   readonly uncovered: { readonly count: number; readonly products: readonly UncoveredProduct[] };
 }
 
 const uncoveredShown = 20;
 
-/** From the file alone, whether or not a daemon runs. */
+/** Lists the subscriptions from the file alone, whether or not a daemon runs. */
 export function listSubscriptions(
   mirror: { readonly subscriptions: SubscriptionReads },
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,

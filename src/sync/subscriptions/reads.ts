@@ -15,10 +15,10 @@ import { ownerOf } from './callback.ts';
 import { epochsOf, heldOf, type SubscriptionPorts } from './declared.ts';
 import { pauseMs, type Unread } from './failure.ts';
 
-/** After an attempt that seemed to work, a read as late as this shows that it did: what breaks, breaks within minutes. */
+/** A read this long after an attempt proves that it worked: what breaks, breaks within minutes. */
 const provenAfterMs = 30 * 60_000;
 
-/** Asks the service for one subscription and stores what it says. Returns why it could not, or null. */
+/** Reads one subscription from the service and stores the answer. Returns why it could not, or null. */
 export async function readSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -39,10 +39,10 @@ export async function readSubscription(
     if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
     else {
       mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
-      // Its gap ends with this: by then it is known whom that concerns.
+      // Its gap ends now that it is known which products it concerns.
       mirror.subscriptions.cover();
     }
-    // At once, since the repair may follow within the second; it worked when it was looked at before, for all we know.
+    // At once, since the repair may follow within the second. As far as is known, it worked at the previous look.
     if (
       meant !== 'doubted' &&
       mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
@@ -54,10 +54,10 @@ export async function readSubscription(
   return null;
 }
 
-/** What a read says where subscriptions cannot be read: then the answer to the last PUT is believed. */
+/** The result of a read if subscriptions cannot be read: the answer to the last PUT is believed. */
 const notRead: Unread = { kind: 'not-read' };
 
-/** Whether the service is asked: where it has no such read, once a week. */
+/** Tells whether to ask the service: if it has no such read, once a week. */
 function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
   if (!settings.reads) return false;
   return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
@@ -88,12 +88,14 @@ function noteUnread(
   return outcome;
 }
 
-/** Whether a read brought nothing because the service lets no subscription be read: then a PUT is all there is. */
+/**
+ * Tells whether a read failed because the service lets no subscription be read, so that a PUT may be sent without one.
+ */
 export function mayPutUnread({ kind }: Unread): boolean {
   return kind === 'refused' || kind === 'not-read';
 }
 
-/** What the service would be known to have after an answer that is not stored (null: it has none), or why it could not be asked. */
+/** Returns what the service has without storing the answer (null: it has none), or why it could not be asked. */
 export async function lookAtSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -123,7 +125,7 @@ export async function lookAtSubscription(
   };
 }
 
-/** What an answer says; what it does not say is what was sent, or stays as it is known. */
+/** Returns the facts of an answer; what it omits is taken from what was sent, or stays as known. */
 export function factsOf(
   { mirror, clock, addresses, settings }: SubscriptionPorts,
   subscription_id: string,
@@ -148,7 +150,7 @@ export function factsOf(
   };
 }
 
-/** Compares again and stores in words what differs. Inside a transaction. */
+/** Compares again and stores the differences as text. Inside a transaction. */
 export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
   const { mirror } = ports;
   const row = mirror.subscriptions.find(wanted.subscription_id);
@@ -157,11 +159,11 @@ export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscrip
   if (found.join() !== row.differences.join()) mirror.subscriptions.compared(wanted.subscription_id, found);
 }
 
-/** An attempt is over once a read shows, long enough after it, that the subscription works. Inside a transaction. */
+/** Ends an attempt once a read shows, long enough after it, that the subscription works. Inside a transaction. */
 function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: string): void {
   const row = mirror.subscriptions.find(subscription_id);
   if (row === null || row.failures === 0 || !isWorking(row.status)) return;
-  // What failed for another reason than its state is over when nothing differs.
+  // A failure for another reason than its state is over when nothing differs.
   if (row.failure !== null && row.differences.length > 0) return;
   const tried_at = row.tried_at ?? 0;
   if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;

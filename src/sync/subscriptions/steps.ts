@@ -11,8 +11,8 @@ import type { Unread } from './failure.ts';
 import { mayPutUnread, noteDifferences, readSubscription } from './reads.ts';
 
 /**
- * Takes the next step of one subscription, if there is one; what it is, `subscriptionStep` decides from what is stored.
- * `unread`: why the service could not be asked just now; null: it was, or need not be.
+ * Takes the next step of one subscription, if `subscriptionStep` decides on one from the stored facts. `unread`: why
+ * the service could not be read just now; null: it was, or need not be.
  */
 export async function stepSubscription(
   ports: SubscriptionPorts,
@@ -24,7 +24,7 @@ export async function stepSubscription(
   const { subscription_id } = wanted;
   const row = mirror.subscriptions.find(subscription_id);
   if (row === null || !service.can.put) return;
-  // A PUT without knowing what is there could take somebody else's.
+  // A PUT without a read could overwrite somebody else's subscription.
   if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
   const now = clock.now();
   const epochs = epochsOf(ports, subscription_id);
@@ -60,8 +60,8 @@ export async function stepSubscription(
 }
 
 /**
- * A new callback address: accepted first, then put, then announced, and the old one accepted for the grace. A rotation
- * that was begun before is finished instead. Killed in between, the next step goes on.
+ * Rotates the callback address: the new one is accepted first, then put, then announced, and the old one accepted for
+ * the grace period. Finishes a rotation begun before. After a kill, the next step continues.
  */
 export async function rotateSubscription(
   ports: SubscriptionPorts,
@@ -78,10 +78,13 @@ export async function rotateSubscription(
   return putSubscription(ports, wanted, 'rotation', signal);
 }
 
-/** Before this long after the last look, a PUT needs no other. */
+/** A look at the subscription this recent need not be repeated before a PUT. */
 const justLookedMs = 60_000;
 
-/** Where the service has lost what we put, a PUT would hide it: the look before it opens the gap that has to be healed. */
+/**
+ * Reads the subscription before a PUT, which would hide that the service has lost it: the look opens the gap to be
+ * closed.
+ */
 async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal): Promise<void> {
   const row = ports.mirror.subscriptions.find(wanted.subscription_id);
   const ago = ports.clock.now() - (row?.checked_at ?? 0);
@@ -89,7 +92,7 @@ async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, 
   await readSubscription(ports, wanted, signal);
 }
 
-/** Revives a subscription after a look at our own public address: while nobody answers there, it would break again. */
+/** Revives a subscription after testing our own public address: while nobody answers there, it would break again. */
 async function repairSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -109,7 +112,9 @@ async function repairSubscription(
     : reactivateSubscription(ports, wanted, signal);
 }
 
-/** What can be done about subscriptions: a path that the service lacks is tried again after a week, when it is needed. */
+/**
+ * Returns what the service allows about subscriptions: a missing path is tried again after a week, when it is needed.
+ */
 export function canOf({ mirror, clock, service }: SubscriptionPorts): SubscriptionPorts['service']['can'] {
   const tried = mirror.offers.isOffered('reactivate') || mayAskAgain(mirror.offers.find('reactivate'), clock.now());
   return { ...service.can, reactivate: service.can.reactivate && tried };
@@ -119,7 +124,10 @@ function isThere(row: StoredSubscription | null): boolean {
   return row !== null && row.status !== null && row.status !== 'missing' && row.status !== 'cancelled';
 }
 
-/** Asks the service to send again; where it cannot be asked so, puts the subscription again. It counts as working once a later read shows it. */
+/**
+ * Asks the service to resume a subscription, or puts it again if there is no such call. It counts as working once a
+ * later read shows it.
+ */
 export async function reactivateSubscription(
   ports: SubscriptionPorts,
   wanted: WantedSubscription,
@@ -133,7 +141,7 @@ export async function reactivateSubscription(
   const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
   const outcome = await service.reactivate(subscription_id, callback_url, signal);
   if (refusesPath(outcome)) {
-    // What is known to be there is not what it lacks.
+    // A subscription known to exist is not what is missing; the path is.
     if (outcome.kind === 'refused' || isThere(before)) noteNotOffered(ports, 'reactivate');
     return putSubscription(ports, wanted, 'repair', signal);
   }

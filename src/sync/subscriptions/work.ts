@@ -15,28 +15,28 @@ import { failureText, type Unread } from './failure.ts';
 import { lookAtSubscription, mayPutUnread, readSubscription } from './reads.ts';
 import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } from './steps.ts';
 
-/** Everything that is done about subscriptions, one thing after the other: for the daemon and for people. */
+/** All work on subscriptions, one operation at a time, for the daemon and for people. */
 export interface SubscriptionWork {
   /**
-   * Run every minute: reads each subscription once an hour, and takes the next step of those that need one. What is due
-   * is known from what is stored, so a kill loses nothing.
+   * Reads each subscription once an hour, and takes the next step of those that need one; run every minute. What is due
+   * follows from stored facts, so a kill loses nothing.
    */
   maintain(signal: AbortSignal): Promise<void>;
   compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]>;
-  /** A dry run asks and changes nothing, neither there nor here. */
+  /** Applies the declarations. A dry run asks the service and changes nothing, neither there nor here. */
   apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]>;
-  /** Of a declaration: all its parts. */
+  /** Reactivates a subscription, or all parts of a declaration. */
   reactivate(subscription_id: string, signal: AbortSignal): Promise<Attempt[]>;
-  /** Null: all. */
+  /** Rotates the callback address of one subscription, or of all (null). */
   rotate(subscription_id: string | null, signal: AbortSignal): Promise<Attempt[]>;
-  /** Whether the receiver answers at its public address. */
+  /** Tests whether the receiver answers at its public address. */
   readonly selfTest: SubscriptionPorts['selfTest'];
 }
 
 /** The work on subscriptions, or why this configuration cannot manage any. */
 export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
 
-/** A subscription as it is declared beside what the service has. */
+/** A declared subscription beside what the service has. */
 export interface Comparison {
   readonly subscription_id: string;
   /** Null: nobody declares it. */
@@ -46,15 +46,15 @@ export interface Comparison {
     StoredSubscription,
     'held_type' | 'entity_ids' | 'change_types' | 'status' | 'checked_at'
   > | null;
-  /** In words; empty: nothing differs. */
+  /** The differences as text; empty: none. */
   readonly differences: readonly string[];
   /** Why the service could not be asked now; null: it was. */
   readonly failure: string | null;
-  /** Why the last attempt to change it did not work; null: it did, or there was none. */
+  /** Why the last attempt to change it failed; null: it did not, or there was none. */
   readonly last_attempt: string | null;
 }
 
-/** What applying a declaration came to, or would. */
+/** The result of applying a declaration, or of a dry run. */
 export interface Application {
   readonly subscription_id: string;
   readonly action: 'create' | 'update' | 'none';
@@ -69,14 +69,14 @@ const hourMs = 3_600_000;
 
 export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   const { mirror, clock } = ports;
-  /** The daemon ends: what was under way is taken up again at the next start. */
+  /** Swallows errors when the daemon ends: the next start continues what was under way. */
   const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
     if (!signal.aborted) throw error;
   };
   let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: number }) | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Two that change the same subscription would each undo what the other one knows. */
+  /** Runs operations one at a time, because two on the same subscription would each undo the other's knowledge. */
   function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
     const mine = last.then(work);
     last = mine.catch(() => undefined);
@@ -102,7 +102,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     updateAlarms(ports);
   }
 
-  /** An hour after the last read that was answered; instants that have not come yet count as absent. */
+  /** Tells whether the last answered read was an hour ago; instants in the future count as absent. */
   function isDue(row: StoredSubscription | null): boolean {
     const { checked_at = null, read_not_before = null } = row ?? {};
     const now = clock.now();
@@ -138,7 +138,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     return application(wanted, row.differences, action, attempt);
   }
 
-  /** As a run would find it, and nothing is written down: not even that it was asked. */
+  /** Returns what a run would do, and stores nothing, not even that the service was asked. */
   async function preview(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
     const found = await lookAtSubscription(ports, wanted, signal);
     if ('unread' in found)
@@ -173,7 +173,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   };
 }
 
-/** Those of a declaration or of one part; null: all. An id that nobody declares is refused (64). */
+/** Returns the subscriptions of a declaration or of one part; null: all. Throws (64) for an id that is not declared. */
 function chosen(wanted: readonly WantedSubscription[], id: string | null): readonly WantedSubscription[] {
   if (id === null) return wanted;
   const found = wanted.filter(({ subscription_id, declared_id }) => subscription_id === id || declared_id === id);
@@ -218,18 +218,18 @@ function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription,
   };
 }
 
-/** For as long as a second PUT has to wait, nobody knows yet who has the last word. */
+/** Tells whether an instant lies within the last day, in which a second PUT must wait. */
 function isWithinDay(at: number | null, now: number): boolean {
   return at !== null && at <= now && now - at < 24 * hourMs;
 }
 
-/** Raises and ends the alarms about subscriptions, from what is stored. */
+/** Raises and clears the alarms about subscriptions, from stored facts. */
 function updateAlarms(ports: SubscriptionPorts): void {
   const { mirror, clock, log } = ports;
   const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const about: Readonly<Record<SubscriptionAlarm, (row: StoredSubscription) => boolean>> = {
     'subscription-taken': (row) => isTaken(ports, row) || isWithinDay(row.wrested_at, clock.now()),
-    // One that was never put is not broken, but new.
+    // A subscription that was never put is not broken, but new.
     'subscription-broken': ({ status, put_at }) =>
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),
     'subscription-failing': ({ failures, failure_kind }) => isWorthTelling(failure_kind, failures),

@@ -13,6 +13,7 @@ const mirror = openMirror({
   currency: 'EUR',
   image_size: null,
   backups: [],
+  newFeedId: () => 'feed',
 });
 process.stdout.write(`opened ${performance.now() - start}\n`);
 mirror[Symbol.dispose]();

@@ -1,0 +1,33 @@
+/** What reads the time or draws chance in a program. */
+const inPrograms = [
+  /\bDate\.now\b|new Date\(\)|\bTemporal\.Now|\bperformance\.now\b|\bhrtime\b/,
+  /AbortSignal\.timeout|(?<!\.)\bsetTimeout\(|\bsetInterval\(/,
+  /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\brandomInt\b|\brandomFill|\bgetRandomValues\b/,
+];
+
+/** The same in SQL. */
+const inSql = [
+  /\b(?:date|time|datetime|julianday|unixepoch|strftime|timediff)\([^()]*'now'|\bunixepoch\(\)/i,
+  /\brandom\(\)|\brandomblob\(|\bCURRENT_(?:TIMESTAMP|TIME|DATE)\b/i,
+];
+
+const allowed: Readonly<Record<string, readonly RegExp[]>> = {
+  'clock.ts': [...inPrograms, ...inSql],
+  // A query that it prints for a person.
+  'commands/demo.ts': inSql,
+};
+
+/** Files that read a clock or draw chance, in their own words or by SQLite's, and are not allowed to. */
+export function readingClockOrChance(files: readonly (readonly [file: string, text: string])[]): string[] {
+  const breaks = (file: string, text: string) =>
+    [...inPrograms, ...inSql].some((pattern) => !allowed[file]?.includes(pattern) && pattern.test(text));
+  return files.filter(([file, text]) => breaks(file, text)).map(([file]) => file);
+}
+
+/** Statements of migrations that ask SQLite for the time or for chance and are no view: a view has its reader's clock. */
+export function statementsWithClock(migrations: readonly string[]): string[] {
+  return migrations
+    .flatMap((text) => text.replaceAll(/--.*$/gm, '').split(/(?<=;)\s*(?=CREATE|DROP|ALTER|INSERT|UPDATE|DELETE|$)/))
+    .filter((statement) => !/^\s*CREATE VIEW\b/.test(statement) && inSql.some((pattern) => pattern.test(statement)))
+    .map((statement) => statement.trim());
+}
