@@ -136,8 +136,8 @@ export interface Asking {
 /** What a storefront asks and tells the daemon, through its own door. */
 export interface DoorCalls {
   /**
-   * The live check before an order: what the service says now, and whether what was shown still holds. Resolves with
-   * `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
+   * Returns the live check before an order: what the service says now, and whether what was shown still holds. Resolves
+   * with `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
   check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;

@@ -1,6 +1,6 @@
 /*
- * How many calls a second: learned, between a floor and the configured ceiling. Pure functions of the state, an
- * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they could be stored.
+ * The call budget: calls a second, learned between a floor and the configured ceiling. Pure functions of the state, an
+ * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they can be stored.
  */
 
 import { triggeredShare } from './lanes.ts';
@@ -9,29 +9,35 @@ export interface Budget {
   /** Calls a second. */
   readonly rate: number;
   readonly ceiling: number;
-  /** No call before this instant. */
+  /** No call may start before this instant. */
   readonly not_before: number;
-  /** The end of the last pause that the service itself asked for; every other pause is our own. */
+  /** The end of the last pause that the service itself asked for; other pauses are our own. */
   readonly told_until: number;
-  /** Throttled pauses in a row, and failed connections in a row: each makes the next pause longer. */
+  /** Throttled pauses and failed connections in a row: each makes the next pause longer. */
   readonly throttles: number;
   readonly misses: number;
-  /** Calls a second at which the service last throttled; null: it never did, and the ceiling counts. */
+  /** The rate at which the service last throttled; null: it never did, so the ceiling counts. */
   readonly limit: number | null;
-  /** Whether that is where it was met, or only what little was let through when everything was throttled. */
+  /** Whether that limit was met, or only guessed from the little that passed when everything was throttled. */
   readonly limit_is: 'met' | 'guessed';
-  /** When the rate was last cut and to what, and for how long it has been growing since. */
+  /** When the rate was last cut, to what, and how long it has grown since. */
   readonly cut_at: number;
   readonly cut_to: number;
   readonly grown_ms: number;
-  /** Calls let through, the time that took, and the pauses in it, all fading: what the service delivers. */
+  /** The calls that passed, the time they took and the pauses in it, all decaying: the delivered rate. */
   readonly delivered: { readonly calls: number; readonly ms: number; readonly paused_ms: number };
-  /** The shares of throttled calls among about the last twenty, and the last hundred since the limit was taken from what was delivered. */
+  /**
+   * The shares of throttled calls among about the last twenty, and the last hundred since the limit was derived from
+   * the delivered rate.
+   */
   readonly throttled: { readonly lately: number; readonly lastingly: number };
-  /** Calls well below the limit, and how many of them were throttled, which the limit can't explain; and the same near it. All fade. */
+  /**
+   * Calls well below the limit, and how many of them were throttled, which the limit cannot explain; and the same near
+   * it. All decay.
+   */
   readonly below: Tally;
   readonly near: Tally;
-  /** The last outcome. */
+  /** When the last outcome was. */
   readonly heard_at: number;
   readonly unreachable_since: number | null;
 }
@@ -41,7 +47,7 @@ interface Tally {
   readonly throttled: number;
 }
 
-/** One call in twenty seconds, however often the service says "less". */
+/** The least rate: one call in twenty seconds, however often the service throttles. */
 const floor = 1 / 20;
 /** A start at which nothing is known: no faster than this share of the ceiling, or so many calls. A limit far below the ceiling is met gently. */
 const start = { share: 0.1, calls: 30 };
@@ -88,7 +94,10 @@ const longestGapMs = 60_000;
 
 const nothing: Tally = { calls: 0, throttled: 0 };
 
-/** A new budget starts at half the ceiling, or slower: the service's limit is not known, and finding it must not hurt. */
+/**
+ * Returns a new budget, which starts at half the ceiling or slower: the service's limit is not known, and finding it
+ * must not hurt.
+ */
 export function startBudget(ceiling: number, now: number): Budget {
   const rate = Math.max(Math.min(ceiling / 2, Math.max(start.calls, start.share * ceiling)), lowest(ceiling));
   return {
@@ -129,8 +138,8 @@ export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget 
 }
 
 /**
- * What an earlier process had learned, under the ceiling of today: the rate, the limit and a pause. Whether the service
- * is reachable shows again, and a pause for that is over.
+ * Returns what an earlier process had learned, under the current ceiling: the rate, the limit and a pause. Whether the
+ * service is reachable shows again, and a pause for that is over.
  */
 export function resumeBudget(learned: Budget, ceiling: number): Budget {
   const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));
@@ -159,9 +168,9 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 }
 
 /**
- * The service asked for less, answering a call sent at `sent_at`: the rate is cut unless that call is older than the last
- * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up to a
- * minute. `chance` in [0, 1) makes the pause up to a tenth longer.
+ * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
+ * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer.
  */
 export function afterThrottle(
   before: Budget,
@@ -188,7 +197,7 @@ export function afterThrottle(
   };
 }
 
-/** A Retry-After of zero still means "less": at least the gap that the cut rate asks for. */
+/** Returns the pause asked for: a Retry-After of zero still means at least the gap of the cut rate. */
 function asked({ rate }: Budget, wait: number): number {
   return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);
 }
@@ -210,7 +219,7 @@ function isCut(budget: Budget, now: number): boolean {
   return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
 }
 
-/** The rate after a cut, and the limit as it is believed from now on. */
+/** Returns the rate after a cut, and the limit as it is believed from now on. */
 function reduced(budget: Budget, now: number): Budget {
   const crowd = isCrowd(budget);
   const met = crowd
@@ -222,7 +231,7 @@ function reduced(budget: Budget, now: number): Budget {
   return { ...budget, ...met, limit, rate, throttled, cut_at: now, cut_to: rate, grown_ms: 0 };
 }
 
-/** What a single throttle near the limit says of it: the first one, that there may be one. */
+/** Returns what a single throttle near the limit says of it: the first one, that there may be one. */
 function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
   const { limit, limit_is, rate, below } = budget;
   const real = realShare(budget);
@@ -236,14 +245,14 @@ function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limi
   return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
 }
 
-/** What was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
+/** Returns what was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
 function deliveredToCrowd(budget: Budget): number {
   const { rate, throttled } = budget;
   if (throttled.lately >= many.lately) return Math.min(rate, deliveredWithPauses(budget));
   return rate * (1 - throttled.lastingly);
 }
 
-/** What the service has let through lately, in calls a second; never more than was allowed. */
+/** Returns what the service has let through lately, in calls a second; never more than was allowed. */
 function deliveredRate({ delivered, rate }: Budget): number {
   return delivered.ms === 0 ? rate / 2 : Math.min(rate, (1000 * delivered.calls) / delivered.ms);
 }
@@ -257,7 +266,7 @@ function realShare(budget: Budget): number {
   return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
 }
 
-/** The share of calls throttled for no reason: well below the limit, and more than once. */
+/** Returns the share of calls throttled for no reason: well below the limit, and more than once. */
 function strayShare({ below }: Budget): number {
   return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
 }
@@ -281,7 +290,10 @@ function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): n
   return (1000 * calls) / Math.max(1000, ms + paused_ms);
 }
 
-/** The rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing above. */
+/**
+ * Returns the rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing
+ * above.
+ */
 function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): Budget {
   const { ceiling, cut_to } = budget;
   if (budget.limit === null) {
@@ -313,12 +325,12 @@ function backAfter(limit: number): number {
   return Math.min(Math.max(growth.backMs, (1000 * growth.backCalls) / limit), growth.latestMs);
 }
 
-/** Whether the rate has come back to the limit since it was cut. */
+/** Tells whether the rate has come back to the limit since it was cut. */
 function isBack({ limit, grown_ms }: Budget): boolean {
   return limit === null || grown_ms >= backAfter(limit);
 }
 
-/** How long a rate that came back to a limit stays around it. */
+/** Returns how long a rate that came back to a limit stays around it. */
 function staysAfter(limit: number): number {
   return Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
 }
@@ -330,7 +342,7 @@ function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: numb
   return over <= 0 ? limit : limit * (1 + probe.share * (over / probe.everyMs) ** 3);
 }
 
-/** How long nothing was heard, pauses left out. A clock that was set either way says nothing. */
+/** Returns how long nothing was heard, pauses left out. A clock that was set either way says nothing. */
 function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
   const from = not_before > heard_at && not_before <= now ? not_before : heard_at;
   return Math.min(Math.max(0, now - from), longestGapMs);
@@ -394,26 +406,34 @@ export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   return { ...missed, misses: budget.misses + 1, not_before: now + wait * (1 + 0.1 * chance) };
 }
 
-/** How long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as absent. */
+/**
+ * Returns how long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as
+ * absent.
+ */
 export function pauseLeft({ not_before }: Pick<Budget, 'not_before'>, now: number): number {
   return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);
 }
 
 /**
- * How many calls may start at once after a rest: a tenth of a second's worth, which makes up for late timers, but never
- * more than can be in flight. With ten calls a second or fewer that is one: a limit counted by the second is not met
- * by a burst at its edge.
+ * Returns how many calls may start at once after a rest: a tenth of a second's worth, which makes up for late timers,
+ * but never more than can be in flight. With ten calls a second or fewer that is one: a limit counted by the second is
+ * not met by a burst at its edge.
  */
 export function burst({ rate }: Pick<Budget, 'rate'>, concurrency: number): number {
   return Math.max(1, Math.min(rate / 10, concurrency));
 }
 
-/** How long until a call may start that is due at `due`, in milliseconds on the clock of `due` and `now`; 0: at once. */
+/**
+ * Returns how long until a call may start that is due at `due`, in milliseconds on the clock of `due` and `now`; 0: at
+ * once.
+ */
 export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: number, now: number): number {
   return Math.max(0, due - credit(budget, concurrency) - now);
 }
 
-/** A call starts at `now`: when the next one is due. In any second at most the rate and one burst of them start. */
+/**
+ * Returns when the next call is due if one starts at `now`. In any second at most the rate and one burst of them start.
+ */
 export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / budget.rate;
 }
@@ -421,12 +441,12 @@ export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number)
 /** So many triggered calls may start at once after a rest: all of one product's. */
 const triggeredBurst = 8;
 
-/** How long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
+/** Returns how long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
 export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
 }
 
-/** A triggered call starts at `now`: when the next one is due, as `dueAfter`. */
+/** Returns when the next triggered call is due if one starts at `now`, like `dueAfter`. */
 export function triggeredDueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / (budget.rate * triggeredShare);
 }
