@@ -18,6 +18,7 @@ import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
+import { searchTable } from './catalogue/search.ts';
 import { type VariantTables, variantTables } from './catalogue/variants.ts';
 import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
@@ -113,6 +114,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const changes = changeTable(writes, feed ?? noCeiling);
   const closures = closureTable(writes);
   const zones = zoneTable(writes);
+  const search = searchTable(writes);
+  const images = imageLedger(writes);
   const log = logCopy(connection, path);
   const listeners = new Set<() => void>();
 
@@ -121,15 +124,15 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     feed: decision,
     standing: watchNames(path),
     ...itself,
-    products: productTables(writes, changes, closures),
-    images: imageLedger(writes),
+    products: productTables(writes, { changes, closures, search, images }),
+    images,
     closures,
     trust: trustTable(db),
     availability: availabilityTables(writes, changes),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
     variants: variantTables(writes),
-    experiences: experienceTables(writes),
+    experiences: experienceTables(writes, search),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),
     walks: walkTable(writes),
@@ -138,7 +141,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     changes,
     checks: checkTables(db),
     offers: offerTable(writes),
-    removals: removalTable(writes, changes),
+    removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
     listPlaces: listPlaceTable(writes),

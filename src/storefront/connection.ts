@@ -1,7 +1,7 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isPassing, sqliteCode } from '../sqlite/fault.ts';
-import { plannedOnce } from '../sqlite/planned-once.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
+import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 import { columnsOf, contractVersion, type ViewName } from './views.ts';
 

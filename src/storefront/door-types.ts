@@ -64,7 +64,7 @@ export interface DoorCheckedDate {
   /** As asked: the time, the variants, the number. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
-  /** The time that this is about; null: none fits. */
+  /** The time concerned; null: none fits. */
   readonly time: string | null;
   /** Null: not sellable as asked, or the service names none. */
   readonly price: Money | null;

@@ -2,7 +2,9 @@ import type { Day, Span } from './calendar.ts';
 import type { Door, DoorCalls } from './door-types.ts';
 import type { ChangesPage, FeedOptions } from './feed.ts';
 import type { Found } from './find/find.ts';
+import type { ProductsQuestion } from './find/list.ts';
 import type { FindQuestion } from './find/question.ts';
+import type { RelatedOptions } from './find/related.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
 
@@ -29,16 +31,6 @@ export interface ReaderOptions extends Edition {
   readonly now?: () => number;
   /** The storefront's door of the daemon: `check` and `order` go through it, and nothing else does. */
   readonly door?: Door | undefined;
-}
-
-export interface ProductsQuestion extends Edition {
-  readonly city_id?: number | undefined;
-  readonly experience_id?: number | undefined;
-  readonly tag_id?: number | undefined;
-  /** The last product_id of the page before. */
-  readonly after?: number | undefined;
-  /** Absent: 100. */
-  readonly limit?: number | undefined;
 }
 
 /**
@@ -78,6 +70,8 @@ export interface Reader extends DoorCalls, Disposable {
   find(question?: FindQuestion): Found;
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
+  /** What else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
+  related(product_id: number, options?: RelatedOptions): ProductRow[];
   /**
    * Returns what changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
    * `CursorTooOld`, `CursorFromTheFuture`.

@@ -7,6 +7,8 @@ import type { Door } from './door-types.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { feedOf } from './feed.ts';
 import { finder } from './find/find.ts';
+import { lister } from './find/list.ts';
+import { relatedTo } from './find/related.ts';
 import { badArgument, noMirror } from './problems.ts';
 import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
@@ -29,7 +31,9 @@ export type {
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
 export type { Piece } from './find/highlight.ts';
+export type { ProductsQuestion } from './find/list.ts';
 export type { Filters, FindQuestion, Order } from './find/question.ts';
+export type { RelatedOptions } from './find/related.ts';
 export type { Near } from './places.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
@@ -42,7 +46,6 @@ export type {
   PolicyRow as Policy,
   ProductPriceRow as ProductPrice,
   ProductRow as Product,
-  ProductsQuestion,
   Reader,
   ReaderOptions,
   SlotRow as Slot,
@@ -84,6 +87,8 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     ...doorOf(door),
     search: searcher(connection, editions),
     find: finder(connection, editions),
+    products: lister(connection, editions),
+    related: relatedTo(connection, editions),
     info: () => {
       const row = info.get([]);
       if (row === undefined) throw noMirror(connection.path);

@@ -1,6 +1,6 @@
-import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
+import { dayNumber, identifier, members } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
-import type { Columns, Connection, Query } from './connection.ts';
+import type { Columns, Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
 import type { Edition, ImageRow, ProductRow, Reader, SlotRow } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
@@ -13,10 +13,7 @@ type KnownDay = ViewRow<'availability_days'>;
 export function catalogueReads(
   connection: Connection,
   editions: Editions,
-): Pick<
-  Reader,
-  'product' | 'products' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'
-> {
+): Pick<Reader, 'product' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'> {
   const { query } = connection;
   const product = query<[number, string], ProductRow>(
     (columns) => `SELECT ${columns('products', 'p')} FROM products p WHERE p.product_id = ? AND p.language = ?`,
@@ -43,15 +40,6 @@ export function catalogueReads(
   const sellable = query<[number], { sellable: 0 | 1 }>(
     () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
   );
-  const lists = new Map<string, Query<object, ProductRow>>();
-
-  function list(form: ListForm): Query<object, ProductRow> {
-    const key = Object.values(form).join();
-    const known = lists.get(key) ?? query<object, ProductRow>((columns) => listSql(form, columns));
-    lists.set(key, known);
-    return known;
-  }
-
   const of = (product_id: number, options: Edition): [number, string] => [
     identifier('product_id', product_id),
     editions.language(members('options', options, edition).language),
@@ -59,27 +47,6 @@ export function catalogueReads(
 
   return {
     product: (product_id, options = {}) => product.get(of(product_id, options)) ?? null,
-    products: (question = {}) => {
-      const {
-        city_id,
-        experience_id,
-        tag_id,
-        language,
-        after = -1,
-        limit,
-      } = members('question', question, ['city_id', 'experience_id', 'tag_id', ...edition, 'after', 'limit']);
-      for (const [name, value] of Object.entries({ city_id, experience_id, tag_id }))
-        if (value !== undefined) identifier(name, value);
-      const form = { city: city_id !== undefined, experience: experience_id !== undefined, tag: tag_id !== undefined };
-      return list(form).all({
-        city_id,
-        experience_id,
-        tag_id,
-        language: editions.language(language),
-        after: wholeNumber('after', after, { least: -1, most: Number.MAX_SAFE_INTEGER }),
-        limit: wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 100 }),
-      });
-    },
     prices: (product_id) => prices.all([identifier('product_id', product_id)]),
     images: (product_id) => images.all([identifier('product_id', product_id)]),
     checkoutInformation: (product_id, options = {}) => checkout.get(of(product_id, options)) ?? null,
@@ -87,29 +54,6 @@ export function catalogueReads(
     alternatives: (product_id, options = {}) => alternatives.all(of(product_id, options)),
     sellable: (product_id) => sellable.get([identifier('product_id', product_id)])?.sellable === 1,
   };
-}
-
-interface ListForm {
-  readonly city: boolean;
-  readonly experience: boolean;
-  readonly tag: boolean;
-}
-
-function listSql({ city, experience, tag }: ListForm, columns: Columns): string {
-  const first = experience ? 'e' : tag ? 'g' : 'p';
-  const joined = [
-    experience && 'product_experiences e',
-    tag && (experience ? 'product_tags g ON g.product_id = e.product_id' : 'product_tags g'),
-    first === 'p' ? 'products p' : `products p ON p.product_id = ${first}.product_id`,
-  ];
-  const where = [
-    experience && 'e.experience_id = @experience_id',
-    tag && 'g.tag_id = @tag_id',
-    city && 'p.city_id = @city_id',
-  ];
-  return `SELECT ${columns('products', 'p')} FROM ${joined.filter((each) => each !== false).join(' CROSS JOIN ')}
-    WHERE p.language = @language AND ${first}.product_id > @after${where.map((each) => (each === false ? '' : ` AND ${each}`)).join('')}
-    ORDER BY ${first}.product_id LIMIT @limit`;
 }
 
 /** Dates, slots and prices. */

@@ -1,14 +1,7 @@
 import type { Chance, Clock } from '../clock.ts';
-import {
-  afterAnswer,
-  afterMiss,
-  afterThrottle,
-  type Budget,
-  burst,
-  pauseLeft,
-  resumeBudget,
-  startBudget,
-} from '../domain/schedule/budget.ts';
+import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/schedule/budget.ts';
+import { afterAnswer, afterMiss, afterThrottle } from '../domain/schedule/budget-outcomes.ts';
+import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand } from './lane-waiters.ts';
 import type { Outcome } from './outcome.ts';

@@ -1,12 +1,6 @@
 import type { Clock } from '../clock.ts';
-import {
-  type Budget,
-  dueAfter,
-  pauseLeft,
-  triggeredDueAfter,
-  triggeredTurnIn,
-  turnIn,
-} from '../domain/schedule/budget.ts';
+import { type Budget, pauseLeft } from '../domain/schedule/budget.ts';
+import { dueAfter, triggeredDueAfter, triggeredTurnIn, turnIn } from '../domain/schedule/call-spacing.ts';
 import {
   afterTurn,
   type Lane,

@@ -4,6 +4,7 @@ import { table } from '../../src/commands/terminal/table.ts';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { againstLines } from './against.ts';
 import { checkLines } from './checks.ts';
 import { duringResync } from './during-resync.ts';
 import { type Line, median } from './line.ts';
@@ -119,11 +120,15 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   neighbours: neighbourLines,
 };
 
+/** Only by its name: it needs a commit. */
+const comparison = { against: againstLines };
+
 const [name, ...args] = process.argv.slice(2);
-const chosen = name === undefined ? Object.values(benches) : [benches[name]];
+const named: typeof benches = { ...benches, ...comparison };
+const chosen = name === undefined ? Object.values(benches) : [named[name]];
 const lines: Line[] = [];
 for (const bench of chosen) {
-  if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(benches).join(', ')}`);
+  if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(named).join(', ')}`);
   lines.push(...(await bench(args)));
 }
 const rows = lines.map(({ what, value, target, met }) => [what, value, target, met === true ? 'yes' : met || 'NO']);

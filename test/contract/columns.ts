@@ -365,6 +365,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   ], // biome-ignore format: a list of fields
   find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
+  related: rowOf('products'),
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
   policies: rowOf('policies'),

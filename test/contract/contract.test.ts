@@ -71,6 +71,10 @@ it('the reader’s functions are those of the contract, and return the fields th
     cheapest: reader.cheapest(product_id),
     search: reader.search({ text: 'a' }),
     find: reader.find(),
+    related: reader
+      .products()
+      .map(({ product_id: id }) => reader.related(id))
+      .find((rows) => rows.length > 0),
     changes: reader.changes(0),
     freshness: reader.freshness(),
     policies: reader.policies(),

@@ -1,4 +1,4 @@
-import type { Served } from '../../src/sandbox/sandbox.ts';
+import type { Served } from '../../src/sandbox/serving.ts';
 
 /** One image in one answer that left the sandbox whole. */
 export interface ServedImage {

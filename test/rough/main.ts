@@ -1,16 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { builtCommit } from '../fakes/built-commit.ts';
 import type { Finding, RoughCase } from './rough-case.ts';
 
 /*
@@ -20,32 +11,6 @@ import type { Finding, RoughCase } from './rough-case.ts';
  */
 const args = process.argv.slice(2);
 const option = (name: string) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
-const repository = join(import.meta.dirname, '../..');
-
-/** The commit in a directory of its own, installed and built; without a commit, what stands here. */
-function checkout(commit: string | undefined): string {
-  if (commit === undefined) {
-    execFileSync('npm', ['run', '--silent', 'build'], { cwd: repository, stdio: ['ignore', 'ignore', 'inherit'] });
-    return repository;
-  }
-  const hash = execFileSync('git', ['rev-parse', '--short', commit], { cwd: repository, encoding: 'utf8' }).trim();
-  const root = join(tmpdir(), `catalogued-rough-${hash}`);
-  if (existsSync(join(root, 'dist/cli.js'))) return root;
-  mkdirSync(root, { recursive: true });
-  const archive = execFileSync('git', ['archive', hash], { cwd: repository, maxBuffer: 1 << 28 });
-  execFileSync('tar', ['-x', '-C', root], { input: archive });
-  const same = readFileSync(join(root, 'package-lock.json')).equals(
-    readFileSync(join(repository, 'package-lock.json')),
-  );
-  if (same) symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
-  else
-    execFileSync('npm', ['ci', '--silent', '--ignore-scripts=false'], {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  return root;
-}
 
 async function ask(each: RoughCase, root: string): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'catalogued-rough-case-'));
@@ -65,7 +30,7 @@ for (const name of readdirSync(join(import.meta.dirname, 'cases')).sort()) {
   cases.push(...own);
 }
 const only = option('--point');
-const root = checkout(option('--commit'));
+const root = builtCommit(option('--commit'));
 const lines: string[] = [];
 let red = 0;
 for (const each of cases) {

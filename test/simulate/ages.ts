@@ -1,4 +1,4 @@
-import type { Served } from '../../src/sandbox/sandbox.ts';
+import type { Served } from '../../src/sandbox/serving.ts';
 
 /** How old copies became, measured at the service: by when whole answers left it, not by what the mirror says. */
 export interface Ages {

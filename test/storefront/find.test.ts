@@ -217,3 +217,52 @@ describe('find', () => {
     });
   });
 });
+
+describe('what is related', () => {
+  it('is on sale, of the same experience or city, the most alike and popular first', () => {
+    const of = (
+      product_id: number,
+      city_id: number,
+      venue_id: number,
+      tag_ids: number[],
+      more: Partial<ProductEntry> = {},
+    ) => productOf(product_id, { city_id, venue_id, tag_ids, rating: null, ...more });
+    const stored = [
+      of(1, 1, 1, [1, 2, 3]),
+      of(2, 1, 2, [1]),
+      of(3, 1, 3, [1, 2, 9]),
+      of(4, 2, 1, []),
+      of(5, 1, 4, [1, 2, 3], { sale_status: 'disabled' }),
+      of(6, 3, 5, [1, 2, 3]),
+      of(7, 1, 6, [3], { rating: 5, rating_count: 900 }),
+    ];
+    over(stored, (reader) => {
+      expect(reader.related(1).map(({ product_id }) => product_id)).toEqual([4, 3, 7, 2]);
+      expect(reader.related(1, { limit: 2 })).toHaveLength(2);
+      expect(reader.related(99)).toEqual([]);
+    });
+  });
+});
+
+describe('a list of products', () => {
+  it('is narrowed by the filters of find, and by nothing else', () => {
+    over(entries, (reader) => {
+      const filters: FindQuestion[] = [
+        { city_id: 4 },
+        { country_id: 5, tag_id: 2 },
+        { min_price: 1000, max_price: 3000, sellable: true },
+        { min_rating: 3 },
+        { from: '2026-12-05', to: '2026-12-07' },
+      ];
+      for (const filter of filters)
+        expect(reader.products({ ...filter, limit: 1000 }).map(({ product_id }) => product_id)).toEqual(
+          reader
+            .find({ ...filter, limit: 1000 })
+            .hits.map(({ product_id }) => product_id)
+            .sort((a, b) => a - b),
+        );
+      expect(reader.products({ city_id: 999 })).toEqual([]);
+      expect(() => reader.products({ from: '2026-12-05', to: '2026-12-01' })).toThrow('is after');
+    });
+  });
+});

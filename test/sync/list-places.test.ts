@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import type { Served } from '../../src/sandbox/sandbox.ts';
+import type { Served } from '../../src/sandbox/serving.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 

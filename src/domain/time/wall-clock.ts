@@ -44,7 +44,7 @@ export function patternProblem(pattern: string): 'bad' | 'never' | null {
 export function isZone(name: string): boolean {
   try {
     // An offset is no place, and knows no change of the clock.
-    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+    return name === 'UTC' || (/^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null);
   } catch {
     return false;
   }

@@ -4,7 +4,7 @@ import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { searchTable } from './search.ts';
+import type { SearchTable } from './search.ts';
 import { countsBeside, metBy } from './walked.ts';
 
 interface OfExperience {
@@ -30,8 +30,8 @@ export function experienceReads(db: Reads): ExperienceReads {
   return { count: () => count.get() ?? 0 };
 }
 
-export function experienceTables(db: Writes): ExperienceTables {
-  return { ...experienceReads(db), ...stored(db), ...missing(db) };
+export function experienceTables(db: Writes, search: SearchTable): ExperienceTables {
+  return { ...experienceReads(db), ...stored(db, search), ...missing(db, search) };
 }
 
 /** The links of an experience to its products. */
@@ -45,7 +45,7 @@ function links(db: Writes) {
   return { drop, add };
 }
 
-function stored(db: Writes): Pick<ExperienceTables, 'store'> {
+function stored(db: Writes, search: SearchTable): Pick<ExperienceTables, 'store'> {
   const one = db.rows(({ experience_id }: Bound<OfExperience>) =>
     query.selectFrom('experience').selectAll().where('experience_id', '=', experience_id),
   );
@@ -57,7 +57,6 @@ function stored(db: Writes): Pick<ExperienceTables, 'store'> {
     ),
   );
   const link = links(db);
-  const search = searchTable(db);
   return {
     store: ({ experience_id, title, document, product_ids }, { sent_at, now, stale_at }) => {
       const row = one.get({ experience_id });
@@ -77,7 +76,7 @@ function stored(db: Writes): Pick<ExperienceTables, 'store'> {
 
 type Walk = Bound<{ edition: string; started_at: number }>;
 
-function missing(db: Writes): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
+function missing(db: Writes, search: SearchTable): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
   const found = db.change(({ edition }: Bound<{ edition: string }>) =>
     query.deleteFrom('experience_absence').where('experience_id', 'in', metBy('experiences', edition)),
   );
@@ -111,7 +110,6 @@ function missing(db: Writes): Pick<ExperienceTables, 'noteMissing' | 'dropMissin
     query.deleteFrom('experience').where('experience_id', '=', experience_id),
   );
   const link = links(db);
-  const search = searchTable(db);
   return {
     noteMissing: ({ edition, started_at }) => {
       found.run({ edition });

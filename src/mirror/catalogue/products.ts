@@ -2,22 +2,30 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
-import { imageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './image-ledger.ts';
 import type { ProductRead, StoredProduct } from './product/entry.ts';
 import { productPrices } from './product/prices.ts';
 import { type ProductReads, productReads } from './product/reads.ts';
 import { type ProductRows, productRows } from './product/rows.ts';
 import { noTextChange, productTexts } from './product/texts.ts';
-import { searchTable } from './search.ts';
+import type { SearchTable } from './search.ts';
 
 /** Products with their texts, prices, tags and images. */
 export interface ProductTables extends ProductReads, Pick<ProductRows, 'close'> {
   store(entry: ProductEntry, read: ProductRead): StoredProduct;
 }
 
-export function productTables(db: Writes, changes: ChangeTable, closures: ClosureTable): ProductTables {
-  const search = searchTable(db);
-  const rows = productRows(db, { changes, closures, search, ledger: imageLedger(db) });
+/** The tables that products are stored beside. */
+export interface ProductPorts {
+  readonly changes: ChangeTable;
+  readonly closures: ClosureTable;
+  readonly search: SearchTable;
+  readonly images: ImageLedger;
+}
+
+export function productTables(db: Writes, ports: ProductPorts): ProductTables {
+  const { changes, search } = ports;
+  const rows = productRows(db, ports);
   const texts = productTexts(db, changes, search);
   const prices = productPrices(db, changes);
 

@@ -12,9 +12,9 @@ import {
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { imageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './image-ledger.ts';
 import { primaryTitle } from './of-product.ts';
-import { searchTable } from './search.ts';
+import type { SearchTable } from './search.ts';
 import { countsBeside, metBy } from './walked.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
@@ -53,14 +53,21 @@ export interface RemovalTable extends RemovalReads {
   withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;
 }
 
+/** The tables that know of a product that is withdrawn. */
+export interface WithdrawalPorts {
+  readonly changes: ChangeTable;
+  readonly search: SearchTable;
+  readonly images: ImageLedger;
+}
+
 interface OfProduct {
   readonly product_id: number;
 }
 
 type At = Bound<{ at: number }>;
 
-export function removalTable(db: Writes, changes: ChangeTable): RemovalTable {
-  return { ...removalReads(db), ...noting(db), ...answers(db), ...holds(db), ...withdrawing(db, changes) };
+export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
+  return { ...removalReads(db), ...noting(db), ...answers(db), ...holds(db), ...withdrawing(db, ports) };
 }
 
 export function removalReads(db: Reads): RemovalReads {
@@ -223,7 +230,7 @@ function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'
   };
 }
 
-function withdrawing(db: Writes, changes: ChangeTable): Pick<RemovalTable, 'withdraw'> {
+function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): Pick<RemovalTable, 'withdraw'> {
   const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: number }>) =>
     query
       .updateTable('product')
@@ -245,8 +252,6 @@ function withdrawing(db: Writes, changes: ChangeTable): Pick<RemovalTable, 'with
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
     query.deleteFrom('absence').where('product_id', '=', product_id),
   );
-  const images = imageLedger(db);
-  const search = searchTable(db);
   return {
     withdraw: (product_id, reason, now, by) => {
       if (mark.run({ product_id, reason, now }).changes === 0) return;

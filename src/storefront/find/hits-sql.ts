@@ -8,7 +8,7 @@ export interface Form {
   readonly filters: FilterForm;
 }
 
-type FilterForm = Readonly<
+export type FilterForm = Readonly<
   Record<'city' | 'country' | 'tag' | 'rating' | 'least' | 'most' | 'dates' | 'sellable', boolean>
 >;
 
@@ -21,7 +21,7 @@ export function formOf(question: FindQuestion, text: boolean): Form {
   };
 }
 
-function filterForm(given: Filters): FilterForm {
+export function filterForm(given: Filters): FilterForm {
   return {
     city: given.city_id !== undefined,
     country: given.country_id !== undefined,
@@ -54,8 +54,8 @@ function priceSql(id: string, dates: boolean): string {
     : `(SELECT c.from_price FROM product_prices c WHERE c.product_id = ${id} AND c.currency = @currency)`;
 }
 
-/** Returns the conditions of filters, about the product `id` and its row `p` of the view `products`. */
-function filterSql(form: FilterForm, id: string): string[] {
+/** The conditions of filters, about the product `id` and its row `p` of the view `products`. */
+export function filterSql(form: FilterForm, id: string): string[] {
   const price = priceSql(id, form.dates);
   const conditions = [
     form.city && 'p.city_id = @city_id',

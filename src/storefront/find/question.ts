@@ -19,7 +19,7 @@ export interface Filters {
   readonly sellable?: boolean | undefined;
 }
 
-const filterNames = [
+export const filterNames = [
   'city_id', 'country_id', 'tag_id', 'min_rating', 'min_price', 'max_price', 'from', 'to', 'sellable',
 ] as const; // biome-ignore format: a list of members
 
@@ -48,7 +48,7 @@ export const questionNames: readonly (keyof FindQuestion)[] = [
 ]; // biome-ignore format: a list of members
 
 /** Throws `bad-argument` where no answer could be right. */
-function checkFilters({
+export function checkFilters({
   city_id,
   country_id,
   tag_id,

@@ -23,7 +23,7 @@ interface Ports {
   readonly changes: ChangeTable;
   readonly closures: ClosureTable;
   readonly search: SearchTable;
-  readonly ledger: ImageLedger;
+  readonly images: ImageLedger;
 }
 
 const productColumns = [
@@ -32,7 +32,7 @@ const productColumns = [
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
-export function productRows(db: Writes, { changes, closures, search, ledger }: Ports): ProductRows {
+export function productRows(db: Writes, { changes, closures, search, images: ledger }: Ports): ProductRows {
   const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
     query
       .selectFrom('product')

@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import type { Clock } from '../clock.ts';
+import type { CallLog } from './call-log.ts';
+import { type FaultScript, spoil, takesEffect } from './faults.ts';
+import { type Owned, ownAnswer } from './own-endpoints.ts';
+import { type Decision, isSubscriptionPath } from './push/subscription-endpoints.ts';
+import { readBody } from './read-body.ts';
+import { error } from './reads/routes.ts';
+import type { Roughness } from './rough/roughness.ts';
+import type { Throttle } from './throttle.ts';
+
+/** An answer that left the sandbox whole and true. */
+export interface Served {
+  readonly at: number;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
+export interface ServingOptions {
+  readonly clock: Clock;
+  /** Any other key is refused; null: any key is accepted, or none. */
+  readonly key: string | null;
+  readonly encoding: 'gzip' | 'plain';
+  readonly served: ((answer: Served) => void) | null;
+  readonly rough: Roughness;
+  readonly calls: CallLog;
+  readonly faults: FaultScript;
+  readonly owned: Owned;
+  /** The throttle that a test has set. */
+  readonly limit: () => Throttle | null;
+  /** What a request would be answered, were nothing in its way. */
+  readonly decide: (request: IncomingMessage, method: string, url: URL) => Promise<Decision>;
+}
+
+/** Answers requests, with everything that may come in the way of an answer. */
+export interface Serving {
+  listener(request: IncomingMessage, response: ServerResponse): void;
+  /** Requests under way, and how many of them only wait on the clock. */
+  inFlight(): number;
+  sleeping(): number;
+}
+
+/** One request and where its answer goes. */
+interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly method: string;
+  /** Notes how the call ended; 0: without a status. */
+  note(status: number): void;
+}
+
+export function createServing(options: ServingOptions): Serving {
+  const { clock, rough, calls, owned } = options;
+  let inFlight = 0;
+  let sleeping = 0;
+
+  async function waits(wait: Promise<void>): Promise<void> {
+    sleeping += 1;
+    try {
+      await wait;
+    } finally {
+      sleeping -= 1;
+    }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://sandbox');
+    response.sendDate = false;
+    response.setHeader('date', new Date(clock.now() + rough.habits().clock_skew_ms).toUTCString());
+    if (url.pathname.startsWith('/sandbox/')) return answerOwn(owned, request, response, url);
+    const { method = 'GET' } = request;
+    const path = method === 'GET' ? url.pathname : `${method} ${url.pathname}`;
+    const note = (status: number) => calls.note({ path, query: url.search, status });
+    const visit = { request, response, url, method, note };
+    if (isTurnedAway(options, visit)) return;
+    const { slow_ms } = rough.habits();
+    if (slow_ms > 0) await waits(clock.sleep(slow_ms, whenGone(response)));
+    if (isStranger(options, visit)) return;
+    await answer(options, visit, waits);
+  }
+
+  return {
+    listener: (request, response) => {
+      inFlight += 1;
+      response.once('close', () => {
+        inFlight -= 1;
+      });
+      serve(request, response).catch(() => response.destroy());
+    },
+    inFlight: () => inFlight,
+    sleeping: () => sleeping,
+  };
+}
+
+async function answerOwn(owned: Owned, request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+  const body = request.method === 'POST' ? await readBody(request) : null;
+  const { status, body: text } = ownAnswer(owned, url, body);
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(text);
+}
+
+/** Throttled, or met by a stray failure. */
+function isTurnedAway({ limit, rough }: ServingOptions, { response, note }: Visit): boolean {
+  const refused = limit()?.admit() ?? rough.limit()?.admit() ?? null;
+  if (refused !== null) {
+    note(refused.status);
+    refuse(response, refused);
+    return true;
+  }
+  const stray = rough.stray();
+  if (stray === null) return false;
+  note(stray === 'reset' ? 0 : stray);
+  if (stray === 'reset') response.socket?.resetAndDestroy();
+  else refuse(response, { status: stray, headers: {} });
+  return true;
+}
+
+/** Refused, because the key is not accepted. */
+function isStranger({ key }: ServingOptions, { request, response, note }: Visit): boolean {
+  if (key === null || request.headers.authorization === `Token ${key}`) return false;
+  note(401);
+  response.writeHead(401, { 'content-type': 'application/json' });
+  response.end(
+    '{"success":false,"api_version":{"major":2,"minor":7},"error":"unauthorized","message":"Key not accepted."}',
+  );
+  return true;
+}
+
+async function answer(
+  { clock, encoding, served, faults, decide }: ServingOptions,
+  { request, response, url, method, note }: Visit,
+  waits: (wait: Promise<void>) => Promise<void>,
+): Promise<void> {
+  const { answer: decided, take } = await decide(request, method, url);
+  const fault = decided.status < 300 ? faults.next(method, `${url.pathname}${url.search}`) : null;
+  if (fault === null || takesEffect(fault)) take?.();
+  if (fault !== null) {
+    note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
+    await spoil(response, fault, decided, { clock, gone: whenGone(response), waits });
+    return;
+  }
+  note(decided.status);
+  if (decided.status === 200 && !isSubscriptionPath(url.pathname))
+    served?.({ at: clock.now(), path: url.pathname, query: url.searchParams, body: decided.body });
+  const zip = encoding === 'gzip' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+  respond(response, decided.status, decided.body, zip ? 'gzip' : 'plain');
+}
+
+/** A signal that is aborted when the client goes. */
+function whenGone(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort(new Error('the client has gone')));
+  return gone.signal;
+}
+
+function refuse(
+  response: ServerResponse,
+  { status, headers }: { status: number; headers: Record<string, string> },
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  const [code, message] =
+    status === 503 ? ['service_unavailable', 'Please try again.'] : ['rate_limit_exceeded', 'Too many requests.'];
+  response.end(error(status, code, message).body);
+}
+
+function respond(response: ServerResponse, status: number, text: string, encoding: 'gzip' | 'plain'): void {
+  const zipped = encoding === 'gzip' && text.length > 1024;
+  const body = zipped ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+  });
+  response.end(body);
+}

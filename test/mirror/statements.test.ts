@@ -1,0 +1,93 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { type Bound, queryBuilder, readsOf, writesTo } from '../../src/sqlite/statements.ts';
+import { recordedStatements } from '../fakes/recorded-statements.ts';
+
+interface Tables {
+  ticket: { ticket_id: number; holder: string | null; state: 'free' | 'sold' };
+}
+
+const query = queryBuilder<Tables>();
+
+function database() {
+  const db = new Database(':memory:');
+  db.exec(`CREATE TABLE ticket (ticket_id INTEGER PRIMARY KEY, holder TEXT, state TEXT NOT NULL) STRICT;
+    INSERT INTO ticket VALUES (1, NULL, 'free'), (2, 'Ada', 'sold')`);
+  return db;
+}
+
+const byId = ({ ticket_id }: Bound<{ ticket_id: number }>) =>
+  query.selectFrom('ticket').selectAll().where('ticket_id', '=', ticket_id);
+const sell = ({ ticket_id, holder }: Bound<{ ticket_id: number; holder: string }>) =>
+  query.updateTable('ticket').set({ holder, state: 'sold' }).where('ticket_id', '=', ticket_id);
+
+describe('a statement', () => {
+  it('binds each value as an expression, and has the constants of its query in its text', () => {
+    const db = database();
+    const texts = recordedStatements(() => writesTo(db).change(sell));
+    expect(texts).toEqual([`update "ticket" set "holder" = +?, "state" = 'sold' where "ticket_id" = +?`]);
+  });
+
+  it('reads rows, the value of the only column, and nothing where there is none', () => {
+    const db = database();
+    const reads = readsOf(db);
+    expect(reads.rows(byId).get({ ticket_id: 2 })).toEqual({ ticket_id: 2, holder: 'Ada', state: 'sold' });
+    expect(reads.rows(byId).get({ ticket_id: 3 })).toBeUndefined();
+    const holders = reads.values(() => query.selectFrom('ticket').select('holder').orderBy('ticket_id'));
+    expect(holders.all()).toEqual([null, 'Ada']);
+  });
+
+  it('does not take a value that is missing for NULL', () => {
+    const statement = readsOf(database()).rows(byId);
+    expect(() => statement.get({ ticket_id: undefined as never })).toThrow('no value for "ticket_id"');
+  });
+
+  it('that writes runs inside a transaction only', () => {
+    const db = database();
+    const writes = writesTo(db);
+    const change = writes.change(sell);
+    const returning = writes.returning(() => query.deleteFrom('ticket').returning('ticket_id'));
+    expect(() => change.run({ ticket_id: 1, holder: 'Bo' })).toThrow('a write outside a transaction');
+    expect(() => returning.all()).toThrow('a write outside a transaction');
+    expect(() => returning.get()).toThrow('a write outside a transaction');
+    expect(writes.rows(byId).get({ ticket_id: 1 })?.state).toBe('free');
+    writes.transaction(() => change.run({ ticket_id: 1, holder: 'Bo' }));
+    expect(writes.rows(byId).get({ ticket_id: 1 })).toEqual({ ticket_id: 1, holder: 'Bo', state: 'sold' });
+    expect(writes.transaction(() => returning.all())).toEqual([1, 2]);
+  });
+
+  it('that writes is no read, and the other way round', () => {
+    const db = database();
+    expect(() => writesTo(db).rows(sell)).toThrow('it writes: update');
+    expect(() => writesTo(db).change(byId)).toThrow('it writes nothing: select');
+    expect(() => readsOf(db).rows(sell).all({ ticket_id: 1, holder: 'Bo' })).toThrow('it writes: update');
+  });
+
+  it('is prepared at once where a daemon writes, and when it is first used where a command reads', () => {
+    const db = database();
+    const wrong = () =>
+      query
+        .selectFrom('ticket')
+        .select('ticket_id')
+        .where('nothing' as 'holder', '=', 'x');
+    expect(() => writesTo(db).rows(wrong)).toThrow('no such column');
+    const statement = readsOf(db).rows(wrong);
+    expect(() => statement.all()).toThrow('no such column');
+  });
+
+  it('of another table, column, value or row is refused by the compiler', () => {
+    const reads = readsOf(database());
+    // @ts-expect-error there is no such column
+    void (() => query.selectFrom('ticket').select('holders'));
+    // @ts-expect-error it is a number
+    void (({ id }: Bound<{ id: string }>) => query.selectFrom('ticket').where('ticket_id', '=', id));
+    // @ts-expect-error there is no such state
+    void (() => query.updateTable('ticket').set({ state: 'lost' }));
+    const statement = reads.rows(byId);
+    // @ts-expect-error nothing is bound
+    expect(() => statement.get()).toThrow('no value');
+    // @ts-expect-error its holder may be nobody
+    const holder: string | undefined = statement.get({ ticket_id: 2 })?.holder;
+    expect(holder).toBe('Ada');
+  });
+});
