@@ -1,14 +1,7 @@
 import type { Chance, Clock } from '../clock.ts';
-import {
-  afterAnswer,
-  afterMiss,
-  afterThrottle,
-  type Budget,
-  burst,
-  pauseLeft,
-  resumeBudget,
-  startBudget,
-} from '../domain/schedule/budget.ts';
+import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/schedule/budget.ts';
+import { afterAnswer, afterMiss, afterThrottle } from '../domain/schedule/budget-outcomes.ts';
+import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand } from './lane-waiters.ts';
 import type { Outcome } from './outcome.ts';
@@ -59,7 +52,7 @@ export interface Limiter extends Disposable {
   run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, entry: LaneEntry): Promise<Outcome>;
   state(): LimiterState;
   pause(): Pause;
-  /** What has been learned, to be given to the next process. Instants of the wall clock. */
+  /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
 }
 

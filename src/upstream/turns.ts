@@ -1,12 +1,6 @@
 import type { Clock } from '../clock.ts';
-import {
-  type Budget,
-  dueAfter,
-  pauseLeft,
-  triggeredDueAfter,
-  triggeredTurnIn,
-  turnIn,
-} from '../domain/schedule/budget.ts';
+import { type Budget, pauseLeft } from '../domain/schedule/budget.ts';
+import { dueAfter, triggeredDueAfter, triggeredTurnIn, turnIn } from '../domain/schedule/call-spacing.ts';
 import {
   afterTurn,
   type Lane,
@@ -63,7 +57,9 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady 
     return more ? connectionsFor(concurrency) : allowedOthers();
   }
 
-  /** The most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for. */
+  /**
+   * Returns the most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for.
+   */
   function next(now: number): { readonly lane: Lane } | { readonly triggered_in: number } {
     const triggered = waiters.waiting('triggered') > 0;
     const triggered_in = triggered ? triggeredTurnIn(budget(), triggeredDue, now) : 0;

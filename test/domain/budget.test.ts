@@ -1,18 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  afterAnswer,
-  afterMiss,
-  afterThrottle,
-  type Budget,
-  burst,
-  dueAfter,
-  pauseLeft,
-  resumeBudget,
-  startBudget,
-  storedBudget,
-  turnIn,
-} from '../../src/domain/schedule/budget.ts';
+import { type Budget, pauseLeft, resumeBudget, startBudget, storedBudget } from '../../src/domain/schedule/budget.ts';
+import { afterAnswer, afterMiss, afterThrottle } from '../../src/domain/schedule/budget-outcomes.ts';
+import { burst, dueAfter, turnIn } from '../../src/domain/schedule/call-spacing.ts';
 
 const now = Date.UTC(2026, 10, 21);
 const second = 1000;

@@ -40,11 +40,11 @@ export function patternProblem(pattern: string): 'bad' | 'never' | null {
   }
 }
 
-/** Whether a name is one of the tz database. */
+/** Tells whether a name is one of the tz database. */
 export function isZone(name: string): boolean {
   try {
     // An offset is no place, and knows no change of the clock.
-    return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+    return name === 'UTC' || (/^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== null);
   } catch {
     return false;
   }

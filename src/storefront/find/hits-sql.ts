@@ -34,7 +34,7 @@ export function filterForm(given: Filters): FilterForm {
   };
 }
 
-/** What the statements are bound to for filters. */
+/** Returns what the statements are bound to for filters. */
 export function filterBindings({
   city_id,
   country_id,
@@ -118,7 +118,10 @@ const boxes = `(
     WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
   ) l`;
 
-/** All that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by key. */
+/**
+ * Returns all that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by
+ * key.
+ */
 function hitSql(form: Form): string {
   const { text, near, filters, order } = form;
   const first = text ? 'e' : near ? 'l' : 'p';
@@ -150,7 +153,7 @@ const orderSql: Readonly<Record<Order, string>> = {
   distance: 'h.sellable DESC, h.chord2, h.typos, h.field, h.place, h.product_id',
 };
 
-/** A page of what was found, each with how many there are in all. */
+/** Returns a page of what was found, each with how many there are in all. */
 export function pageSql(form: Form): string {
   const order = orderSql[form.order];
   const { dates } = form.filters;
@@ -174,7 +177,7 @@ export function totalSql(form: Form): string {
 const mostCounted = 10_000;
 const mostValues = 50;
 
-/** How many of what was found there are by each of these, the most first. */
+/** Returns how many of what was found there are by each of these, the most first. */
 export function facetSql(form: Form): string {
   const ranked = (facet: string, id: string, name: string, from: string) =>
     `SELECT * FROM (SELECT '${facet}' AS facet, ${id} AS id, ${name} AS name, count(*) AS count FROM ${from} GROUP BY 2 ORDER BY 4 DESC, 2 LIMIT ${mostValues})`;

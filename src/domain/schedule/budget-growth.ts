@@ -1,0 +1,86 @@
+import { type Budget, lowest } from './budget.ts';
+
+/** From the start to the ceiling; and from a cut back to the limit, in time and in calls at the limit, whichever is longer, but no longer than `latestMs`. */
+const growth = { firstMs: 15_000, backMs: 1_000, backCalls: 30, latestMs: 20_000 };
+/**
+ * How the limit moves, as shares of itself: up by the call and at least by the second, down with each throttle near it
+ * that strays don't explain. A real limit is so met once in `down / upByCall` calls, whatever strays there are.
+ */
+export const drift = {
+  upByCall: 0.00008,
+  upBySecond: 0.0002,
+  guessedByCall: 0.0002,
+  guessedBySecond: 0.02,
+  strayTimes: 12,
+  down: 0.03,
+  downGuessed: 0.06,
+};
+/** Without a throttle for so long (and so many calls) after it was back, the rate probes upwards, faster and faster. */
+const probe = { afterMs: 30_000, afterCalls: 800, latestMs: 300_000, share: 0.15, everyMs: 20_000 };
+/** So few calls well below the limit prove little: as many more count as let through. */
+const doubt = 20;
+/** Fewer throttles there are no strays. */
+const few = 1.5;
+
+/** The rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing above. */
+export function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): Budget {
+  const { ceiling, cut_to } = budget;
+  if (budget.limit === null) {
+    const grown_ms = Math.min(budget.grown_ms + ms, growth.firstMs);
+    const share = grown_ms / growth.firstMs;
+    return { ...budget, grown_ms, rate: share === 1 ? ceiling : cut_to * (ceiling / cut_to) ** share };
+  }
+  const backMs = backAfter(budget.limit);
+  const before = budget.grown_ms;
+  const grown_ms = demand === 'waiting' ? before + ms : Math.max(before, Math.min(before + ms, backMs));
+  const limit =
+    Math.min(ceiling, budget.limit) *
+    (1 + (upBySecond(budget, budget.limit) * Math.max(0, grown_ms - Math.max(before, backMs))) / 1000);
+  const rate = Math.max(rateAfter({ ...budget, limit, grown_ms }), lowest(ceiling));
+  // Nothing was throttled at the ceiling: that is no limit of the service.
+  if (rate >= ceiling && grown_ms > backMs + staysAfter(limit))
+    return { ...budget, rate: ceiling, limit: null, limit_is: 'guessed', cut_to: ceiling, grown_ms: 0 };
+  return { ...budget, rate: Math.min(rate, ceiling), limit, grown_ms };
+}
+
+/** A limit that was only guessed is soon known better, and one that nothing but strays speak for is left behind. */
+function upBySecond(budget: Budget, limit: number): number {
+  if (budget.limit_is === 'guessed') return Math.max(drift.guessedByCall * limit, drift.guessedBySecond);
+  const times = realShare(budget) === 0 ? drift.strayTimes : 1;
+  return times * Math.max(drift.upByCall * limit, drift.upBySecond);
+}
+
+function backAfter(limit: number): number {
+  return Math.min(Math.max(growth.backMs, (1000 * growth.backCalls) / limit), growth.latestMs);
+}
+
+/** Whether the rate has come back to the limit since it was cut. */
+export function isBack({ limit, grown_ms }: Budget): boolean {
+  return limit === null || grown_ms >= backAfter(limit);
+}
+
+/** How long a rate that came back to a limit stays around it. */
+function staysAfter(limit: number): number {
+  return Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
+}
+
+function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: number }): number {
+  const backMs = backAfter(limit);
+  if (grown_ms < backMs) return limit - Math.max(0, limit - cut_to) * (1 - (grown_ms / backMs) ** 3);
+  const over = grown_ms - backMs - (limit_is === 'guessed' ? 0 : staysAfter(limit));
+  return over <= 0 ? limit : limit * (1 + probe.share * (over / probe.everyMs) ** 3);
+}
+
+/** Of the throttles near the limit, the share that strays don't explain: as many of the calls below the limit met one. */
+export function realShare(budget: Budget): number {
+  const { near } = budget;
+  if (near.throttled === 0) return 1;
+  const strays = near.calls * strayShare(budget);
+  // As many more as chance may bring.
+  return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
+}
+
+/** The share of calls throttled for no reason: well below the limit, and more than once. */
+export function strayShare({ below }: Budget): number {
+  return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
+}

@@ -1,0 +1,199 @@
+import { type Budget, longestWaitMs, lowest, nothing, pauseLeft, type Tally } from './budget.ts';
+import { drift, grown, isBack, realShare, strayShare } from './budget-growth.ts';
+
+/** What the rate is cut to: of the limit after a single throttle, of what was delivered after many together, and then once in five seconds. */
+const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
+/** Shares of throttled calls above which the limit is what was delivered: it has moved, or was not known. From `soon` on a second throttle came soon after. */
+const many = { lately: 0.22, lastingly: 0.08, soon: 0.07 };
+/** Below this share of the limit a throttle isn't the limit's. */
+const wellBelow = 0.95;
+/** After so many calls near a limit it was held. */
+const held = 10;
+const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
+const pause = {
+  throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
+  unreachable: { first: 1_000, longest: 120_000 },
+};
+/** Two outcomes further apart have nothing to do with each other. */
+const longestGapMs = 60_000;
+
+/**
+ * An answer came, to a call sent at `sent_at`, that was neither a throttle nor a lost connection. `demand` says whether the
+ * call had to wait for its turn: what nobody asks for proves nothing, so beyond the last limit the rate grows only with a demand.
+ */
+export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number, sent_at = now): Budget {
+  const budget = { ...heard(before, 'answer', demand, now, sent_at), misses: 0, unreachable_since: null };
+  // Asked before the throttle came: it says nothing about now.
+  if (pauseLeft(before, now) > 0) return budget;
+  // A pause that counts as absent must not come back when the clock has caught up with it.
+  return { ...grown(budget, demand, sinceHeard(before, now)), throttles: 0, not_before: 0, told_until: 0 };
+}
+
+/**
+ * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
+ * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer.
+ */
+export function afterThrottle(
+  before: Budget,
+  until: number | null,
+  chance: number,
+  now: number,
+  sent_at = now,
+): Budget {
+  const left = pauseLeft(before, now);
+  const budget = heard(before, 'throttled', 'none', now, sent_at);
+  // Calls in flight when the pause began are throttled with it: they are no sign that it was too short.
+  const again = budget.throttles > 0 && (left > 0 || (sent_at < budget.cut_at && budget.cut_at <= now));
+  const cuts = !again && isCut(budget, now);
+  const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
+  const wait = until === null ? ownPause(next, cuts, again) : asked(next, until - now);
+  const not_before = now + Math.max(left, wait * (1 + 0.1 * chance));
+  return {
+    ...next,
+    throttles: again ? budget.throttles : budget.throttles + 1,
+    misses: 0,
+    not_before,
+    told_until: until === null ? budget.told_until : not_before,
+    unreachable_since: null,
+  };
+}
+
+/**
+ * No connection: nobody calls for a second, then for longer and longer, up to two minutes (and up to a tenth more by
+ * `chance`), until any answer comes.
+ */
+export function afterMiss(budget: Budget, chance: number, now: number): Budget {
+  const since = budget.unreachable_since;
+  const missed = { ...budget, heard_at: now, unreachable_since: since === null || since > now ? now : since };
+  // Sent before the pause began: one outage is one miss.
+  if (pauseLeft(budget, now) > 0) return missed;
+  const wait = Math.min(pause.unreachable.first * 2 ** budget.misses, pause.unreachable.longest);
+  return { ...missed, misses: budget.misses + 1, not_before: now + wait * (1 + 0.1 * chance) };
+}
+
+/** Returns the pause asked for: a Retry-After of zero still means at least the gap of the cut rate. */
+function asked({ rate }: Budget, wait: number): number {
+  return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);
+}
+
+/** Half a second at most for the first throttle after answers; a second one between two cuts needs none while it stays alone. */
+function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
+  const { rate, throttles } = budget;
+  if (again) return 0;
+  const { single, singleCalls, first, longest } = pause.throttled;
+  if (throttles > 0) return Math.min(first * 2 ** (throttles - 1), longest);
+  if (isCrowd(budget)) return first;
+  if (!cuts) return 0;
+  return Math.max(Math.min(single, (1000 * singleCalls) / rate) * realShare(budget), 1000 / rate);
+}
+
+/** Near the limit each throttle cuts the rate; below, on the way back, only many together, once in five seconds. */
+function isCut(budget: Budget, now: number): boolean {
+  const apart = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
+  return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
+}
+
+/** The rate after a cut, and the limit as it is believed from now on. */
+function reduced(budget: Budget, now: number): Budget {
+  const crowd = isCrowd(budget);
+  const met = crowd
+    ? { limit: deliveredToCrowd(budget), limit_is: 'guessed' as const, near: nothing }
+    : limitAfter(budget);
+  const limit = Math.max(met.limit, lowest(budget.ceiling));
+  const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));
+  const throttled = crowd ? { ...budget.throttled, lastingly: 0 } : budget.throttled;
+  return { ...budget, ...met, limit, rate, throttled, cut_at: now, cut_to: rate, grown_ms: 0 };
+}
+
+/** What a single throttle near the limit says of it: the first one, that there may be one. */
+function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
+  const { limit, limit_is, rate, below } = budget;
+  const real = realShare(budget);
+  if (limit === null) return { limit: rate * (1 - drift.down * real), limit_is: 'guessed', below };
+  const down = limit_is === 'guessed' ? drift.downGuessed : drift.down;
+  const is = { limit_is: real > 0.5 ? ('met' as const) : limit_is };
+  if (isBack(budget))
+    return { ...is, limit: Math.max(Math.min(limit, rate), deliveredRate(budget)) * (1 - down * real), below };
+  // A second one soon after, on the way back: the limit is no higher than that, which explains it while no limit was held yet.
+  const throttled = budget.near.calls < held ? Math.max(0, below.throttled - 1) : below.throttled;
+  return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
+}
+
+/** What was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
+function deliveredToCrowd(budget: Budget): number {
+  const { rate, throttled } = budget;
+  if (throttled.lately >= many.lately) return Math.min(rate, deliveredWithPauses(budget));
+  return rate * (1 - throttled.lastingly);
+}
+
+/** What the service has let through lately, in calls a second; never more than was allowed. */
+function deliveredRate({ delivered, rate }: Budget): number {
+  return delivered.ms === 0 ? rate / 2 : Math.min(rate, (1000 * delivered.calls) / delivered.ms);
+}
+
+/** A cut whose first throttle seemed to be a single one, when the others of its burst have come. */
+function reducedFurther(budget: Budget): Budget {
+  if (!isCrowd(budget)) return budget;
+  const delivered = deliveredToCrowd(budget);
+  const rate = Math.max(Math.min(budget.rate, delivered * cut.many), lowest(budget.ceiling));
+  const limit = Math.max(Math.min(budget.limit ?? delivered, delivered), lowest(budget.ceiling));
+  return { ...budget, rate, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
+}
+
+function isCrowd(budget: Budget): boolean {
+  const { lately, lastingly } = budget.throttled;
+  return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget);
+}
+
+/** The same in a whole second at least, its pauses included: a service that counts by the second lets a burst through first. */
+function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): number {
+  return (1000 * calls) / Math.max(1000, ms + paused_ms);
+}
+
+/** How long nothing was heard, pauses left out. A clock that was set either way says nothing. */
+function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
+  const from = not_before > heard_at && not_before <= now ? not_before : heard_at;
+  return Math.min(Math.max(0, now - from), longestGapMs);
+}
+
+/** What is counted of every outcome. */
+function heard(
+  budget: Budget,
+  outcome: 'answer' | 'throttled',
+  demand: 'waiting' | 'none',
+  now: number,
+  sent_at: number,
+): Budget {
+  const passed = sinceHeard(budget, now);
+  const paused_ms = Math.min(Math.max(0, now - budget.heard_at), longestGapMs) - passed;
+  // Time in which nobody asked says nothing about what would have been let through.
+  const ms = demand === 'waiting' ? passed : Math.min(passed, 1000 / budget.rate);
+  const lasts = Math.max(memory.deliveredMs, (1000 * memory.deliveredCalls) / budget.rate);
+  const kept = Math.exp(-(ms + paused_ms) / lasts);
+  const { delivered, throttled, below, near, rate, limit } = budget;
+  const hit = outcome === 'throttled' ? 1 : 0;
+  const towards = (share: number, calls: number) => share + (hit - share) / calls;
+  const counted = ({ calls, throttled }: Tally, lasts: number) => {
+    const fades = 1 - 1 / lasts;
+    return { calls: calls * fades + 1, throttled: throttled * fades + hit };
+  };
+  // What was sent before the last cut belongs to the throttle that made it.
+  const since = limit !== null && sent_at > budget.cut_at;
+  const isBelow = since && rate < wellBelow * limit;
+  return {
+    ...budget,
+    heard_at: now,
+    delivered: {
+      calls: delivered.calls * kept + 1 - hit,
+      ms: delivered.ms * kept + ms,
+      paused_ms: delivered.paused_ms * kept + paused_ms,
+    },
+    throttled: {
+      lately: towards(throttled.lately, memory.lately),
+      lastingly: towards(throttled.lastingly, memory.lastingly),
+    },
+    below: isBelow ? counted(below, memory.below) : below,
+    near: since && isBack(budget) ? counted(near, memory.near) : near,
+  };
+}
