@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayForm, summarise, type Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { bookableStretches, hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
-import { minutesPassed, venueClock, venueInstants } from '../../src/domain/time/venue.ts';
+import { minutesPassed, venueClock, venueInstants } from '../../src/domain/time/venue-clock.ts';
 import { thorough } from '../fakes/thorough.ts';
 
 const date = '2026-11-21';

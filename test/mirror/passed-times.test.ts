@@ -4,7 +4,8 @@ import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
 import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
-import { minutesPassed, venueToday } from '../../src/domain/time/venue.ts';
+import { venueToday } from '../../src/domain/time/venue.ts';
+import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 import { divideNearDates } from '../../src/sync/records/near-dates.ts';
 import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';

@@ -11,7 +11,7 @@ import {
   type Wanted,
 } from '../../domain/checks/check.ts';
 import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
-import { minutesPassed } from '../../domain/time/venue.ts';
+import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Ports } from '../records/context.ts';

@@ -4,7 +4,7 @@ import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/chec
 import { rateCheck } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
-import { minutesPassed } from '../../domain/time/venue.ts';
+import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';

@@ -1,7 +1,7 @@
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
 import { addDays } from '../../../domain/time/dates.ts';
-import { venueInstants } from '../../../domain/time/venue.ts';
+import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
