@@ -4,6 +4,8 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
 import { priceDueAt } from '../sync/records/pricing.ts';
+import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import type { Guard } from './guard.ts';
 import { witnessFeed } from './open-files.ts';
 import type { Parts } from './parts.ts';
 import { prune } from './prune.ts';
@@ -12,6 +14,9 @@ import type { Job } from './schedule.ts';
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
+
+/** A job that never has work of its own: it reacts to what other jobs bring about. */
+const looks = { workAt: () => null };
 
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
@@ -22,10 +27,9 @@ export function jobsOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
-  /** A job that never has work of its own: it reacts to what other jobs bring about. */
-  const looks = { workAt: () => null };
-  /** Without a receiver these jobs have nothing to do. */
+  /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? looks : {};
+  const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
@@ -40,19 +44,7 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'receiver', every: minute, ...receives, run: () => guarded(async () => receiving?.maintain()) },
     { name: 'check-flood', every: minute, ...looks, run: () => guarded(async () => floods()) },
-    {
-      name: 'subscriptions',
-      every: minute,
-      ...receives,
-      // Also at the start: the service waits for a rotation that a kill interrupted. The receiver listens by then.
-      at_start: true,
-      asks_service: true,
-      run: async (signal) => {
-        if (!('work' in subscriptions) || receiving === null) return;
-        const { work } = subscriptions;
-        await whenTimeKnown(() => work.maintain(signal));
-      },
-    },
+    subscriptionsJob({ work, whenTimeKnown }),
     {
       name: 'chores',
       every: minute,
@@ -121,6 +113,24 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
   ];
+}
+
+/** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */
+export function subscriptionsJob({
+  work,
+  whenTimeKnown,
+}: Pick<Guard, 'whenTimeKnown'> & { readonly work: Pick<SubscriptionWork, 'maintain'> | null }): Job {
+  return {
+    name: 'subscriptions',
+    every: minute,
+    ...(work === null ? looks : {}),
+    // Also at the start: the service waits for a rotation that a kill interrupted. The receiver listens by then.
+    at_start: true,
+    asks_service: true,
+    run: async (signal) => {
+      if (work !== null) await whenTimeKnown(() => work.maintain(signal));
+    },
+  };
 }
 
 /** Reads what is due, unless the key was refused a short while ago. */

@@ -1,4 +1,6 @@
 import Database from 'better-sqlite3';
+import { subscriptionsJob } from '../../src/daemon/jobs.ts';
+import { createSchedule } from '../../src/daemon/schedule.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
@@ -28,7 +30,7 @@ export interface SubscriptionHarness extends AsyncDisposable {
   selfTest: 'passed' | 'failed';
   /** The process ends and starts again: what it knows, it knows from its files. */
   restart(ports?: SubscriptionPorts): SubscriptionWork;
-  /** Ticks once a minute, or less often, for so long. */
+  /** Runs the daemon's job about subscriptions once a minute, or less often, for so long. */
   live(ms: number, step?: number): Promise<void>;
   /** Writes the mirror's tables as a reading of the lists would. */
   sql(text: string, ...values: unknown[]): void;
@@ -108,7 +110,14 @@ export async function subscriptionHarness(
     },
     selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time' }),
   };
-  let work = subscriptionWork(ports);
+  const failures: unknown[] = [];
+  function start(over: SubscriptionPorts) {
+    const started = subscriptionWork(over);
+    const job = subscriptionsJob({ work: started, whenTimeKnown: (run) => run() });
+    const failed = (error: unknown) => failures.push(error);
+    return { work: started, schedule: createSchedule([job], { clock, signal: never, failed }) };
+  }
+  let life = start(ports);
   const harness: SubscriptionHarness = {
     clock,
     service,
@@ -116,18 +125,19 @@ export async function subscriptionHarness(
     test,
     ports,
     get work() {
-      return work;
+      return life.work;
     },
     log,
     selfTest: 'passed',
     restart: (over = ports) => {
-      work = subscriptionWork(over);
-      return work;
+      life = start(over);
+      return life.work;
     },
     live: async (ms, step = minute) => {
       for (let left = ms; left > 0; left -= step) {
         await clock.advance(Math.min(step, left));
-        await work.maintain(never);
+        await life.schedule.runDue();
+        if (failures.length > 0) throw failures.shift();
       }
     },
     sql: (text, ...values) => {

@@ -117,4 +117,4 @@ it('two worlds of different seeds, or by a chance that is nobody’s seed, do no
   const first = await live(world);
   expect(differing(first, await live({ ...world, seed: 2 }))).not.toEqual([]);
   expect(differing(first, await live(world, { chance: Math.random }))).not.toEqual([]);
-});
+}, 120_000);
