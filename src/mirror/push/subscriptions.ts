@@ -54,11 +54,11 @@ export interface SubscriptionTable {
   declare(wanted: readonly WantedSubscription[]): string[];
   all(): StoredSubscription[];
   find(subscription_id: string): StoredSubscription | null;
-  /** What the parts of a declaration are known to hold. */
+  /** Returns what the parts of a declaration are known to hold. */
   parts(declared_id: string): Part[];
-  /** Every visible product, or every experience with one, that the filter means; in ascending order. */
+  /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
   mirrored(type: 'product_ids' | 'experience_ids', filter: EntityFilter): number[];
-  /** Whether the lists that `mirrored` depends on have been walked to their end once. */
+  /** Tells whether the lists that `mirrored` depends on have been walked to their end once. */
   isListed(type: 'product_ids' | 'experience_ids'): boolean;
   learn(subscription_id: string, facts: SubscriptionFacts): void;
   /** The service has none of this id. */
@@ -78,9 +78,9 @@ export interface SubscriptionTable {
   delivered(last: ReadonlyMap<string, number>): void;
   /** Which mirrored products each covers, from what it is known to hold. Returns how many rows changed. */
   cover(): number;
-  /** The working subscriptions that cover a product, and what they announce. */
+  /** Returns the working subscriptions that cover a product, and what they announce. */
   covering(product_id: number): { readonly subscription_id: string; readonly change_types: readonly string[] }[];
-  /** The mirrored products that one covers, whether it works or not; in ascending order. */
+  /** Returns the mirrored products that one covers, whether it works or not; in ascending order. */
   coveredBy(subscription_id: string): number[];
   /** Products on sale that no working subscription covers. */
   uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] };

@@ -26,13 +26,13 @@ export type Gap = Tables['gap'];
 /** Push, measured: notices, what was expected of them, coverage and gaps. Functions run inside the caller's transaction. */
 export interface TrustTable {
   noticed(notice: Tables['notice']): void;
-  /** The newest notices about a product, the newest first. */
+  /** Returns the newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['notice'][];
-  /** Whether anything was announced from then to now. */
+  /** Tells whether anything was announced from then to now. */
   noticedSince(from: number, now: number): boolean;
   /** One that is expected already stays as it is. */
   expect(expected: ExpectedNotice): void;
-  /** Those whose notifications have had their time. */
+  /** Returns those whose notifications have had their time. */
   ripe(found_before: number): ExpectedNotice[];
   forget(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): void;
   /** Who covers the product and was asked for such changes. */
@@ -46,17 +46,17 @@ export interface TrustTable {
   /** Notes since when notifications cannot come from a subscription (null: from any), and that they can again. */
   openGap(subscription_id: string | null, from_at: number): void;
   endGap(subscription_id: string | null, to_at: number): void;
-  /** Whether a gap of this subscription, or of all, touches this time. */
+  /** Tells whether a gap of this subscription, or of all, touches this time. */
   wasGap(subscription_id: string, span: { readonly from: number; readonly to: number; readonly now: number }): boolean;
   /** Subscriptions that worked once and do not now, since when; and those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: number }[];
   mended(): string[];
   /** The first gap that is over and not healed. */
   toHeal(): Gap | null;
-  /** The next products that a gap concerns. */
+  /** Returns the next products that a gap concerns. */
   concerned(gap: Gap, limit: number): number[];
   healed(gap_id: number, to_product_id: number, products: number): void;
-  /** How many records still wait for the read that a gap asked for. */
+  /** Returns how many records still wait for the read that a gap asked for. */
   waiting(): number;
   closeGap(gap_id: number, at: number): void;
   gaps(limit: number): Gap[];
