@@ -33,6 +33,10 @@ export const mirrorInstants: InstantRules = {
   variant: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
   availability_context: { read_at: 'now' },
   availability_span: { checked_at: 'now', stale_at: { after: 'checked_at' } },
+  bookable: {
+    from_at: { leave: 'of a time at the venue, whatever our clock shows' },
+    until_at: { leave: 'of a time at the venue, whatever our clock shows' },
+  },
   record: {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',
