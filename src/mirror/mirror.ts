@@ -139,7 +139,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     jobs: jobTable(writes),
     budget: budgetTable(writes),
     changes,
-    checks: checkTables(db),
+    checks: checkTables(writes),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
