@@ -5,7 +5,9 @@ import { type Check, ok, skipped, wrong } from './check.ts';
 
 const name = "storefront's door";
 
-/** Whether a storefront can get to its own door: by the group of the mirror's directory, or with a token over TCP. */
+/**
+ * Tells whether a storefront can get to its own door: by the group of the mirror's directory, or with a token over TCP.
+ */
 export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check {
   const { listen } = config.storefront;
   if (listen === null)

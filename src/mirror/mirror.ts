@@ -127,7 +127,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     products: productTables(writes, { changes, closures, search, images }),
     images,
     closures,
-    trust: trustTable(db),
+    trust: trustTable(writes),
     availability: availabilityTables(writes, changes),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
@@ -145,7 +145,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
     listPlaces: listPlaceTable(writes),
-    subscriptions: subscriptionTable(db),
+    subscriptions: subscriptionTable(writes),
     transaction: (work) => {
       const before = changes.added();
       const result = writes.transaction(work);

@@ -69,7 +69,7 @@ export interface Sandbox extends AsyncDisposable {
   setFaultShare(share: number): void;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
-  /** What it knows of each subscription. */
+  /** Returns what it knows of each subscription. */
   subscriptions(): SubscriptionSnapshot[];
   /** A subscription that goes on saying active, and of which nothing arrives any more; or sends again. */
   setSending(subscription_id: string, sending: 'all' | 'none'): void;

@@ -6,7 +6,7 @@ export interface VirtualClock extends Clock {
   next(): boolean;
   /** Moves on by `ms`, firing what falls due on the way, and lets each take effect before the next. */
   advance(ms: number): Promise<void>;
-  /** How many wait. */
+  /** Returns how many wait. */
   pending(): number;
   /** Sets the wall clock alone, as an operator or a bad battery does. */
   set(now: number): void;

@@ -116,7 +116,7 @@ function exitCodeOf(status: number): ExitCode {
   return status >= 500 ? exitCodes.unavailable : exitCodes.usage;
 }
 
-/** What a failed connection says, in words. */
+/** Returns what a failed connection says, in words. */
 function failed(listen: string, error: unknown): unknown {
   if (error instanceof CataloguedError) return error;
   const code = (error as NodeJS.ErrnoException).code;

@@ -30,9 +30,9 @@ export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: num
 }
 
 /**
- * The service asked for less, answering a call sent at `sent_at`: the rate is cut unless that call is older than the last
- * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up to a
- * minute. `chance` in [0, 1) makes the pause up to a tenth longer.
+ * Called when the service throttled a call sent at `sent_at`: the rate is cut unless that call is older than the last
+ * cut, and a pause lasts until `until`, or where it did not say, of half a second at most, then of one, two, four … up
+ * to a minute. `chance` in [0, 1) makes the pause up to a tenth longer.
  */
 export function afterThrottle(
   before: Budget,
@@ -72,7 +72,7 @@ export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   return { ...missed, misses: budget.misses + 1, not_before: now + wait * (1 + 0.1 * chance) };
 }
 
-/** A Retry-After of zero still means "less": at least the gap that the cut rate asks for. */
+/** Returns the pause asked for: a Retry-After of zero still means at least the gap of the cut rate. */
 function asked({ rate }: Budget, wait: number): number {
   return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);
 }

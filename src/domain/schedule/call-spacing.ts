@@ -18,7 +18,9 @@ export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: n
   return Math.max(0, due - credit(budget, concurrency) - now);
 }
 
-/** A call starts at `now`: when the next one is due. In any second at most the rate and one burst of them start. */
+/**
+ * Returns when the next call is due if one starts at `now`. In any second at most the rate and one burst of them start.
+ */
 export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / budget.rate;
 }
@@ -28,7 +30,7 @@ export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: 
   return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
 }
 
-/** A triggered call starts at `now`: when the next one is due, as `dueAfter`. */
+/** Returns when the next triggered call is due if one starts at `now`, like `dueAfter`. */
 export function triggeredDueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(due, now) + 1000 / (budget.rate * triggeredShare);
 }

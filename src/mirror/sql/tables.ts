@@ -4,7 +4,7 @@ import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
-import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
@@ -346,7 +346,7 @@ export interface Tables {
   };
   subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
   notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
-  expected_notice: { product_id: number; change_type: string; since_at: number; found_at: number };
+  expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
   gap: {
     gap_id: number;
     subscription_id: string | null;

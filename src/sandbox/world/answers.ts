@@ -12,7 +12,7 @@ import { translate } from './translate.ts';
 
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
-/** A list entry: without a description. */
+/** Returns a list entry: without a description. */
 export function productEntry(product: SandboxProduct, language: string, currency: string): string {
   return printProduct(product, language, currency, null);
 }
@@ -112,7 +112,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   });
 }
 
-/** The members that the variants read has; availability has more of them. */
+/** Returns the members that the variants read has; availability has more of them. */
 function variantMembers({ variants, id: product_id }: SandboxProduct, language: string) {
   return variants.map(({ id, label, type }) => ({
     id,
@@ -136,7 +136,7 @@ export function productVariants(product: SandboxProduct, language: string): stri
   });
 }
 
-/** An availability answer over these days; a product that is not on sale has none. */
+/** Returns an availability answer over these days; a product that is not on sale has none. */
 export function availability(
   product: SandboxProduct,
   days: readonly CalendarDay[],
@@ -187,7 +187,7 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   };
 }
 
-/** An experience, with the products that belong to it. */
+/** Returns an experience, with the products that belong to it. */
 export function experience(id: number, product_ids: readonly number[], language: string, currency: string): string {
   return JSON.stringify({
     id,
