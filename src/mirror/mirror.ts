@@ -5,11 +5,13 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
+import { planningOnce } from '../sqlite/planned-once.ts';
 import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
+import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -41,7 +43,7 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins anew. */
+  /** Whether the change feed goes on with this start, or begins again. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
   standing(): FileStanding;
@@ -50,6 +52,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
+  readonly bookable: BookableTable;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -108,8 +111,10 @@ function asDamage(path: string, error: unknown): unknown {
 
 function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
   const writes = writesTo(connection);
+  const db = planningOnce(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
+  const bookable = bookableTable(writes);
   const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const search = searchTable(writes);
@@ -126,7 +131,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     images,
     closures,
     trust: trustTable(writes),
-    availability: availabilityTables(writes, changes),
+    availability: availabilityTables(writes, changes, bookable),
+    bookable,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
     variants: variantTables(writes),
@@ -137,7 +143,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     jobs: jobTable(writes),
     budget: budgetTable(writes),
     changes,
-    checks: checkTables(writes),
+    checks: checkTables(db),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
@@ -156,7 +162,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     },
     promises: promiseTable(writes),
     writeZones: zones.write,
-    healInstants: (now) => healInstants(connection, mirrorInstants, now),
+    healInstants: (now) => healInstants(db, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) connection.pragma('optimize');
     },
