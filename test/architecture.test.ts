@@ -94,7 +94,7 @@ const allowed: Record<string, readonly string[]> = {
 
 /** One door a library. */
 const doors: Record<string, RegExp> = {
-  'better-sqlite3': /^sqlite\/|^mirror\/sql\/sql\.ts$/,
+  'better-sqlite3': /^sqlite\//,
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(http|image-host|no-answer|response)\.ts$/,
