@@ -58,7 +58,9 @@ plain (words, readings) AS MATERIALIZED (
       UNION ALL
       SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
       WHERE (last OR NOT known) AND EXISTS (
-        SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language)
+        SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
+          AND instr(s.term, ' ') = 0
+          AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = :language AND x.term = s.term))
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
@@ -158,16 +160,26 @@ answer (words, parts, n, every, best, start, typos) AS MATERIALIZED (
     SELECT 1 FROM search_terms f JOIN search_entries e ON e.search_id = f.rowid AND e.language = :language WHERE search_terms MATCH l.value ->> 1)
   ORDER BY 3 DESC LIMIT 1
 ),
+asked_of (queries) AS MATERIALIZED (
+  SELECT CASE WHEN best = every THEN json_array('(' || begins || ' AND ' || s0 || ')', '(' || s0 || ' NOT ' || begins || ')', '(' || s1 || ' NOT ' || s0 || ')', '(' || s2 || ' NOT ' || s1 || ')', '(' || s3 || ' NOT ' || s2 || ')', '((' || every || ') NOT ' || s3 || ')')
+    ELSE json_array('(' || begins || ' AND ' || s0 || ')' || ' AND (' || best || ')',
+      '(' || s0 || ' NOT ' || begins || ')' || ' AND (' || best || ')',
+      '(' || s1 || ' NOT ' || s0 || ')' || ' AND (' || best || ')',
+      '(' || s2 || ' NOT ' || s1 || ')' || ' AND (' || best || ')',
+      '(' || s3 || ' NOT ' || s2 || ')' || ' AND (' || best || ')',
+      '((' || every || ') NOT ' || s3 || ')' || ' AND (' || best || ')',
+      '(' || begins || ' AND ' || s0 || ')' || ' NOT (' || best || ')',
+      '(' || s0 || ' NOT ' || begins || ')' || ' NOT (' || best || ')',
+      '(' || s1 || ' NOT ' || s0 || ')' || ' NOT (' || best || ')',
+      '(' || s2 || ' NOT ' || s1 || ')' || ' NOT (' || best || ')',
+      '(' || s3 || ' NOT ' || s2 || ')' || ' NOT (' || best || ')',
+      '((' || every || ') NOT ' || s3 || ')' || ' NOT (' || best || ')') END
+  FROM (SELECT every, best, '({name} : (' || start || '))' AS begins, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM answer)
+),
 found (search_id, typos, field) AS MATERIALIZED (
-  SELECT f.rowid, a.best <> a.every AND max(k.key) < 6, min(CASE WHEN k.key < 6 THEN k.key END)
-  FROM answer a CROSS JOIN json_each(json_array(
-    '({name} : (' || a.start || ')) AND ({name city country} : (' || a.every || '))',
-    '{name city country} : (' || a.every || ')', '{title city country} : (' || a.every || ')',
-    '{title city country venue} : (' || a.every || ')', '{title city country venue tagline} : (' || a.every || ')',
-    a.every, CASE WHEN a.best <> a.every THEN a.best ELSE '""' END
-  )) k CROSS JOIN search_terms f
+  SELECT f.rowid, k.key >= 6, k.key % 6
+  FROM asked_of q CROSS JOIN json_each(q.queries) k CROSS JOIN search_terms f
   WHERE search_terms MATCH k.value
-  GROUP BY f.rowid
 )
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   (SELECT c.from_price FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,

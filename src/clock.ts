@@ -42,7 +42,7 @@ export type Entropy = (bytes: number) => Uint8Array;
 
 export const systemEntropy: Entropy = randomBytes;
 
-/** A random UUID (version 4). */
+/** Returns a random UUID (version 4). */
 export function newId(entropy: Entropy): string {
   const bytes = Buffer.from(entropy(16));
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);

@@ -18,7 +18,7 @@ export function gauge(name: string, help: string, of: MeasuredFamily['of']): Mea
   return { name, type: 'gauge', help, of };
 }
 
-/** A counter: only grows, except that it may begin again with the process. */
+/** Returns a counter: only grows, except that it may begin again with the process. */
 export function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
   return { name, type: 'counter', help, of };
 }

@@ -86,7 +86,7 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | nu
   return null;
 }
 
-/** A configuration as a person would write it. */
+/** Returns a configuration as a person would write it. */
 export function documentText(values: object): string {
   return stringify(values);
 }

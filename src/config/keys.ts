@@ -21,18 +21,20 @@ export interface Key {
   readonly nullable: boolean;
 }
 
-/** The JSON Schema of a configuration file. */
+/** Returns the JSON Schema of a configuration file. */
 export function jsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
   return { $schema, title: 'Configuration of catalogued', ...schema };
 }
 
-/** Every key that holds a value, in the order of the schema; what stands inside lists has none. */
+/** Returns every key that holds a value, in the order of the schema; what stands inside lists has none. */
 export function configKeys(): Key[] {
   return leaves(jsonSchema() as SchemaNode, '');
 }
 
-/** Every name that may stand in a file, sections and keys inside lists too: `cadence`, `subscriptions.0.type`. */
+/**
+ * Returns every name that may stand in a file, sections and keys inside lists too: `cadence`, `subscriptions.0.type`.
+ */
 export function knownNames(): string[] {
   return names(jsonSchema() as SchemaNode, '');
 }

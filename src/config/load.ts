@@ -28,7 +28,10 @@ export interface LoadedConfig extends ParsedConfig {
   readonly file: string | null;
 }
 
-/** The configuration file: `--config`, else $CATALOGUED_CONFIG, else /etc/catalogued/catalogued.yaml if it exists, else ./catalogued.yaml. */
+/**
+ * Returns the configuration file: `--config`, else $CATALOGUED_CONFIG, else /etc/catalogued/catalogued.yaml if it
+ * exists, else ./catalogued.yaml.
+ */
 export function configPath(option: string | undefined, env: Env): string {
   const system = '/etc/catalogued/catalogued.yaml';
   return option ?? env.CATALOGUED_CONFIG ?? (existsSync(system) ? system : './catalogued.yaml');
@@ -48,7 +51,10 @@ export function parseConfig(text: string, env: Env = {}, name = 'the configurati
   return resolveConfig(readDocument(text), env, name);
 }
 
-/** The configuration that an object describes, with keys and values as in the file: `{ cadence: { images: '3d' } }`. */
+/**
+ * Returns the configuration that an object describes, with keys and values as in the file: `{ cadence: { images: '3d' }
+ * }`.
+ */
 export function configFromObject(input: unknown): Config {
   return resolveConfig(documentOf(input), {}, 'the configuration').config;
 }

@@ -3,8 +3,8 @@ import type { ConfigDocument, Problem } from './document.ts';
 import { knownNames } from './keys.ts';
 
 /**
- * What a schema refused, one problem each: which key, what was found, what was expected. `source` names the variable
- * that set a key, for those that one did.
+ * Returns what a schema refused, one problem each: which key, what was found, what was expected. `source` names the
+ * variable that set a key, for those that one did.
  */
 export function problemsOf(
   issues: readonly z.core.$ZodIssue[],
@@ -25,7 +25,7 @@ export function problemsOf(
   );
 }
 
-/** The known name that somebody who wrote `name` most likely meant, or null. */
+/** Returns the known name that somebody who wrote `name` most likely meant, or null. */
 export function didYouMean(name: string): string | null {
   // The third subscription has the same keys as the first.
   const asked = name.replaceAll(/\.\d+(?=\.)/g, '.0');

@@ -70,7 +70,9 @@ export function connectService(
   };
 }
 
-/** A limiter that begins with what an earlier process had learned, and leaves to the next one what this one has. */
+/**
+ * Returns a limiter that begins with what an earlier process had learned, and leaves to the next one what this one has.
+ */
 function learningLimiter(
   stack: AsyncDisposableStack,
   { budget, service }: Config,

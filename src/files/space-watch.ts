@@ -14,7 +14,7 @@ export interface SpaceWatch {
   directories(why: 'usual' | 'closely'): Directories;
   /** The next look is a new one. */
   forget(): void;
-  /** Since when there is too little room for bulk reads; null: there is enough. */
+  /** Returns since when there is too little room for bulk reads; null: there is enough. */
   lowSince(): number | null;
   /** Of the directory that has the least, now. */
   freeBytes(): number;

@@ -18,7 +18,7 @@ export interface CurrentTrouble {
 /** Trouble that writes meet, from the first failed one until none fails for a while. */
 export interface TroubleWatch {
   current(): CurrentTrouble | null;
-  /** Whether nobody may write now. */
+  /** Tells whether nobody may write now. */
   isStopped(): boolean;
   /** Called when a write has met trouble; from then on a small write is tried, less and less often. */
   begin(kind: WriteTrouble): void;
@@ -36,7 +36,7 @@ export interface TroubleWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly closing: AbortSignal;
-  /** The trouble as it is shown. */
+  /** Returns the trouble as it is shown. */
   readonly shown: () => StorageStatus['trouble'];
   /** Called when everybody may try again. */
   readonly reopened: () => void;

@@ -11,6 +11,7 @@ import { type AvailabilityTables, availabilityTables } from './catalogue/availab
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
+import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -42,7 +43,7 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins anew. */
+  /** Whether the change feed goes on with this start, or begins again. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
   standing(): FileStanding;
@@ -51,6 +52,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
+  readonly bookable: BookableTable;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -112,6 +114,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const db = planningOnce(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
+  const bookable = bookableTable(writes);
   const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const search = searchTable(writes);
@@ -127,8 +130,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     products: productTables(writes, { changes, closures, search, images }),
     images,
     closures,
-    trust: trustTable(db),
-    availability: availabilityTables(writes, changes),
+    trust: trustTable(writes),
+    availability: availabilityTables(writes, changes, bookable),
+    bookable,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
     variants: variantTables(writes),
@@ -145,7 +149,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
     listPlaces: listPlaceTable(writes),
-    subscriptions: subscriptionTable(db),
+    subscriptions: subscriptionTable(writes),
     transaction: (work) => {
       const before = changes.added();
       const result = writes.transaction(work);

@@ -5,10 +5,9 @@ import { type ExperienceReads, experienceReads } from './catalogue/experiences.t
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { type RemovalReads, removalReads } from './catalogue/removals.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
-import type { Mirror } from './mirror.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
-import { subscriptionTable } from './push/subscriptions.ts';
-import { trustTable } from './push/trust.ts';
+import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
+import { type TrustReads, trustReads } from './push/trust.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
 import { type RecordReads, recordReads } from './schedule/record-reads.ts';
@@ -16,7 +15,9 @@ import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
 /** The facts that questions are answered from, whether or not a daemon runs. */
-export interface MirrorFacts extends Pick<Mirror, 'subscriptions' | 'trust'> {
+export interface MirrorFacts {
+  readonly subscriptions: SubscriptionReads;
+  readonly trust: TrustReads;
   readonly closures: ClosureReads;
   readonly changes: ChangeReads;
   readonly records: RecordReads;
@@ -26,7 +27,7 @@ export interface MirrorFacts extends Pick<Mirror, 'subscriptions' | 'trust'> {
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
   readonly removals: RemovalReads;
-  /** What the view `availability_days` shows of a date, by currency. */
+  /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
 
@@ -64,11 +65,11 @@ export function mirrorFacts(db: Database): MirrorFacts {
     records: recordReads(reads),
     products: productReads(reads),
     closures: closureReads(reads),
-    trust: trustTable(db),
+    trust: trustReads(reads),
     categories: categoryReads(reads),
     experiences: experienceReads(reads),
     budget: budgetReads(reads),
-    subscriptions: subscriptionTable(db),
+    subscriptions: subscriptionReads(reads),
   };
 }
 

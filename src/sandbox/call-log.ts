@@ -1,7 +1,7 @@
 /** What was asked of the sandbox, counted: forty-five thousand calls must stay cheap. */
 export interface CallLog {
   note(call: { path: string; query: string; status: number }): void;
-  /** How many calls, by kind of path and by status. */
+  /** Returns how many calls, by kind of path and by status. */
   counts(): { calls: number; by_kind: Record<string, number>; by_status: Record<string, number> };
   /** Requests that were answered with 200 more than once, with how often. */
   repeated(): Map<string, number>;

@@ -32,7 +32,7 @@ export interface FaultRule {
 export interface FaultScript {
   add(rule: FaultRule): void;
   clear(): void;
-  /** The fault for a request, or null. */
+  /** Returns the fault for a request, or null. */
   next(method: string, url: string): FaultRule | null;
 }
 
@@ -72,7 +72,7 @@ export function faultScript(share: () => number, chance: () => number): FaultScr
   };
 }
 
-/** Whether a request does what it asks for although it is answered with a fault. */
+/** Tells whether a request does what it asks for although it is answered with a fault. */
 export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken' }: FaultRule): boolean {
   return effect === 'taken';
 }

@@ -2,7 +2,7 @@
  * Chance without state: the same seed and the same words give the same number, in any order, on any machine.
  */
 
-/** A number in [0, 1) that belongs to these numbers and words. */
+/** Returns a number in [0, 1) that belongs to these numbers and words. */
 export function roll(seed: number, ...of: readonly (number | string)[]): number {
   let hash = (seed ^ 0x9e3779b9) | 0;
   for (const each of of) {
@@ -29,7 +29,7 @@ export function hex(digits: number, seed: number, ...of: readonly (number | stri
   return text.slice(0, digits);
 }
 
-/** A sequence: chance with state, for what happens once and in order (faults, drift). */
+/** Returns a sequence: chance with state, for what happens once and in order (faults, drift). */
 export function sequence(seed: number): () => number {
   let step = 0;
   return () => roll(seed, step++, 0x5eed);

@@ -69,7 +69,7 @@ export interface Sandbox extends AsyncDisposable {
   setFaultShare(share: number): void;
   /** Closes the door, so that connections are refused, or opens it again on the same port. */
   setReachable(reachable: 'yes' | 'no'): Promise<void>;
-  /** What it knows of each subscription. */
+  /** Returns what it knows of each subscription. */
   subscriptions(): SubscriptionSnapshot[];
   /** A subscription that goes on saying active, and of which nothing arrives any more; or sends again. */
   setSending(subscription_id: string, sending: 'all' | 'none'): void;
@@ -152,7 +152,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** What somebody may change while it runs. */
+/** Returns what somebody may change while it runs. */
 function settingsOf({ clock, fault_share = 0, drift = 0, throttle: wanted }: SandboxOptions) {
   const limit: Throttle | null = wanted ? throttle(wanted, clock) : null;
   return { fault_share, drift, limit };
@@ -168,7 +168,7 @@ interface Parts {
   readonly limit: () => Throttle | null;
 }
 
-/** What the endpoints under /sandbox/ show and do. */
+/** Returns what the endpoints under /sandbox/ show and do. */
 function ownEnds({ scene, subscriptions, notifications, calls, limit }: Parts): Owned & { violations(): number } {
   const { world, rough } = scene;
   const violations = () => (limit()?.violations() ?? 0) + (rough.limit()?.violations() ?? 0);

@@ -58,7 +58,7 @@ export function waitForLocks(db: Database.Database, ms: number): void {
   db.pragma(`busy_timeout = ${ms}`);
 }
 
-/** The version of SQLite that this program brings along. */
+/** Returns the version of SQLite that this program brings along. */
 export function sqliteVersion(): string {
   const db = new Database(':memory:');
   try {
@@ -68,7 +68,7 @@ export function sqliteVersion(): string {
   }
 }
 
-/** The size of a file's write-ahead log in bytes: 0 where there is none. */
+/** Returns the size of a file's write-ahead log in bytes: 0 where there is none. */
 export function walSizeOf(path: string): number {
   return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }

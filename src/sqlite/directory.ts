@@ -19,7 +19,7 @@ export type FileSystemType = (path: string) => number;
 
 const systemFileSystemType: FileSystemType = (path) => statfsSync(path).type >>> 0;
 
-/** The name of the network file system that a path is on; null: none that is known. */
+/** Returns the name of the network file system that a path is on; null: none that is known. */
 export function networkFileSystem(path: string, fileSystemType = systemFileSystemType): string | null {
   return networkFileSystems[fileSystemType(path)] ?? null;
 }
@@ -57,7 +57,7 @@ function unusable(path: string, error: unknown): string {
     : `there is no directory ${path}, and it cannot be created in ${standing}: ${reasonOf(error)}`;
 }
 
-/** The last part of a path that is there; null: something on it may not be looked at, or is no directory. */
+/** Returns the last part of a path that is there; null: something on it may not be looked at, or is no directory. */
 export function nearestDirectory(path: string): string | null {
   try {
     const found = statSync(path, { throwIfNoEntry: false });

@@ -39,13 +39,16 @@ export function writeTroubleOf(error: unknown): 'disk-full' | 'locked' | null {
   return fault === 'disk-full' || fault === 'locked' ? fault : null;
 }
 
-/** Whether what stands in the file is destroyed. */
+/** Tells whether what stands in the file is destroyed. */
 export function isDamage(error: unknown): boolean {
   const fault = faultOf(error);
   return fault === 'damaged' || fault === 'not-a-database';
 }
 
-/** Whether a read may be tried again at once: the log is being recovered, or the side files or the schema are changing. */
+/**
+ * Tells whether a read may be tried again at once: the log is being recovered, or the side files or the schema are
+ * changing.
+ */
 export function isPassing(error: unknown): boolean {
   return /^SQLITE_(READONLY_(RECOVERY|CANTINIT|CANTLOCK)|BUSY_(RECOVERY|SNAPSHOT)|CANTOPEN|SCHEMA|PROTOCOL)/.test(
     sqliteCode(error),

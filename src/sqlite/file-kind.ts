@@ -13,12 +13,12 @@ export interface FileKind {
   readonly auto_vacuum?: 'incremental';
 }
 
-/** The version of the schema that this program writes. */
+/** Returns the version of the schema that this program writes. */
 export function schemaVersion(kind: FileKind): number {
   return namesOf(kind).length;
 }
 
-/** The steps that lead to it, in order. */
+/** Returns the steps that lead to it, in order. */
 export function migrationsOf(kind: FileKind): string[] {
   return namesOf(kind).map((name) => readFileSync(new URL(name, kind.migrations), 'utf8'));
 }

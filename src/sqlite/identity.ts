@@ -7,7 +7,7 @@ export interface FileNote {
   readonly modified_at: number;
 }
 
-/** What stands at a path now; null: nothing, or nothing that may be looked at. */
+/** Returns what stands at a path now; null: nothing, or nothing that may be looked at. */
 export function noteOf(path: string): FileNote | null {
   try {
     const { ino, size, mtimeMs } = statSync(path, { bigint: true });

@@ -22,7 +22,7 @@ const checks = { whole: 'quick_check(1)', thorough: 'integrity_check(1)' };
 /** Larger files are checked beside the running daemon: a check takes 13 seconds a gigabyte. */
 export const checkedAtOnce = 256 * 1024 * 1024;
 
-/** Whether a file is small enough to be checked while somebody waits. */
+/** Tells whether a file is small enough to be checked while somebody waits. */
 export function isChecked(path: string): boolean {
   return (noteOf(path)?.size ?? 0) <= checkedAtOnce;
 }

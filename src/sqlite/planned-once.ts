@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3';
  * time that a bare parameter of its conditions is bound, where that column has statistics or a partial index. That takes
  * ten times as long as to read a row by its key.
  */
-export function plannedOnce(sql: string): string {
+function plannedOnce(sql: string): string {
   return sql.replace(/[?@]/g, '+$&');
 }
 

@@ -8,7 +8,10 @@ export function openReadOnly(path: string): Database.Database {
   return new Database(path, { readonly: true, fileMustExist: true, timeout: 2000 });
 }
 
-/** Which file stands at a path, to notice that another one took its place; null: none does. By path only: a descriptor of our own would drop SQLite's locks when it is closed. */
+/**
+ * Returns which file stands at a path, to notice that another one took its place; null: none does. By path only: a
+ * descriptor of our own would drop SQLite's locks when it is closed.
+ */
 export function fileAt(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
@@ -18,8 +21,9 @@ export function fileAt(path: string): string | null {
 const ourMarks = new Set([0x43544c47, 0x43544c49]);
 
 /**
- * Whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still has our
- * mark. By its own bytes, and so only for a file that SQLite has just refused: nobody of this process has it open.
+ * Tells whether a file that is no database was one of ours: its beginning is zeros or one byte over and over, or still
+ * has our mark. By its own bytes, and so only for a file that SQLite has just refused: nobody of this process has it
+ * open.
  */
 export function wasOurs(path: string): boolean {
   if (!statSync(path).isFile()) return false;

@@ -35,7 +35,7 @@ class Compiler extends SqliteQueryCompiler {
   }
 }
 
-/** The query builder of a database with these tables and views. */
+/** Returns the query builder of a database with these tables and views. */
 export function queryBuilder<Tables>(): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {
@@ -59,7 +59,7 @@ const bound = new Proxy({} as Record<string, RawBuilder<never>>, {
   get: (_, name) => sql`+${new Parameter(String(name))}`,
 });
 
-/** The bound values of these names, as an insert wants them. */
+/** Returns the bound values of these names, as an insert wants them. */
 export function pick<Values extends object, Name extends keyof Values>(
   values: Bound<Values>,
   names: readonly Name[],
@@ -67,7 +67,7 @@ export function pick<Values extends object, Name extends keyof Values>(
   return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Bound<Pick<Values, Name>>;
 }
 
-/** The elements of a bound JSON array: what a column is `in`. */
+/** Returns the elements of a bound JSON array: what a column is `in`. */
 export function listed<Element>(array: RawBuilder<string>): RawBuilder<Element> {
   return sql<Element>`(select value from json_each(${array}))`;
 }

@@ -30,13 +30,13 @@ export function wholeNumber(
   throw badArgument(`${name}: found ${printed(value)}`, `give a whole number from ${least} to ${most}`);
 }
 
-/** An identifier of the service, as a number. */
+/** Returns an identifier of the service, as a number. */
 export function identifier(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw badArgument(`${name}: found ${printed(value)}`, 'give its id in the mirror, an integer');
 }
 
-/** A number of a range. */
+/** Returns a number of a range. */
 export function inRange(name: string, value: number, least: number, most: number): number {
   if (typeof value === 'number' && value >= least && value <= most) return value;
   throw badArgument(`${name}: found ${printed(value)}`, `give a number from ${least} to ${most}`);
@@ -44,7 +44,7 @@ export function inRange(name: string, value: number, least: number, most: number
 
 const dayMs = 86_400_000;
 
-/** A date of the calendar, as the mirror writes it: days since 1970 tell that there is such a date. */
+/** Returns a date of the calendar, as the mirror writes it: days since 1970 tell that there is such a date. */
 export function dayNumber(name: string, date: string): number {
   if (typeof date === 'string' && /^\d{4}-\d\d-\d\d$/.test(date)) {
     const at = Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)) - 1, Number(date.slice(8)));
@@ -53,7 +53,7 @@ export function dayNumber(name: string, date: string): number {
   throw badArgument(`${name}: there is no date "${String(date)}"`, 'give a date of the calendar as YYYY-MM-DD');
 }
 
-/** The date that so many days after 1970-01-01 is. */
+/** Returns the date that so many days after 1970-01-01 is. */
 export function dateOf(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }

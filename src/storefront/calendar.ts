@@ -31,7 +31,7 @@ export function checkSpan({ from, to }: Span): void {
   if (last - first >= mostDays) throw badArgument(`${from} to ${to} is too long`, `ask for at most ${mostDays} days`);
 }
 
-/** The days asked for, in order and without a gap. */
+/** Returns the days asked for, in order and without a gap. */
 export function withoutGaps(known: Known[], { from, to }: Span, of: { product_id: number; currency: string }): Day[] {
   const begin = from ?? known[0]?.date;
   const end = to ?? known.at(-1)?.date;

@@ -1,7 +1,7 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isPassing, sqliteCode } from '../sqlite/fault.ts';
-import { plannedOnce } from '../sqlite/planned-once.ts';
 import { type Database, fileAt, openReadOnly, type Statement } from '../sqlite/read-only.ts';
+import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';
 import { columnsOf, contractVersion, type ViewName } from './views.ts';
 
@@ -78,7 +78,7 @@ export function connect(path: string, now: () => number): Connection {
     era += 1;
   }
 
-  /** What is to be thrown, unless it is worth another try. */
+  /** Returns what is to be thrown, unless it is worth another try. */
   function failed(error: unknown): unknown {
     const code = sqliteCode(error);
     const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
@@ -175,7 +175,7 @@ function isPromise(value: unknown): boolean {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-/** An error of SQLite, or the one behind another. */
+/** Returns an error of SQLite, or the one behind another. */
 function causeOf(error: unknown): unknown {
   return sqliteCode(error) === '' && error instanceof Error ? error.cause : error;
 }

@@ -40,6 +40,7 @@ export type DoorCheckReason =
   | 'not-on-sale'
   | 'closure-unconfirmed'
   | 'date-past'
+  | 'time-past'
   | 'date-sold-out'
   | 'slot-gone'
   | 'variant-gone'
@@ -64,7 +65,7 @@ export interface DoorCheckedDate {
   /** As asked: the time, the variants, the number. */
   readonly sellable: boolean;
   readonly state: 'available' | 'sold_out' | 'not_on_sale';
-  /** The time that this is about; null: none fits. */
+  /** The time concerned; null: none fits. */
   readonly time: string | null;
   /** Null: not sellable as asked, or the service names none. */
   readonly price: Money | null;
@@ -136,8 +137,8 @@ export interface Asking {
 /** What a storefront asks and tells the daemon, through its own door. */
 export interface DoorCalls {
   /**
-   * The live check before an order: what the service says now, and whether what was shown still holds. Resolves with
-   * `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
+   * Returns the live check before an order: what the service says now, and whether what was shown still holds. Resolves
+   * with `unknown` where the service does not answer in time. Rejects with `no-door`, `no-daemon`, `daemon-silent`,
    * `permission`, `unauthorized`, `unknown-product`, `unknown-variant`, `bad-request`, or what else the daemon refuses.
    */
   check(question: DoorCheckQuestion, options?: Asking): Promise<DoorCheckAnswer>;

@@ -4,7 +4,7 @@ import { badArgument } from './problems.ts';
 
 /** The language and the currency that a read is in. */
 export interface Editions {
-  /** The one asked for, if it is mirrored; without one that of the reader, or the mirror's primary one. */
+  /** Returns the one asked for, if it is mirrored; without one that of the reader, or the mirror's primary one. */
   language(asked: string | undefined): string;
   currency(asked: string | undefined): string;
 }

@@ -21,7 +21,7 @@ export interface ChangesPage {
   readonly feed: string | null;
 }
 
-/** What changed after a change, in order, and what to ask with next. */
+/** Returns what changed after a change, in order, and what to ask with next. */
 export function feedOf(connection: Connection) {
   const ends = connection.query<[], Ends>(
     (columns) =>

@@ -51,13 +51,18 @@ export function around({ latitude, longitude, km }: Near): Around {
   };
 }
 
-/** How many degrees of longitude the circle reaches to either side; one that holds a pole reaches all around. */
+/**
+ * Returns how many degrees of longitude the circle reaches to either side; one that holds a pole reaches all around.
+ */
 function halfWidth(latitude: number, angle: number): number {
   if (Math.abs(latitude) * radians + angle >= Math.PI / 2) return 180;
   return Math.asin(Math.sin(angle) / Math.cos(latitude * radians)) / radians + 1e-9;
 }
 
-/** The distance along the ground, in kilometres, of two places whose straight line on the globe of radius 1 has this square. */
+/**
+ * Returns the distance along the ground, in kilometres, of two places whose straight line on the globe of radius 1 has
+ * this square.
+ */
 export function kilometres(chord2: number): number {
   return 2 * earthKm * Math.asin(Math.min(Math.sqrt(chord2) / 2, 1));
 }

@@ -85,7 +85,7 @@ export function otherContract(path: string, what: string, there: number, ours: n
   );
 }
 
-/** What SQLite says of a file that cannot be read, in words that help; any other error as it is. */
+/** Returns what SQLite says of a file that cannot be read, in words that help; any other error as it is. */
 export function unreadable(path: string, error: unknown): unknown {
   const fault = faultOf(error);
   const code = sqliteCode(error);

@@ -43,36 +43,44 @@ export interface Reader extends DoorCalls, Disposable {
   product(product_id: number, options?: Edition): ProductRow | null;
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): ProductRow[];
-  /** What the list says it costs from, one row a mirrored currency; `ProductRow.from_price` is that of the primary one. */
+  /**
+   * Returns what the list says it costs from, one row a mirrored currency; `ProductRow.from_price` is that of the
+   * primary one.
+   */
   prices(product_id: number): ProductPriceRow[];
-  /** Those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
+  /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): ImageRow[];
   /** Null: not read yet. */
   checkoutInformation(product_id: number, options?: Edition): CheckoutInformationRow | null;
   variants(product_id: number, options?: Edition): VariantRow[];
-  /** Every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out. */
+  /**
+   * Returns every date from `from` to `to`; one that the mirror says nothing about is `unknown`, which is not sold out.
+   */
   calendar(product_id: number, options?: Span & Edition): Day[];
-  /** The variants of each timeslot of a date, by time. */
+  /** Returns the variants of each timeslot of a date, by time. */
   slots(product_id: number, date: string, options?: Edition): SlotRow[];
-  /** The date with the lowest price, the earliest of those; null: none has tickets and a price. */
+  /** Returns the date with the lowest price, the earliest of those; null: none has tickets and a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
-  /** Every word as it is typed, the last one perhaps unfinished; `find` minds more. */
+  /** Returns every word as it is typed, the last one perhaps unfinished; `find` minds more. */
   search(question: SearchQuestion): SearchHit[];
-  /** What a shopper means: by words with typos and without endings, by filters, or both. Also throws `bad-argument`. */
+  /**
+   * Returns what a shopper means: by words with typos and without endings, by filters, or both. Also throws
+   * `bad-argument`.
+   */
   find(question?: FindQuestion): Found;
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
-  /** What else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
+  /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
   related(product_id: number, options?: RelatedOptions): ProductRow[];
   /**
-   * What changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
+   * Returns what changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
    * `CursorTooOld`, `CursorFromTheFuture`.
    */
   changes(after: number, options?: FeedOptions): ChangesPage;
   freshness(): FreshnessRow[];
-  /** What a storefront does with what is fresh, stale, expired or unknown. */
+  /** Returns what a storefront does with what is fresh, stale, expired or unknown. */
   policies(): PolicyRow[];
-  /** Whether a product is visible and on sale; says nothing about dates. */
+  /** Tells whether a product is visible and on sale; says nothing about dates. */
   sellable(product_id: number): boolean;
   /** All reads of `work` see one state of the mirror; keep it under a second. It may be called a second time, and is not asynchronous. */
   transaction<Result>(work: () => Result): Result;

@@ -9,7 +9,7 @@ const edition = ['language', 'currency'] as const;
 
 type KnownDay = ViewRow<'availability_days'>;
 
-/** What is read of the catalogue, by key. */
+/** Returns what is read of the catalogue, by key. */
 export function catalogueReads(
   connection: Connection,
   editions: Editions,

@@ -3,8 +3,8 @@ const wordsAtMost = 12;
 const mostLetters = 64;
 
 /**
- * What people type, as a question to `product_search`: every word has to be there, the last one may be the beginning of
- * one. No sign of it is ever syntax. Null: there is no word in it.
+ * Returns what people type, as a question to `product_search`: every word has to be there, the last one may be the
+ * beginning of one. No sign of it is ever syntax. Null: there is no word in it.
  */
 export function matchOf(text: string): string | null {
   const words = text.match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu)?.slice(0, wordsAtMost) ?? [];

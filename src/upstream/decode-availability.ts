@@ -156,7 +156,7 @@ function compactTime(time: string): number | string {
   return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
 }
 
-/** A positional row without its trailing nulls. */
+/** Returns a positional row without its trailing nulls. */
 function trimmed<Row extends readonly unknown[]>(row: Row): Row {
   let length = row.length;
   while (row[length - 1] === null) length -= 1;

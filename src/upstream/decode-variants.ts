@@ -7,7 +7,7 @@ export function decodeVariants(json: unknown): Variant[] {
   return decodeVariantList(answered(json).variants);
 }
 
-/** The member `variants` of either answer that has one; a variant without a usable id is a wrong shape. */
+/** Returns the member `variants` of either answer that has one; a variant without a usable id is a wrong shape. */
 export function decodeVariantList(json: unknown): Variant[] {
   const variants = elements(json, 'variants').map((element) => {
     const variant_id = identifier(members(element, 'a variant').id);

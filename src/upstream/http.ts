@@ -141,7 +141,10 @@ function hear(response: Response, { heard, clock }: HttpOptions): void {
   heard?.(Number.isFinite(date) ? date + kept + 500 - clock.now() : null);
 }
 
-/** What the status and the headers decide by themselves; null where the body has a say, `done` where it has none. */
+/**
+ * Returns what the status and the headers decide by themselves; null where the body has a say, `done` where it has
+ * none.
+ */
 function judgeHead(
   response: Response,
   method: 'GET' | SendOptions['method'],

@@ -175,7 +175,7 @@ function headersOf({ user_agent }: ImageHostOptions, known: Validators | null): 
   };
 }
 
-/** What the status and the headers decide by themselves; null where a file follows. */
+/** Returns what the status and the headers decide by themselves; null where a file follows. */
 function judgeHead(
   response: Response,
   known: Validators | null,
@@ -244,7 +244,7 @@ function waitOf(response: Response, now: number): number | null {
   return parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
 }
 
-/** Why asking ended without a file. Messages are ours: those of libraries may carry the whole URL. */
+/** Returns why asking ended without a file. Messages are ours: those of libraries may carry the whole URL. */
 function outcomeOf(error: unknown, reason: unknown): ImageOutcome | 'unreachable' {
   if (reason instanceof DeadlineExceeded) return { kind: 'failed', code: 'deadline', message: reason.message };
   const { cause, code, unreachable } = transportError(error);

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Failed, failed } from './outcome.ts';
 
 /**
- * A body as it was before it was encoded, of at most `max_bytes`; a `failed` outcome (`too-large`, `truncated`,
+ * Returns a body as it was before it was encoded, of at most `max_bytes`; a `failed` outcome (`too-large`, `truncated`,
  * `bad-encoding`) where it is none. Synchronous: for bodies of this size that costs less than a hand-over to another
  * thread (performance.md section 4).
  */

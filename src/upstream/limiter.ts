@@ -52,7 +52,7 @@ export interface Limiter extends Disposable {
   run(call: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal, entry: LaneEntry): Promise<Outcome>;
   state(): LimiterState;
   pause(): Pause;
-  /** What has been learned, to be given to the next process. Instants of the wall clock. */
+  /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
 }
 

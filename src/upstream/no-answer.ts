@@ -6,7 +6,7 @@ import { TooLarge, transportError } from './response.ts';
 const tlsCodes = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO$)/;
 const brokenCodes: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
-/** Why a call ended without an answer. Messages are ours: undici's may carry the whole URL. */
+/** Returns why a call ended without an answer. Messages are ours: undici's may carry the whole URL. */
 export function noAnswer(error: unknown, reason: unknown, answering: boolean): Outcome {
   if (reason instanceof DeadlineExceeded) return failed('deadline', reason.message);
   if (error instanceof TooLarge) return failed('too-large', error.message);

@@ -22,7 +22,7 @@ export interface Judged {
 /** The outcomes of the last calls: what one of them means, the others tell. */
 export interface OutcomeHistory {
   judge(came: Outcome): Judged;
-  /** How many calls in a row ended in a burst status. */
+  /** Returns how many calls in a row ended in a burst status. */
   refusedInARow(): number;
 }
 

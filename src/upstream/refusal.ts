@@ -11,7 +11,7 @@ export const errorBodyBytes = 128 * 1024;
 /** Leaves a byte order mark out. */
 const utf8 = new TextDecoder('utf-8');
 
-/** The text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
+/** Returns the text of a refusal; empty where it is too long or cannot be read: the status says no in any case. */
 export async function refusalText(response: Response): Promise<string> {
   try {
     const body = inflate(
@@ -26,7 +26,9 @@ export async function refusalText(response: Response): Promise<string> {
   }
 }
 
-/** The three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status. */
+/**
+ * Returns the three generations of error bodies (service-facts.md section 9): `error_code`, `error`, or only a status.
+ */
 export function refused(status: number, text: string, key: Key): Outcome {
   let members: { error_code?: unknown; error?: unknown; message?: unknown; field_errors?: unknown } = {};
   try {

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 /** The head of an answer, and its body as it comes. */
 export type Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-/** The first value of a header; the name is in lower case. */
+/** Returns the first value of a header; the name is in lower case. */
 export function header({ headers }: Pick<Response, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;

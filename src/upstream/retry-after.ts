@@ -1,7 +1,7 @@
 const longestMs = 60 * 60 * 1000;
 
 /**
- * How long a `Retry-After` asks to wait, in milliseconds between 0 and an hour: whole seconds, or an HTTP date
+ * Returns how long a `Retry-After` asks to wait, in milliseconds between 0 and an hour: whole seconds, or an HTTP date
  * (RFC 9110 section 5.6.7) relative to the answer's own `Date`, else to `now`. Null where there is none, or none that
  * can be read.
  */

@@ -6,7 +6,7 @@ export interface ServiceClock {
   forget(): void;
   /** The median of the last five answers; null: none has come yet. */
   offset(): number | null;
-  /** What the last answer alone says. */
+  /** Returns what the last answer alone says. */
   newest(): number | null;
 }
 
@@ -17,7 +17,7 @@ const offsetWarnedMs = 30_000;
 
 const kept = 5;
 
-/** Whether the two clocks are so far apart that one of them is wrong. */
+/** Tells whether the two clocks are so far apart that one of them is wrong. */
 export function isWrong(offset: number | null): boolean {
   return offset !== null && Math.abs(offset) > offsetWarnedMs;
 }

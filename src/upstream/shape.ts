@@ -7,19 +7,19 @@ export class WrongShape extends Error {
   override readonly name = 'WrongShape';
 }
 
-/** The members of a JSON object; anything else is a wrong shape. */
+/** Returns the members of a JSON object; anything else is a wrong shape. */
 export function members(value: unknown, what: string): Members {
   if (isMembers(value)) return value;
   throw new WrongShape(`${what} is ${kindOf(value)}, expected an object`);
 }
 
-/** The elements of a JSON array; anything else, also a missing one, is a wrong shape. */
+/** Returns the elements of a JSON array; anything else, also a missing one, is a wrong shape. */
 export function elements(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new WrongShape(`${what} is ${kindOf(value)}, expected an array`);
 }
 
-/** An answer's top level: an object whose `success` is not false. */
+/** Returns an answer's top level: an object whose `success` is not false. */
 export function answered(value: unknown): Members {
   const answer = members(value, 'the answer');
   if (answer.success === false) throw new WrongShape('the answer says success: false');
@@ -35,7 +35,7 @@ export function flag(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null;
 }
 
-/** A finite number for what is measured, never for money. */
+/** Returns a finite number for what is measured, never for money. */
 export function measure(value: unknown): number | null {
   const decimal = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
   return typeof decimal === 'number' && Number.isFinite(decimal) ? decimal : null;
@@ -47,7 +47,7 @@ export function integer(value: unknown): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-/** An amount in minor units of a currency: exact, or null. */
+/** Returns an amount in minor units of a currency: exact, or null. */
 export function money(value: unknown, currency: string): number | null {
   const decimal = decimalText(value);
   return decimal === null ? null : minorUnits(decimal, currency);

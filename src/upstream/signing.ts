@@ -17,8 +17,8 @@ export interface SignedBody {
 const claimsMs = { since: -5000, until: 120_000 };
 
 /**
- * The body that says `payload`: a compact JWT (RS256) whose payload is the object itself, or plain JSON. No claims are
- * added unless they are switched on: then `iat`, `exp` and a random `jti`, by a clock that shows `now`.
+ * Returns the body that says `payload`: a compact JWT (RS256) whose payload is the object itself, or plain JSON. No
+ * claims are added unless they are switched on: then `iat`, `exp` and a random `jti`, by a clock that shows `now`.
  */
 export async function signedBody(
   signing: Signing,

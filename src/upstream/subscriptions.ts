@@ -155,7 +155,7 @@ function read(
     : { kind: 'read', value: answer, sent_at: outcome.sent_at };
 }
 
-/** What to do about a refusal, where it is known. */
+/** Returns what to do about a refusal, where it is known. */
 function adviceOn({ status, code }: Extract<Outcome, { kind: 'refused' }>, signing: Signing | null): string | null {
   if (code === 'payload_decode_error') {
     return signing?.body === 'jwt'

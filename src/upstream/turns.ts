@@ -57,7 +57,9 @@ export function createTurns({ clock, concurrency, lanes: shared, budget, steady 
     return more ? connectionsFor(concurrency) : allowedOthers();
   }
 
-  /** The most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for. */
+  /**
+   * Returns the most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for.
+   */
   function next(now: number): { readonly lane: Lane } | { readonly triggered_in: number } {
     const triggered = waiters.waiting('triggered') > 0;
     const triggered_in = triggered ? triggeredTurnIn(budget(), triggeredDue, now) : 0;

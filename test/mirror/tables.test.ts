@@ -7,8 +7,8 @@ import { type Database, type FileKind, openForWriting } from '../../src/sqlite/d
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** The columns of each table as a file of ours writes them down: `name` or, where it may be null, `name?`. */
-function typed(text: string): Record<string, string[]> {
-  const begin = text.search(/^export interface \w*Tables \{/m);
+function typed(text: string, interfaceName = /^export interface \w*Tables \{/m): Record<string, string[]> {
+  const begin = text.search(interfaceName);
   const body = text.slice(begin, text.indexOf('\n}\n', begin) + 3);
   const tables = body.matchAll(/^ {2}(\w+): \{(.*?)\}?;$(?=\n {2}\w+:|\n\})/gms);
   return Object.fromEntries(
@@ -38,11 +38,14 @@ function stored(db: Database): Record<string, string[]> {
   );
 }
 
-function made(kind: FileKind): Record<string, string[]> {
+function made<Result = Record<string, string[]>>(
+  kind: FileKind,
+  look: (db: Database) => Result = stored as (db: Database) => Result,
+): Result {
   using directory = temporaryDirectory();
   const db = openForWriting(join(directory.path, 'made.db'), kind);
   try {
-    return stored(db);
+    return look(db);
   } finally {
     db.close();
   }
@@ -60,4 +63,54 @@ it('a column that only one of the two has is found (control)', () => {
   expect(typed(mirror.replace('  hold: {', '  hold: {\n    planted: number;'))).not.toEqual(made(mirrorFile));
   expect(typed(mirror.replace('ended_at: number | null;', 'ended_at: number;'))).not.toEqual(made(mirrorFile));
   expect(typed(inbox.replace('  delivery: {', '  delivery: {\n    planted: number;'))).not.toEqual(made(inboxFile));
+});
+
+/** Columns that an insert may leave out: with a default, computed, or numbered by SQLite. */
+function defaulted(db: Database): Set<string> {
+  const rows = db
+    .prepare<[], string>(
+      `SELECT t.name || '.' || c.name FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
+       WHERE t.schema = 'main' AND t.type = 'table' AND t.strict = 1
+         AND (c.dflt_value IS NOT NULL OR c.hidden IN (2, 3) OR (c.pk = 1 AND c.type = 'INTEGER'))`,
+    )
+    .pluck()
+    .all();
+  return new Set(rows);
+}
+
+/** The columns that a file of ours lets an insert leave out. */
+function leftOut(text: string): string[] {
+  const begin = text.search(/^(export )?interface \w*Defaulted \{/m);
+  const body = text.slice(begin, text.indexOf('\n}\n', begin));
+  return [...body.matchAll(/^ {2}(\w+):((?:\s*\|?\s*'\w+')+);/gm)].flatMap(([, table, columns = '']) =>
+    [...columns.matchAll(/'(\w+)'/g)].map(([, column]) => `${table}.${column}`),
+  );
+}
+
+it('what an insert may leave out has a value of its own', () => {
+  for (const [text, kind] of [
+    [mirror, mirrorFile],
+    [inbox, inboxFile],
+  ] as const) {
+    const named = leftOut(text);
+    expect(named.length).toBeGreaterThan(5);
+    const valued = made(kind, defaulted);
+    expect(named.filter((column) => !valued.has(column))).toEqual([]);
+  }
+});
+
+it('a column without a value of its own that an insert may leave out is found (control)', () => {
+  const planted = leftOut(mirror.replace("image_file: 'failures'", "image_file: 'failures' | 'url'"));
+  expect(planted.filter((column) => !made(mirrorFile, defaulted).has(column))).toEqual(['image_file.url']);
+});
+
+it('the views that the program reads are those of the file, column by column', () => {
+  const named = Object.entries(typed(source('mirror/sql/views.ts'), /^export interface Views \{/m));
+  expect(named.length).toBeGreaterThan(5);
+  const columns = made(mirrorFile, (db) =>
+    named.map(([view]) =>
+      db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view).sort(),
+    ),
+  );
+  expect(named.map(([, of]) => of.map((column) => column.replace('?', '')))).toEqual(columns);
 });

@@ -6,7 +6,7 @@ export const documentedSearch =
   `-- What a shopper means, from the mirror alone: SQLite 3.38 and newer, no functions of your own, no daemon. Bound are :text,
 -- :language, :currency, :limit and :offset; each of the others may be NULL, and then narrows nothing.
 ${understood},
-${foundSql('a.every', 'a.best', 'a.start', 'answer a CROSS JOIN ')}
+${foundSql('answer')}
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   (SELECT c.from_price FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price,
   -- What it is ordered by: where every word was found (0 name … 5 summary), letters that differ, its place in popularity.

@@ -2,21 +2,23 @@ import { addDays, type Dates, earlier, later, weekdayOf } from '../time/dates.ts
 import type { AvailabilityAnswer } from './availability.ts';
 
 /*
- * Which dates an answer of availability speaks of. A sold-out date is simply absent from an answer, so an answer for other
- * dates than were asked for must never count as one about these.
+ * Decides which dates an availability answer covers. A sold-out date is simply absent from an answer, so an answer for
+ * other dates than requested must never count as one about the requested dates.
  */
 
 /**
- * What is believed of an answer: that it is about what was asked for; that it is where whole weeks were asked for, of a
- * service that seems to round to them; or only its own first to its own last date, of one that has answered for others.
+ * How far an answer is believed to cover what was requested: completely; only for requests of whole weeks, from a
+ * service that seems to round to them; or only from its own first to its own last date, from a service that has
+ * answered for other dates.
  */
 export type SpanTrust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
 
 type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
 
 /**
- * The dates that an answer speaks of: all that were asked for, up to where the service capped it. Where it names any date
- * besides, it is not known what the service made of the question: then only from its own first to its own last date. Null: none.
+ * Returns the dates that an answer covers: all requested ones, up to where the service capped it. If it names any other
+ * date, it is unknown how the service understood the request, so only its own first to its own last date count. Null:
+ * none.
  */
 export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: SpanTrust): Dates | null {
   const all = { from: asked.from, to: covered_to };
@@ -25,29 +27,29 @@ export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, 
   return days.size === 0 ? null : inCommon(all, named);
 }
 
-/** What is believed of a service that has named other dates than were asked for. */
+/** Returns how far to believe a service that has named other dates than requested. */
 export function trustAfter(asked: Dates, named: Dates): SpanTrust {
   const weeks = { from: mondayOf(asked.from), to: addDays(mondayOf(asked.to), 6) };
   return namesOtherDates(weeks, named) ? 'own-dates-only' : 'whole-weeks';
 }
 
-/** Whether two answers name the same dates: the service does not look at what it is asked for. */
+/** Tells whether two answers name the same dates, which shows that the service ignores the requested ones. */
 export function sameDates(one: Dates | null, other: Dates | null): boolean {
   return one !== null && other !== null && one.from === other.from && one.to === other.to;
 }
 
-/** Whether an answer names dates that were not asked for. */
+/** Tells whether an answer names dates that were not requested. */
 export function namesOtherDates(asked: Dates, named: Dates | null): boolean {
   return named !== null && (named.from < asked.from || named.to > asked.to);
 }
 
-/** The dates that two spans have in common; null: none. */
+/** Returns the dates that two spans have in common; null: none. */
 export function inCommon(one: Dates, other: Dates): Dates | null {
   const [from, to] = [later(one.from, other.from), earlier(one.to, other.to)];
   return from <= to ? { from, to } : null;
 }
 
-/** What is left of the dates that were asked for before and after those that were answered. */
+/** Returns the requested dates before and after the answered ones. */
 export function leftOf({ from, to }: Dates, answered: Dates | null): Dates[] {
   if (answered === null) return [{ from, to }];
   const before = { from, to: addDays(answered.from, -1) };
@@ -56,8 +58,9 @@ export function leftOf({ from, to }: Dates, answered: Dates | null): Dates[] {
 }
 
 /**
- * How to ask for what an answer left out: by whole weeks from a Monday on, because a service that rounds to them answers
- * exactly that, and with days around it, so that an answer for yet other dates shows. At most `most` days.
+ * Returns the dates to request for those that an answer left out: whole weeks from a Monday on, because a service that
+ * rounds to weeks answers exactly these, with days around them, so that an answer for yet other dates shows. At most
+ * `most` days.
  */
 export function wholeWeeksAround(left: Dates, today: string, most: number): Dates {
   const weeks = Math.floor(most / 7);
@@ -66,10 +69,16 @@ export function wholeWeeksAround(left: Dates, today: string, most: number): Date
   return { from, to: addDays(from, 7 * weeks - 1) };
 }
 
-/** So many calls of one refresh are for what answers left out: a service that never speaks of a date is not asked for ever. */
+/**
+ * The most calls of one refresh for dates that answers left out: a service that never answers a date is not asked
+ * forever.
+ */
 export const mostCallsForTheRest = 4;
 
-/** So many products at once are answered for other dates only by the service or a cache in between, and not by one product's mistake. */
+/**
+ * How many products answered for other dates at once show that the service or a cache is at fault, not a single
+ * product.
+ */
 export const otherDatesAlarm = 5;
 
 function mondayOf(date: string): string {

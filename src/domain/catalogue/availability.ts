@@ -6,10 +6,10 @@ import type { Variant } from './variant.ts';
  * minutes since midnight. `extra` keeps every member that has no place of its own; trailing nulls are left off.
  */
 
-/** Members that the compact form has no place for, as the service sent them; null where there are none. */
+/** Members without a place in the compact form, as the service sent them; null: none. */
 export type Extra = Readonly<Record<string, unknown>> | null;
 
-/** What one variant costs in one timeslot. Prices in minor units, null where not sent or not exact. */
+/** One variant in one timeslot, with its prices in minor units: null if not sent or not exact. */
 export type Offer = readonly [
   variant_id: number,
   max_tickets?: number | null,
@@ -29,7 +29,7 @@ export type Timeslot = readonly [
   extra?: Extra,
 ];
 
-/** The time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
+/** Returns the time of a slot as views and people have it: `HH:MM`, `whole_day`, or the service's own word. */
 export function slotTime(time: number | string): string {
   if (typeof time === 'string') return time;
   if (time < 0) return 'whole_day';
@@ -47,30 +47,30 @@ export type DayForm = readonly [
 /** One answer of the availability read. */
 export interface AvailabilityAnswer {
   /**
-   * False: the product is not on sale, and the answer says nothing about days (reliability.md section 3). Null: it does not
-   * say, and that is no statement about days either.
+   * False: the product is not on sale, and the answer says nothing about dates (reliability.md section 3). Null: the
+   * answer does not say, and so says nothing about dates either.
    */
   readonly sales_enabled: boolean | null;
-  /** The last date that the answer speaks of: where the service capped the range, earlier than asked. */
+  /** The last date that the answer covers: earlier than requested if the service capped the range. */
   readonly covered_to: string;
   /** The first and the last date that it names, whether they were asked for or not; null: it names none. */
   readonly named: Dates | null;
   readonly max_tickets_per_order: number | null;
-  /** Those that were asked for. Only dates with tickets are in the answer: one that is covered and absent is sold out. */
+  /** The requested dates. Only dates with tickets are in the answer: a covered date that is absent is sold out. */
   readonly days: ReadonlyMap<string, DayForm>;
   readonly variants: readonly Variant[];
-  /** What else the answer says: groups and unknown members, as JSON. */
+  /** The rest of the answer: groups and unknown members, as JSON. */
   readonly context: string;
-  /** How many retail prices below zero were refused: what they are of cannot be bought. */
+  /** The number of negative retail prices rejected; what they belong to is not sold. */
   readonly refused_prices?: number;
 }
 
-/** What a calendar needs of a date, without its slots. */
+/** The summary of a date for a calendar, without its slots. */
 export interface DaySummary {
   readonly available: boolean;
-  /** The least retail price above 0, or 0 where all that are known are 0; null where none is known. */
+  /** The lowest retail price above 0, or 0 if all known prices are 0; null if none is known. */
   readonly lowest_price: number | null;
-  /** The most tickets that one variant of one slot still has; null where no slot says. */
+  /** The most tickets left of one variant in one slot; null if no slot tells. */
   readonly max_tickets: number | null;
   readonly availability: number | null;
 }
@@ -78,8 +78,8 @@ export interface DaySummary {
 export const soldOut: DaySummary = { available: false, lowest_price: null, max_tickets: null, availability: null };
 
 /**
- * The summary of a date. It is available where some slot has a variant that can be bought: one whose slot and whose
- * own maximum are not 0. Only those count for the price.
+ * Returns the summary of a date. It is available if some slot has a variant that can be bought, that is, if neither the
+ * slot's nor the variant's maximum is 0. Only those count for the price.
  */
 export function summarise([availability, , timeslots]: DayForm): DaySummary {
   let available = false;
@@ -120,7 +120,10 @@ export interface Window {
   readonly every: number;
 }
 
-/** The fewest windows of at most `daysPerRequest` days that cover the horizon; a near refresh brings the middle along. */
+/**
+ * Returns the fewest windows of at most `daysPerRequest` days that cover the horizon; a near refresh brings the middle
+ * along.
+ */
 export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
   const count = Math.ceil(tiers.horizon / daysPerRequest);
   return Array.from({ length: count }, (_, part) => {
@@ -130,18 +133,21 @@ export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
   });
 }
 
-/** The cadence of the date that lies `day` days after the venue's today. */
+/** Returns the cadence of the date that lies `day` days after the venue's today. */
 export function cadenceOfDay(tiers: Tiers, day: number): number {
   return tiers[tierOfDay(tiers, day)].every;
 }
 
-/** The tier of the date that lies `day` days after the venue's today. */
+/** Returns the tier of the date that lies `day` days after the venue's today. */
 export function tierOfDay(tiers: Tiers, day: number): Tier {
   if (day < tiers.near.days) return 'near';
   return day < tiers.middle.days ? 'middle' : 'far';
 }
 
-/** Where a new tier begins, in days from today: a span of dates is split there, each with its own cadence. */
+/**
+ * Returns where each tier begins, in days from today: spans of dates are split there, because each tier has its own
+ * cadence.
+ */
 export function tierStarts(tiers: Tiers): number[] {
   return [0, tiers.near.days, tiers.middle.days].filter((day) => day < tiers.horizon);
 }

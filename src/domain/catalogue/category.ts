@@ -3,7 +3,7 @@
  * right cycle depends on the partner's own categorisation).
  */
 
-/** What a category asks of a product: all conditions that are given hold. */
+/** The conditions of a category: a product has to meet all that are given. */
 export interface CategoryMatch {
   readonly product_ids?: readonly number[] | undefined;
   readonly experience_ids?: readonly number[] | undefined;
@@ -12,11 +12,11 @@ export interface CategoryMatch {
   /** The supplier's name, whatever its letter case. */
   readonly supplier?: string | undefined;
   readonly dynamic_pricing?: boolean | undefined;
-  /** The so many best-selling products, by reported orders. */
+  /** This many of the best-selling products, by reported orders. */
   readonly top_sellers?: number | undefined;
 }
 
-/** What is known of a product when its category is looked for. */
+/** The facts of a product by which its category is chosen. */
 export interface CategoryFacts {
   readonly product_id: number;
   readonly experience_ids: readonly number[];
@@ -28,7 +28,7 @@ export interface CategoryFacts {
   readonly seller_rank: number | null;
 }
 
-/** The name of the first category that matches; null where none does. */
+/** Returns the name of the first category that matches; null where none does. */
 export function categoryOf(
   categories: readonly { readonly name: string; readonly match: CategoryMatch }[],
   facts: CategoryFacts,
@@ -52,13 +52,13 @@ function matches(match: CategoryMatch, facts: CategoryFacts): boolean {
 
 const halfLifeMs = 30 * 86_400_000;
 
-/** Tickets sold, each counting half after thirty days: what was `sold` at `sold_at`, seen from `now`. */
+/** Returns the tickets sold as of `now`, given `sold` at `sold_at`: a ticket counts half after thirty days. */
 export function soldBy(now: number, sold: number, sold_at: number | null): number {
   if (sold_at === null) return 0;
   return sold * 0.5 ** (Math.max(0, now - sold_at) / halfLifeMs);
 }
 
-/** How much a stale product costs, where 1 is usual: its category's weight, times its sales. */
+/** Returns how much harm a stale product does, where 1 is usual: its category's weight times its sales. */
 export function weightOf(category_weight: number, sold: number): number {
   return category_weight * (1 + sold);
 }

@@ -1,11 +1,11 @@
 import { imageLimitMs, mayShow } from './image.ts';
 
-/** So long a takedown is told of. */
+/** How long a takedown is reported. */
 export const takedownsForMs = 90 * 24 * 60 * 60 * 1000;
-/** A file goes within a minute; this much later it is a breach that it is still there. */
+/** A file is removed within a minute; if it still exists after this time, that is a breach. */
 const fileGraceMs = 2 * 60 * 1000;
 
-/** An image that the view shows, with what the tables say of it. */
+/** An image that the view shows, with its facts from the tables. */
 export interface PublishedImage {
   readonly product_id: number;
   readonly title: string | null;
@@ -22,7 +22,7 @@ export interface PublishedImage {
   readonly checksum: string | null;
 }
 
-/** What the tables, and not the view, say of an image that is shown. */
+/** The facts of a shown image by the tables, independent of the view. */
 export interface ImageStanding {
   readonly verified_at: number | null;
   /** The image or its product is withdrawn. */
@@ -53,7 +53,7 @@ export interface CreditChange {
   readonly at: number;
 }
 
-/** A copy that is on the disk. `shown`: of an image that is published; `hidden_at`: since when it is not. */
+/** A copy on disk. `shown`: its image is published; `hidden_at`: since when it is not. */
 export interface KeptFile {
   readonly product_id: number;
   readonly image_key: string;
@@ -62,20 +62,20 @@ export interface KeptFile {
   readonly hidden_at: number;
 }
 
-/** Why the rule is broken by an image. */
+/** An image that breaks the rule, and why. */
 export interface Breach {
   readonly product_id: number;
   readonly image_key: string;
   readonly reason: 'not-confirmed' | 'withdrawn' | 'file-kept';
 }
 
-/** Images that are shown although they may not be, and files of images that may not be shown. */
+/** Returns the images that are shown although they may not be, and the files of images that may not be shown. */
 export function breachesOf(
   published: readonly (PublishedImage & ImageStanding)[],
   files: readonly KeptFile[],
   now: number,
 ): Breach[] {
-  // Equal files are kept once: one that another image still shows may stay.
+  // Equal files are kept once: a file that another image still shows may stay.
   const shown = new Set(files.filter((each) => each.shown === 1).map(({ file }) => file));
   return [
     ...published.flatMap(({ product_id, image_key, verified_at, withdrawn }): Breach[] => {
@@ -90,12 +90,15 @@ export function breachesOf(
   ];
 }
 
-/** Since when an image that was taken down is not shown: after fourteen days it was hidden without any read. */
+/** Returns since when an image that was taken down is not shown: after fourteen days it was hidden without any read. */
 export function hiddenAt({ last_confirmed_at, withdrawn_at }: Takedown): number {
   return Math.min(withdrawn_at, last_confirmed_at === null ? withdrawn_at : last_confirmed_at + imageLimitMs);
 }
 
-/** How long an image may have been shown after the service withdrew it: at most this, in milliseconds; null: not known. */
+/**
+ * Returns how long an image may have been shown after the service withdrew it: at most this, in milliseconds; null: not
+ * known.
+ */
 export function shownAfterChange(takedown: Takedown): number | null {
   return takedown.last_confirmed_at === null ? null : Math.max(0, hiddenAt(takedown) - takedown.last_confirmed_at);
 }

@@ -6,7 +6,7 @@
 export type ImageSize = 'small' | 'medium' | 'large' | 'extra_large';
 export const imageSizes: readonly ImageSize[] = ['small', 'medium', 'large', 'extra_large'];
 
-/** What a file may be, with the name it gets. SVG is none of them: it can carry scripts. */
+/** The types a file may have, with their extensions. Not SVG, which can contain scripts. */
 const extensions = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -20,7 +20,7 @@ export function isImageType(type: string): type is ImageType {
   return Object.hasOwn(extensions, type);
 }
 
-/** What the first bytes of a file say it is, whatever it is called; null: none of the types. */
+/** Returns the type of a file by its first bytes, whatever it is called; null: none of the types. */
 export function typeOf(head: Uint8Array): ImageType | null {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 16)).toString('latin1');
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';
@@ -31,13 +31,13 @@ export function typeOf(head: Uint8Array): ImageType | null {
 }
 
 /**
- * Whether a file ends as its type has to: where no length was announced, half of one looks like a whole one. `tail` is
- * its last kilobyte, or all of it. AVIF has no end that could be looked for.
+ * Tells whether a file ends as its type must: without an announced length, half a file looks like a whole one. `tail`
+ * is its last kilobyte, or all of it. AVIF has no recognisable end.
  */
 export function endsWell(type: ImageType, head: Uint8Array, tail: Uint8Array, length: number): boolean {
   const end = Buffer.from(tail.buffer, tail.byteOffset, tail.length);
   switch (type) {
-    // Some programs write a little behind the end.
+    // Some programs append a few bytes after the end.
     case 'image/jpeg':
       return end.includes(Buffer.of(0xff, 0xd9));
     case 'image/png':
@@ -51,26 +51,32 @@ export function endsWell(type: ImageType, head: Uint8Array, tail: Uint8Array, le
   }
 }
 
-/** `ab/cd/<checksum>.jpg`: by content, so that the same file is kept once. */
+/** Returns the path `ab/cd/<checksum>.jpg`, by content, so that equal files are kept once. */
 export function filePath(checksum: string, type: ImageType): string {
   return `${checksum.slice(0, 2)}/${checksum.slice(2, 4)}/${checksum}.${extensions[type]}`;
 }
 
-/** What `filePath` makes, and nothing else that may lie beside it. */
+/** Matches only paths that `filePath` returns, not other files beside them. */
 export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jpg|png|webp|avif|gif)$/;
 
-/** A file that is kept is asked for again after this: `If-None-Match` costs its host next to nothing. */
+/** After this time a kept file is requested again: `If-None-Match` costs its host next to nothing. */
 const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
-/** Nothing is due later than this from now. */
+/** No file is due later than this from now. */
 export const longestWaitMs = recheckAfterMs;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** When the host is asked again about a file that it has just confirmed; spread, for they were fetched together. */
+/**
+ * Returns when to ask the host again about a file that it has just confirmed; spread out, because many were fetched
+ * together.
+ */
 export function recheckAt(chance: number, now: number): number {
   return now + Math.round(recheckAfterMs * (0.9 + 0.1 * chance));
 }
 
-/** When again, after an answer that will hardly be another in a minute: no image, too large, gone, a refused address. */
+/**
+ * Returns when to ask again after an answer that is unlikely to change soon: not an image, too large, gone, a refused
+ * URL.
+ */
 export function refusedAgainAt(chance: number, now: number): number {
   return now + Math.round(dayMs * (0.9 + 0.1 * chance));
 }

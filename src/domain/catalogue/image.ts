@@ -5,14 +5,17 @@ import { hash } from 'node:crypto';
  * The view `images` has the same figure; a test holds them equal.
  */
 export const imageLimitMs = 14 * 24 * 60 * 60 * 1000;
-/** From then on a product's own read confirms its images, ahead of the sweeps. */
+/** From this age on a product's own read confirms its images, ahead of the sweeps. */
 export const imagePressAfterMs = 10 * 24 * 60 * 60 * 1000;
-/** From then on a person should know. */
+/** From this age on an alarm tells a person. */
 export const imageAlarmAfterMs = 12 * 24 * 60 * 60 * 1000;
-/** A stamp further ahead than this was made by a clock that was wrong. */
+/** An instant further ahead than this was written by a wrong clock. */
 const aheadMs = 24 * 60 * 60 * 1000;
 
-/** Whether an image may be shown at `now` that the last complete read, sent at `verified_at`, returned: as the view says it. */
+/**
+ * Tells whether an image last returned by the complete read sent at `verified_at` may be shown at `now`, by the rule of
+ * the view.
+ */
 export function mayShow(verified_at: number, now: number): boolean {
   return now >= verified_at - aheadMs && now < verified_at + imageLimitMs;
 }
@@ -30,8 +33,8 @@ export interface Image {
 }
 
 /**
- * The key of an image: the last segment of the URL's path without its extension, lower case, where that is 32 hex
- * digits; else `u-` and 32 hex digits of a hash over host and path. The sizing query never counts. Null for no URL.
+ * Returns the key of an image: the last segment of the URL's path without its extension, lower case, where that is 32
+ * hex digits; else `u-` and 32 hex digits of a hash over host and path. The sizing query never counts. Null for no URL.
  */
 export function imageKey(url: string): string | null {
   const parsed = URL.parse(url);

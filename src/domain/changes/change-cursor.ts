@@ -1,12 +1,14 @@
-/** What of the change feed is there: everything above `floor`, up to `newest`. An empty feed has both at the same number. */
+/**
+ * The part of the change feed that is kept: everything above `floor`, up to `newest`. In an empty feed both are equal.
+ */
 export interface FeedBounds {
   readonly floor: number;
   readonly newest: number;
-  /** What cursors belong to; null: the file was written by a version that gave none. */
+  /** The id of the feed to which cursors belong; null: an older version wrote the file. */
   readonly feed: string | null;
 }
 
-/** Where a reader is: the seq of the last change seen, 0 for none; and the feed that it was seen in, where it says so. */
+/** The position of a reader: the seq of the last change seen (0: none), and the feed it was seen in, if known. */
 export interface Cursor {
   readonly after: number;
   readonly feed: string | null;
@@ -14,7 +16,7 @@ export interface Cursor {
 
 export type CursorVerdict = 'good' | 'other-feed' | 'too-old' | 'from-the-future';
 
-/** Whether the feed can go on after a cursor without a gap. */
+/** Tells whether the feed can go on after a cursor without a gap. */
 export function judgeCursor(cursor: Cursor, { floor, newest, feed }: FeedBounds): CursorVerdict {
   if (cursor.feed !== null && feed !== null && cursor.feed !== feed) return 'other-feed';
   if (cursor.after < floor) return 'too-old';

@@ -1,6 +1,6 @@
 import { parseExact } from '../values/exact-json.ts';
 
-/** What the change feed tells of; a closed list (design 3.3). A product's first reads tell of `product_added` only. */
+/** The kinds of change in the feed, a closed list (design 3.3). A product's first reads emit only `product_added`. */
 export type ChangeKind =
   /** {title} */
   | 'product_added'
@@ -39,7 +39,7 @@ const told = new Set([
   'sale_status_expected_reopen',
 ]);
 
-/** The top-level members in which two documents differ, in alphabetical order. */
+/** Returns the top-level members in which two documents differ, in alphabetical order. */
 export function changedFields(before: string, after: string): string[] {
   const [old, now] = [before, after].map((text) => parseExact(text) as Record<string, unknown>);
   const names = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);

@@ -1,4 +1,4 @@
-/** What is known of the change feed when a mirror is opened. */
+/** The facts of the change feed when a mirror is opened. */
 export interface FeedFacts {
   /** Whether the mirror has a feed id: a new one has none, nor has one of a version that gave none. */
   readonly identified: boolean;
@@ -8,7 +8,7 @@ export interface FeedFacts {
   readonly same_file: boolean;
   /** The newest number in the mirror. */
   readonly newest: number;
-  /** By the inbox: at least those up to `witnessed` were given out, and none above `ceiling`. */
+  /** By the inbox: numbers at least up to `witnessed` were given out, and none above `ceiling`. */
   readonly witnessed: number;
   readonly ceiling: number;
 }
@@ -18,13 +18,13 @@ export type FeedDecision =
   | {
       readonly feed: 'new';
       readonly reason: 'first-fill' | 'paired-again' | 'older-copy';
-      /** Numbers go on above it, so that none is given out twice; null: they go on as they are. */
+      /** New numbers are above this one, so that none is given out twice; null: they continue normally. */
       readonly above: number | null;
     };
 
 /**
- * Whether cursors of the last run still mean what they meant. After a kill the feed goes on without a gap; a mirror that
- * is new or older than what was given out gets another feed, above every number that may have been.
+ * Decides whether cursors of the last run are still valid. After a kill the feed continues without a gap; a mirror that
+ * is new, or older than the numbers given out, gets another feed above every number that may have been given out.
  */
 export function judgeFeed(facts: FeedFacts): FeedDecision {
   const { identified, paired, same_file, newest, witnessed, ceiling } = facts;

@@ -1,20 +1,26 @@
 import { type DayForm, type Offer, slotTime, type Timeslot } from '../catalogue/availability.ts';
+import { hasPassed, minuteOf, notBegun, withoutPassed } from '../catalogue/passed-times.ts';
 
 /*
- * The check before an order (specification §1 rule 5): whether what a shopper was shown can still be had, by what the
- * service says now.
+ * Judges the check before an order (specification §1 rule 5): whether what a shopper was shown is still available, by
+ * what the service says now.
  */
 
-/** Holds: as asked, at the price expected or shown. Changed: for sale, but price or quantity differ. Unknown: nobody said. */
+/**
+ * Holds: available as asked, at the price expected or shown. Changed: for sale, but price or quantity differ. Gone: not
+ * for sale. Unknown: no answer.
+ */
 export type CheckVerdict = 'holds' | 'changed' | 'gone' | 'unknown';
 
-/** Why; a closed list, each with the verdict that it leads to. */
+/** The reasons, a closed list, each with its verdict. */
 const verdictOf = {
   withdrawn: 'gone',
   'not-on-sale': 'gone',
-  /** A notification has closed it, and no read has decided yet. */
+  /** A notification has closed it, and no read has confirmed that yet. */
   'closure-unconfirmed': 'gone',
   'date-past': 'gone',
+  /** The time has begun at the venue, or was the last one of its date. */
+  'time-past': 'gone',
   'date-sold-out': 'gone',
   /** The time is not offered, or has no tickets left. */
   'slot-gone': 'gone',
@@ -23,17 +29,17 @@ const verdictOf = {
   'not-enough-tickets': 'changed',
   'over-max-per-order': 'changed',
   'price-changed': 'changed',
-  /** It is for sale, but the service names no price that could be compared. */
+  /** It is for sale, but the service names no price to compare. */
   'price-not-said': 'changed',
-  /** Beyond the dates that are mirrored: nobody was asked. */
+  /** Beyond the mirrored dates: the service was not asked. */
   'outside-horizon': 'unknown',
-  /** Its dates are answered as not on sale, its own read says that it is: one of them comes from a cache. */
+  /** Its dates are answered as not on sale, but its own read says on sale: one answer comes from a cache. */
   'sale-contradicted': 'unknown',
   'service-unreachable': 'unknown',
   throttled: 'unknown',
-  /** The caller has had its live checks of this minute. */
+  /** The caller has used up its live checks of this minute. */
   'caller-limit': 'unknown',
-  /** An answer came that cannot be used. */
+  /** The answer cannot be used. */
   'service-failed': 'unknown',
   /** The service answered for other dates than it was asked for. */
   'other-dates': 'unknown',
@@ -47,18 +53,18 @@ const verdictOf = {
 export type CheckReason = keyof typeof verdictOf;
 export const checkReasons = Object.keys(verdictOf) as readonly CheckReason[];
 
-/** The reasons for which nobody can say. */
+/** The reasons for an unknown verdict. */
 export type Unanswered = {
   [Reason in CheckReason]: (typeof verdictOf)[Reason] extends 'unknown' ? Reason : never;
 }[CheckReason];
 
-/** What somebody wants of a date. */
+/** What is wanted of a date. */
 export interface Wanted {
   /** `HH:MM`, `whole_day`, or the service's own word; null: any time. */
   readonly time: string | null;
   /** None: tickets of any kind. */
   readonly variants: readonly { readonly variant_id: number; readonly count: number }[];
-  /** How many tickets: the sum over the variants where some are named. */
+  /** The number of tickets: the sum over the variants, if any are named. */
   readonly quantity: number;
 }
 
@@ -74,29 +80,50 @@ export interface DateOffer {
   readonly max_tickets_per_order: number | null;
 }
 
-/** Whether what is wanted can be had. */
+/** The availability of what is wanted. */
 export interface OfferStanding {
   readonly sellable: boolean;
-  /** Why not; empty where it can. */
+  /** Why it is not available; empty if it is. */
   readonly reasons: readonly CheckReason[];
-  /** In minor units: of all that is wanted, or of the cheapest ticket where no variant is named. Null: not sellable, or not said. */
+  /**
+   * The price in minor units of everything wanted, or of the cheapest ticket if no variant is named. Null: not
+   * sellable, or unknown.
+   */
   readonly price: number | null;
-  /** The time that this is about; null: none fits. */
+  /** The time concerned; null: none fits. */
   readonly time: string | null;
 }
 
-/** What is wanted beside one date. Null where the date was never read. Of several times the cheapest that fits. */
-export function standingOf(wanted: Wanted, sale: SaleState, offer: DateOffer | null): OfferStanding | null {
+/**
+ * Compares what is wanted with one date, of which so many minutes have passed at the venue; chooses the cheapest of several
+ * fitting times. Null if the date was never read.
+ */
+export function standingOf(
+  wanted: Wanted,
+  sale: SaleState,
+  offer: DateOffer | null,
+  minutes_passed = notBegun,
+): OfferStanding | null {
   if (sale !== 'on-sale') return refused(sale);
   if (offer === null) return null;
-  const { form, max_tickets_per_order: most } = offer;
-  if (form === null || form[0] === 0) return refused('date-sold-out');
+  const { form: whole, max_tickets_per_order: most } = offer;
+  if (isTimePast(wanted.time, minutes_passed)) return refused('time-past');
+  if (whole === null) return refused('date-sold-out');
+  const form = withoutPassed(whole, minutes_passed);
+  if (form[2].length === 0 && whole[2].length > 0) return refused('time-past');
+  if (form[0] === 0) return refused('date-sold-out');
   const slots = form[2].filter(([time]) => wanted.time === null || slotTime(time) === wanted.time);
   if (slots.length === 0) return refused(wanted.time === null ? 'date-sold-out' : 'slot-gone');
   const standings = slots.map((slot) => inSlot(wanted, slot, most)).sort(better);
   const [best = refused('date-sold-out')] = standings;
   const soldOut = wanted.time === null && best.reasons[0] === 'slot-gone';
   return soldOut ? refused('date-sold-out') : best;
+}
+
+/** Whether the time that is wanted has begun; whatever is no time of the clock has not. */
+export function isTimePast(time: string | null, minutes_passed: number): boolean {
+  const minute = time === null ? null : minuteOf(time);
+  return minute !== null && hasPassed(minute, minutes_passed);
 }
 
 function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number | null): OfferStanding {
@@ -114,7 +141,7 @@ function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number |
   return { sellable, reasons: [...reasons], price: sellable ? priceOf(wanted, offers) : null, time: slotTime(time) };
 }
 
-/** Tickets of a variant: 0 where it is not offered, without a limit where none is said. */
+/** Returns the tickets left of a variant: 0 if it is not offered, unlimited if no limit is given. */
 function leftOf(offer: Offer | undefined): number {
   return offer === undefined ? 0 : (offer[1] ?? Number.POSITIVE_INFINITY);
 }
@@ -136,7 +163,7 @@ function priceOf({ variants }: Wanted, offers: readonly Offer[]): number | null 
 
 const rank: Readonly<Record<CheckVerdict, number>> = { holds: 0, changed: 1, unknown: 2, gone: 3 };
 
-/** What can be had before what cannot, then the cheaper one. */
+/** Compares two standings: available before unavailable, then the cheaper one. */
 function better(a: OfferStanding, b: OfferStanding): number {
   const [first, second] = [a, b].map(({ reasons }) => rank[worst(reasons)]);
   if (first !== second) return (first ?? 0) - (second ?? 0);
@@ -148,7 +175,7 @@ function refused(reason: CheckReason): OfferStanding {
   return { sellable: false, reasons: [reason], price: null, time: null };
 }
 
-/** The verdict on what the service says now, beside the price expected (or, where none is, the one that was shown). */
+/** Returns the verdict on what the service says now, compared with the expected price, or else with the shown one. */
 export function judgeCheck(
   now: OfferStanding,
   shown: OfferStanding | null,

@@ -1,26 +1,28 @@
 import type { OfferStanding } from './check.ts';
 
 /*
- * How often the mirror was wrong when it mattered: the share of checks and orders in which it said something else than
+ * Computes how often the mirror was wrong when it mattered: the share of checks and orders in which it disagreed with
  * the service.
  */
 
-/** Whether the mirror was right: if not, what it had said. Unknown: it had no row, or reads contradicted each other. */
+/**
+ * Whether the mirror was right, and if not, what it had said. Unknown: it had no row, or reads contradicted each other.
+ */
 export type Rating = 'right' | 'said-available' | 'said-sold-out' | 'said-price' | 'unknown';
 
-/** What was shown beside what the service says now, of the same question. */
+/** Rates what was shown by what the service says now about the same question. */
 export function rateCheck(shown: OfferStanding | null, now: OfferStanding): Rating {
   if (shown === null || isContradicted(shown) || isContradicted(now)) return 'unknown';
   if (shown.sellable !== now.sellable) return shown.sellable ? 'said-available' : 'said-sold-out';
   return shown.price === now.price ? 'right' : 'said-price';
 }
 
-/** Two reads contradict each other about the sale: nobody can be held to either. */
+/** Tells whether two reads contradict each other about the sale, so that neither counts. */
 function isContradicted({ reasons }: OfferStanding): boolean {
   return reasons.includes('sale-contradicted');
 }
 
-/** The service's codes for an order of something that is not there. */
+/** The service's codes for an order of something that is not available. */
 const gone = new Set([
   'variants_not_available',
   'variant_not_available',
@@ -31,12 +33,15 @@ const gone = new Set([
   'checkout_disabled',
 ]);
 
-/** Whether a failed order says that something was not there. Without a code, or with another, it says nothing of that. */
+/**
+ * Tells whether a failed order shows that something was not available. Without a code, or with another code, it does
+ * not.
+ */
 export function saysGone(code: string | null): boolean {
   return code !== null && gone.has(code.trim().toLowerCase());
 }
 
-/** What was shown beside how an order of it ended; null where that says nothing about availability. */
+/** Rates what was shown by how an order of it ended; null if that shows nothing about availability. */
 export function rateOrder(
   shown: OfferStanding | null,
   { outcome, code }: { readonly outcome: 'confirmed' | 'failed'; readonly code: string | null },
@@ -55,7 +60,7 @@ export interface ReportCounts {
   readonly orders_wrong: number;
 }
 
-/** The share in which the mirror was wrong; null where nobody has asked yet. */
+/** Returns the share of reports in which the mirror was wrong; null before the first. */
 export function errorRate({ checks, wrong, orders, orders_wrong }: ReportCounts): number | null {
   return checks + orders === 0 ? null : (wrong + orders_wrong) / (checks + orders);
 }

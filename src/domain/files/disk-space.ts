@@ -1,9 +1,9 @@
 const mebibyte = 1024 * 1024;
-/** Space that is low on a disk of any size: the daemon needs it for its write-ahead log. */
+/** The free space below which a disk of any size is low: the daemon needs it for its write-ahead log. */
 const lowBytes = 200 * mebibyte;
-/** … but never more than this share of the file system: a small volume is not low for ever. */
+/** … but at most this share of the file system, so that a small volume is not always low. */
 const lowShare = 0.05;
-/** Low ends only here, so that one file removed does not begin everything again. */
+/** By how much space must exceed that for low space to end, so that one removed file does not restart everything. */
 const recovered = 1.25;
 
 /** One file system: bytes in all, and bytes that this user may still write. */
@@ -12,12 +12,15 @@ export interface FileSystemSpace {
   readonly free_bytes: number;
 }
 
-/** Space below which bulk work pauses: 200 MiB or twice the write-ahead log, at most a twentieth of the file system. */
+/**
+ * Returns the space below which bulk work pauses: 200 MiB or twice the write-ahead log, at most a twentieth of the file
+ * system.
+ */
 export function lowBelow({ size_bytes }: Pick<FileSystemSpace, 'size_bytes'>, wal_bytes: number): number {
   return Math.floor(Math.min(Math.max(lowBytes, 2 * wal_bytes), lowShare * size_bytes));
 }
 
-/** Whether space is low now; `was`: whether it was at the last look. A file system that does not tell its size never is. */
+/** Tells whether space is low now; `was`: whether it was at the last look. A file system of unknown size never is. */
 export function isLow({ size_bytes, free_bytes }: FileSystemSpace, below: number, was: boolean): boolean {
   return size_bytes > 0 && free_bytes < (was ? recovered * below : below);
 }

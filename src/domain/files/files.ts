@@ -1,4 +1,4 @@
-/** What a look at one of the two files has found, before anything is written. */
+/** The condition of one of the two files, found before anything is written. */
 export type Condition =
   | 'missing'
   /** No bytes, or no tables. */
@@ -13,7 +13,10 @@ export type Condition =
 export interface PairFacts {
   readonly mirror: Condition;
   readonly inbox: Condition;
-  /** What the inbox says of its mirror: `none` was made yet, it takes `any`, or has `known` one; null: it cannot be asked. */
+  /**
+   * What the inbox expects of its mirror: `none` exists yet, it accepts `any`, or only the `known` one; null: the inbox
+   * cannot be read.
+   */
   readonly expects: 'none' | 'any' | 'known' | null;
   /** Whether the two carry one pair id; null: one of them has none. */
   readonly paired: boolean | null;
@@ -34,7 +37,7 @@ export type Trouble =
   | 'mirror-missing'
   | 'foreign-pair';
 
-/** Why the two files cannot be started on; null: they can, and what is missing is made. */
+/** Returns why the daemon cannot start with the two files; null: it can, and creates what is missing. */
 export function troubleOf(facts: PairFacts): Trouble | null {
   const { mirror, inbox, expects, paired, backup } = facts;
   if (inbox === 'damaged' || inbox === 'foreign' || inbox === 'newer') return `inbox-${inbox}`;
@@ -49,14 +52,14 @@ export function troubleOf(facts: PairFacts): Trouble | null {
 
 /** What `repair` does to the two files. */
 export interface RepairPlan {
-  /** `quarantine`: what stands there is set aside first. */
+  /** `quarantine`: the existing file is set aside first. */
   readonly mirror: 'keep' | 'quarantine' | 'none';
   readonly inbox: 'keep' | 'quarantine' | 'none';
   /** Whether the newest verified copy takes the mirror's place; else it is kept or filled again. */
   readonly restore: boolean;
 }
 
-/** Null: nothing is wrong with them. Another program's file is never touched: `refused`. */
+/** Plans the repair; null: nothing is wrong. Another program's file is never touched: `refused`. */
 export function planRepair(facts: PairFacts): RepairPlan | 'refused' | null {
   const trouble = troubleOf(facts);
   if (trouble === null) return null;

@@ -1,6 +1,6 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
-/** What is known of the published copy: instants, or null for never. */
+/** The facts of the published copy: instants, or null for never. */
 export interface SnapshotFacts {
   readonly published_at: number | null;
   /** In a row, since then. */
@@ -11,8 +11,8 @@ export interface SnapshotFacts {
 const minuteMs = 60_000;
 
 /**
- * Whether a copy is to be published now: once every period, and after a failure again after 1, 2, 4 … minutes, no later
- * than a period after it. A stamp that lies ahead was made by a wrong clock and counts as none.
+ * Tells whether a copy is to be published now: once every period, and after a failure again after 1, 2, 4 … minutes, no
+ * later than a period after it. A stamp that lies ahead was made by a wrong clock and counts as none.
  */
 export function snapshotDue({ published_at, failures, failed_at }: SnapshotFacts, every: number, now: number): boolean {
   if (failed_at !== null && !isAhead(failed_at, now))
@@ -20,7 +20,7 @@ export function snapshotDue({ published_at, failures, failed_at }: SnapshotFacts
   return published_at === null || isAhead(published_at, now) || now >= published_at + every;
 }
 
-/** Readers have a copy that is older than two periods, or none. */
+/** Tells whether the published copy is missing or older than two periods. */
 export function snapshotLate(published_at: number | null, every: number, now: number): boolean {
   return published_at === null || isAhead(published_at, now) || now > published_at + 2 * every;
 }

@@ -1,7 +1,7 @@
-/** Why a file cannot be written just now: both pass, and are waited for. */
+/** Why a file cannot be written just now. Both troubles pass, so writes wait. */
 export type WriteTrouble = 'disk-full' | 'locked';
 
-/** How long nothing is tried after trouble, the first time and at most, and how long afterwards it must not come back. */
+/** How long to pause after trouble, at first and at most, and for how long it must not return to count as over. */
 export interface Patience {
   readonly first: number;
   readonly longest: number;
@@ -9,8 +9,8 @@ export interface Patience {
 }
 
 /**
- * A lock is let go of within milliseconds or minutes, and asking costs nothing. After a full disk a tiny write can succeed
- * again at once while real work cannot, so it is tried less and less often.
+ * The patience with each trouble. A lock is released within milliseconds or minutes, and asking costs nothing. On a
+ * full disk a tiny write may succeed while real work cannot, so it is tried less and less often.
  */
 export const patience: Readonly<Record<WriteTrouble, Patience>> = {
   locked: { first: 20, longest: 250, trial: 1000 },

@@ -1,9 +1,9 @@
 import { decimalText } from '../values/exact-json.ts';
 import type { Exchange } from './assumption.ts';
 
-/** An answer of the service without what it was about: a sandbox can serve it. */
+/** An anonymised answer of the service, which a sandbox can serve. */
 export interface Recorded {
-  /** What was asked for, in our words: `products`, `availability` … */
+  /** The resource requested, by our name: `products`, `availability` … */
   readonly resource: string;
   readonly product_id: number | null;
   /** The day in UTC on which it was asked. */
@@ -13,7 +13,7 @@ export interface Recorded {
   readonly body: unknown;
 }
 
-/** Members whose values are words of the service, which tell its habits and nothing else. */
+/** Members whose values are fixed words of the service, which are kept. */
 const vocabulary = new Set([
   'language', 'languages', 'currency', 'supplier_currency', 'timezone', 'sale_status', 'sale_status_reason',
   'sale_status_expected_reopen', 'variant_type', 'policy', 'type', 'language_selection', 'requires_visitors_details',
@@ -26,9 +26,9 @@ const priceName = /price|fee|commission|value|amount|cost/;
 const placeName = /^(lat|lng|latitude|longitude|distance)$/;
 
 /**
- * Replaces texts, ids, prices, places and addresses by others, the same everywhere by the same; keeps shape, types,
- * nulls, unknown members, dates, the service's own words, and what is dangerous about a text. Numbers keep the form in
- * which they were printed.
+ * Anonymises an answer: replaces texts, ids, prices, places and addresses, equal ones by equal ones. Keeps shape,
+ * types, nulls, unknown members, dates, the service's fixed words, and what is dangerous about a text. Numbers keep
+ * their printed form.
  */
 export function record(
   seen: readonly { exchange: Exchange; resource: string; product_id: number | null }[],
@@ -98,7 +98,7 @@ function anonymousNumber(text: string, name: string, names: Pseudonyms): unknown
   return JSON.rawJSON(text);
 }
 
-/** Another amount with as many decimals: half as much and a little more, so that larger stays larger. */
+/** Returns another amount with as many decimals: half as much and a little more, which keeps the order of amounts. */
 function otherPrice(text: string): string {
   return Number(text) === 0 || !Number.isFinite(Number(text))
     ? text
@@ -123,7 +123,7 @@ const filler = 'Lorem ipsum dolor sit amet consectetur adipiscing elit sed do ei
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const special = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]|<\/?[a-z]+>/gi;
 
-/** As long as the text to the next eight characters, with its line breaks, control characters and tags behind. */
+/** Returns filler about as long as the text, followed by its line breaks, control characters and tags. */
 function anonymousProse(text: string, number: number): string {
   const length = Math.min(Math.ceil(text.length / 8) * 8, 1_000_000);
   const plain = `Text ${number} ${filler.repeat(Math.ceil(length / filler.length))}`
@@ -133,7 +133,7 @@ function anonymousProse(text: string, number: number): string {
   return found === '' ? plain : `${plain} ${found}`;
 }
 
-/** The scheme, whether the host is private, the form of the path and the names of the query stay. */
+/** Anonymises a URL; keeps its scheme, whether its host is private, the form of its path and the names of its query. */
 function anonymousAddress(text: string, names: Pseudonyms): string {
   const url = URL.parse(text);
   const file = /\/([0-9a-f]{32})(\.\w{1,5})?(?=\?|$)/.exec(text);

@@ -1,36 +1,36 @@
 import { isMembers, type Members } from '../values/members.ts';
 
 /*
- * What is believed of the service (service-facts.md), beside what a few calls to it showed. Each judgement is a pure
- * function of the exchanges: nothing here asks anybody.
+ * The assumptions about the service (service-facts.md), judged by a few calls to it. Each judgement is a pure function
+ * of the exchanges; nothing here makes a call.
  */
 
-/** One call of a probe, and what came of it. */
+/** One call of a probe, and its result. */
 export interface Exchange {
-  /** What it was asked for: `list`, `list again`, `dates` … Each once. */
+  /** The name of the call: `list`, `list again`, `dates` … Each occurs once. */
   readonly name: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Null where no head of an answer came. */
+  /** Null if no head of an answer arrived. */
   readonly status: number | null;
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where there is none: refused, spoilt, no JSON. */
+  /** Undefined without a usable body: refused, broken, not JSON. */
   readonly json: unknown;
-  /** The code and the words of what is no answer; null where there is one. */
+  /** The code and message of a failure; null: there was an answer. */
   readonly failure: { readonly code: string; readonly message: string } | null;
   readonly sent_at: number;
   readonly took_ms: number;
 }
 
-/** All that a probe has seen, and what it was asked with. */
+/** Everything that a probe has seen, and the settings it used. */
 export interface Evidence {
   readonly exchanges: readonly Exchange[];
-  /** Every attempt, also those that were made again. */
+  /** Every attempt, including repeated ones. */
   readonly attempts: readonly Exchange[];
   readonly page_size: number;
   readonly days_per_request: number;
-  /** Statuses that mean "less, please". */
+  /** Statuses that mean throttling. */
   readonly throttle_statuses: readonly number[];
   readonly language: string;
   readonly currency: string;
@@ -42,7 +42,7 @@ export interface Evidence {
 
 export type AssumptionVerdict = 'as believed' | 'otherwise' | 'cannot tell';
 
-/** The profile's keys that follow from what was seen, as they stand below `service.profile`. */
+/** The keys below `service.profile` that follow from what was seen. */
 export type ProfilePart = Readonly<Record<string, unknown>>;
 
 export interface Finding {
@@ -50,12 +50,12 @@ export interface Finding {
   readonly believed: string;
   readonly seen: string;
   readonly verdict: AssumptionVerdict;
-  /** What follows from it, in words; empty where nothing does. */
+  /** What follows from it, as text; empty: nothing. */
   readonly means: string;
   readonly profile: ProfilePart | null;
 }
 
-/** What a judgement says; `profile` where a key follows from it. */
+/** The result of a judgement; with `profile` if a key follows from it. */
 export type Judgement = Omit<Finding, 'name' | 'believed' | 'profile'> & { readonly profile?: ProfilePart };
 
 export interface Assumption {
@@ -80,7 +80,7 @@ export function exchange({ exchanges }: Evidence, name: string): Exchange | null
   return exchanges.find((each) => each.name === name) ?? null;
 }
 
-/** The members of what was answered; null where there is no answer, or none of this shape. */
+/** Returns the members of what was answered; null where there is no answer, or none of this shape. */
 export function answerTo(evidence: Evidence, name: string): Members | null {
   return membersOf(exchange(evidence, name)?.json);
 }
@@ -89,28 +89,28 @@ export function membersOf(value: unknown): Members | null {
   return isMembers(value) ? value : null;
 }
 
-/** The elements of an array that are objects; none where it is no array. */
+/** Returns the elements of an array that are objects; none where it is no array. */
 export function rowsOf(value: unknown): Members[] {
   return Array.isArray(value) ? value.map(membersOf).filter((row) => row !== null) : [];
 }
 
-/** A number, however it was printed. */
+/** Returns a number, however it was printed. */
 export function numberOf(value: unknown): number | null {
   const number = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** How an exchange that brought no answer ended. */
+/** Describes how an exchange without an answer ended. */
 export function ending({ status, failure }: Exchange): string {
   return status === null ? (failure?.message ?? 'no answer') : `${status} ${failure?.code ?? ''}`.trim();
 }
 
-/** `3 of 100 products` */
+/** Formats a share like `3 of 100 products`. */
 export function share(count: number, of: number, what: string): string {
   return `${count} of ${of} ${what}`;
 }
 
-/** Different values, the most frequent first. */
+/** Returns the distinct values, the most frequent first. */
 export function distinct(values: readonly unknown[]): string[] {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);

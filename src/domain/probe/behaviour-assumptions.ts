@@ -15,7 +15,7 @@ import {
   share,
 } from './assumption.ts';
 
-/** What is believed of how the service answers, whatever it is asked (service-facts.md sections 1 and 9). */
+/** The assumptions about every answer of the service (service-facts.md sections 1 and 9). */
 export const behaviourAssumptions: readonly Assumption[] = [
   { name: 'limit', believed: '15 calls a second; 429, and perhaps Retry-After', judge: limit },
   { name: 'faults', believed: 'none without a reason', judge: faults },
@@ -107,7 +107,7 @@ function cache(evidence: Evidence): Judgement {
 
 const closing = 'a closure that was announced is believed until two reads a minute apart deny it';
 
-/** Members that differ in the same answer, read twice at once. */
+/** Returns the members that differ between two immediate reads of the same answer. */
 function differing(evidence: Evidence): string[] {
   const names: string[] = [];
   const [one, two] = [answerTo(evidence, 'near dates'), answerTo(evidence, 'near dates again')];

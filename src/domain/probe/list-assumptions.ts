@@ -17,7 +17,7 @@ import {
   share,
 } from './assumption.ts';
 
-/** What is believed of the product list and of its rows (service-facts.md sections 2 and 5). */
+/** The assumptions about the product list and its rows (service-facts.md sections 2 and 5). */
 export const listAssumptions: readonly Assumption[] = [
   { name: 'page size', believed: 'as many rows as asked for, up to 100', judge: pageSize },
   { name: 'list order', believed: 'the same order in two walks, a few rows drift', judge: listOrder },

@@ -17,7 +17,7 @@ import {
   rowsOf,
 } from './assumption.ts';
 
-/** What is believed of the reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
+/** The assumptions about reads of one product (service-facts.md sections 2, 3, 4, 6, 7 and 8). */
 export const readAssumptions: readonly Assumption[] = [
   {
     name: 'GET product',
@@ -64,7 +64,7 @@ export const readAssumptions: readonly Assumption[] = [
   { name: 'language', believed: 'the one that is asked for', judge: language },
 ];
 
-/** A read that need not exist. Several different products may have to say so: one alone may be gone. */
+/** Judges a read that may not exist. Several products are asked, because a single one may be gone. */
 function optional(evidence: Evidence, names: readonly string[], means: string, profile: ProfilePart): Judgement {
   const asked = names.map((name) => exchange(evidence, name)).filter((each) => each !== null);
   const answered = asked.find(({ failure }) => failure === null);
@@ -93,7 +93,7 @@ function subscription(evidence: Evidence): Judgement {
   if (status === 405)
     return otherwise('405: not offered', 'subscriptions are put and the answer is believed; none can be compared');
   if (status !== 404) return cannotTell(ending(asked));
-  // A path that does not exist at all says the same: then nobody can tell "none yet" from "not offered".
+  // A path that does not exist at all answers the same, so "none yet" and "not offered" look alike.
   const nowhere = exchange(evidence, 'nowhere');
   const same = nowhere !== null && nowhere.failure?.message === failure?.message && nowhere.status === status;
   return same

@@ -1,19 +1,21 @@
 /**
- * Why an attempt to change a subscription did not work, as it is stored: the service said no (`missing`: it has none of
- * this id), asked for less, was not reached or did not answer usably, or our own public address did not answer.
+ * The stored reason why an attempt to change a subscription failed: the service refused (`missing`: it has none with
+ * this id), throttled, was unreachable or gave no usable answer, or our own public address did not answer.
  */
 export type AttemptFailure = 'refused' | 'missing' | 'throttled' | 'unreachable' | 'failed' | 'self-test';
 
-/** Failures in a row after which a person should know. */
+/** The number of failures in a row after which a person is told. */
 const failuresTold = 3;
 
-/** Whether a person should know of a failed attempt: what the service refuses, it refuses again, so at once. */
+/**
+ * Tells whether a person should know about a failed attempt: at once about a refusal, which the service would repeat.
+ */
 export function isWorthTelling(failure: AttemptFailure | null, failures: number): boolean {
   if (failure === null) return false;
   return failure === 'refused' || failure === 'missing' || failures >= failuresTold;
 }
 
-/** Nobody's failure: the service asked for less, or was not reached. */
+/** Tells whether a failure is nobody's fault: the service throttled or was unreachable. */
 export function isBlameless(failure: AttemptFailure): boolean {
   return failure === 'throttled' || failure === 'unreachable';
 }

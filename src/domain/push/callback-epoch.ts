@@ -1,15 +1,19 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /*
- * Callback addresses and their rotation (reliability.md §2.4): each epoch has a token of its own, and only epochs are stored.
+ * Callback addresses and their rotation (reliability.md §2.4): each epoch has its own token, and only epochs are
+ * stored.
  */
 
-/** Whose callback address the service calls: ours of some epoch, ours under another public address, or nobody's we know. */
+/**
+ * The owner of the callback address that the service calls: ours of some epoch, ours under another public address, or
+ * an unknown one.
+ */
 export type AddressOwner = 'ours' | 'moved' | 'foreign';
 
 /**
- * A callback address, judged by its token: our newest, one of ours that is still accepted or no more, our newest under
- * another public address, or nobody's we know.
+ * The standing of a callback address by its token: our newest; an older one of ours, still accepted or not; our newest
+ * under another public address; or an unknown one.
  */
 export type AddressStanding = 'current' | 'grace' | 'dropped' | 'moved' | 'foreign';
 
@@ -30,7 +34,7 @@ export function newestOf<Epoch extends Pick<EpochState, 'epoch'>>(epochs: readon
   );
 }
 
-/** How the address that the service calls stands now. `epochs`: all of this subscription that are stored. */
+/** Returns the standing of the address that the service calls. `epochs`: all stored ones of this subscription. */
 export function standingOf(
   { address, epoch }: { readonly address: AddressOwner | null; readonly epoch: number | null },
   epochs: readonly EpochState[],
@@ -50,15 +54,15 @@ export type RotationStep =
   | { readonly step: 'rest'; readonly until: number };
 
 /**
- * Where a rotation stands, from what is stored alone, so that a kill between any two steps is taken up again: the new
- * address is accepted (`begin`), the service is told (`put`), and once it has it the old one is accepted for the grace
- * and dropped by time alone.
+ * Returns the next step of a rotation from stored facts alone, so that it continues after a kill at any point: the new
+ * address is accepted (`begin`), the service is told (`put`), and once it knows, the old one is accepted for the grace
+ * period and then dropped by time alone.
  */
 export function rotationStep(epochs: readonly EpochState[], rotate_every: number, now: number): RotationStep {
   const newest = newestOf(epochs);
   if (newest === null) return { step: 'begin' };
   if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };
-  // An instant that has not come yet counts as absent: a machine that once lived in 2038 rotates again.
+  // An instant in the future counts as absent, so that a machine that once ran in 2038 rotates again.
   if (newest.announced_at > now + futureToleranceMs) return { step: 'begin' };
   const until = newest.announced_at + rotate_every;
   return until <= now ? { step: 'begin' } : { step: 'rest', until };

@@ -1,30 +1,30 @@
 import { isMembers, type Members } from '../values/members.ts';
 
 /*
- * What a delivery says (specification §2 and §6, service-facts.md section 8 for the older form). A payload carries no
- * id, time or signature: everything in it is a hint, picked member by member, and nothing of it becomes catalogue data
- * (design 4.5). Unknown values are data, not errors.
+ * Decodes deliveries (specification §2 and §6, service-facts.md section 8 for the older form). A payload has no id,
+ * time or signature: everything in it is a hint, taken member by member, and never becomes catalogue data (design 4.5).
+ * Unknown values are data, not errors.
  */
 
-/** Why a product went off sale, in the service's words: each at most 500 characters, null where not said. */
+/** Why a product went off sale, in the service's words: each at most 500 characters; null: not given. */
 export interface Closure {
   readonly reason: string | null;
   readonly expected_reopening: string | null;
   readonly alternative_product_id: number | null;
 }
 
-/** What one delivery says of one product. */
+/** The part of a delivery about one product. */
 export interface ProductNotice {
   readonly product_id: number;
   /** It went off sale; null: not said. */
   readonly closure: Closure | null;
   readonly enabled: boolean;
   readonly updated: boolean;
-  /** The fields that an update names: they order and explain, nothing more. */
+  /** The fields that an update names: used only for ordering and explaining. */
   readonly fields: readonly string[];
 }
 
-/** Why a delivery is kept aside for a person, and looked into. */
+/** Why a delivery is quarantined for a person to look at. */
 export type Quarantine =
   | 'truncated'
   | 'not-utf8'
@@ -34,7 +34,7 @@ export type Quarantine =
   | 'unknown-subscription'
   | 'unknown-change-type';
 
-/** What can be used of a delivery, and what is wrong with the rest of it; `quarantine` null: nothing is. */
+/** The usable part of a delivery, and what is wrong with the rest; `quarantine` null: nothing. */
 export interface Notification {
   readonly form: 'current' | 'legacy';
   readonly notices: readonly ProductNotice[];
@@ -79,7 +79,7 @@ function decodeProduct(entry: unknown): { notice: ProductNotice | null; quaranti
   let notice: ProductNotice = { product_id, closure: null, enabled: false, updated: false, fields: [] };
   for (const change of entry.changes.slice(0, mostChanges)) {
     const next = withChange(notice, change);
-    // What it is about is known all the same: the product is looked at.
+    // Its product is known all the same, and is read.
     if (next === null) quarantine ??= isMembers(change) ? 'unknown-change-type' : 'wrong-shape';
     notice = next ?? { ...notice, updated: true };
   }
@@ -110,7 +110,10 @@ function withChange(notice: ProductNotice, change: unknown): ProductNotice | nul
   }
 }
 
-/** The older system: one product, and the direction of a `checkout` change only in the fields that come with it. */
+/**
+ * Decodes a delivery of the older system: one product, and the direction of a `checkout` change only in the
+ * accompanying fields.
+ */
 function decodeLegacy(payload: Members): Notification {
   const product_id = idOf(payload.product_id);
   const types = payload.change_types;
@@ -139,7 +142,7 @@ function decodeLegacy(payload: Members): Notification {
   };
 }
 
-/** A product that is named several times: everything that is said of it, the last closure. */
+/** Merges the notices of a product named several times; the last closure counts. */
 function merged(notices: readonly ProductNotice[]): ProductNotice[] {
   const byProduct = new Map<number, ProductNotice>();
   for (const notice of notices) {
@@ -180,7 +183,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Ids come as integers, and elsewhere in the service as digits. */
+/** Reads an id: an integer here, digits elsewhere in the service. */
 function idOf(value: unknown): number | null {
   const id = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : null;

@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 
 /*
- * Which addresses a URL from somebody else's answer may lead to: public ones only. Otherwise an answer could make this
- * machine ask its own network (server-side request forgery).
+ * Decides which addresses a URL from an outside answer may lead to: only public ones. Otherwise an answer could make
+ * this machine call its own network (server-side request forgery).
  */
 
-/** What an image's URL must be. */
+/** The hosts and addresses that image URLs may use. */
 export interface ImageReach {
   /** Names of hosts; empty: any, for every URL comes from the service's own answers. */
   readonly hosts: readonly string[];
-  /** Private addresses that are let through all the same, on any port: of tests and of the sandbox. */
+  /** Private addresses that are allowed on any port, for tests and the sandbox. */
   readonly addresses: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const specialIpv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Of IPv6 only 2000::/3 is public, without what tunnels to an IPv4 address, documentation and protocol blocks. */
+/** Only 2000::/3 of IPv6 is public, without tunnels to IPv4, documentation and protocol blocks. */
 const globalIpv6 = ['2000::/3'];
 const specialIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -52,7 +52,10 @@ function listOf(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether an address, as a resolver or a URL gives it, is one of the public internet. What is no address is none. */
+/**
+ * Tells whether an address, as a resolver or a URL gives it, is on the public internet. False for anything that is not
+ * an address.
+ */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -64,12 +67,12 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Names that no public resolver knows. */
+/** Host names that no public resolver knows. */
 const localName = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
 /**
- * Why a URL is not asked for at all; null: it may be, if its name resolves to public addresses. The host has to be
- * written as it is meant: what a parser turns into something else (2130706433, 0x7f.1, full-width digits) is refused.
+ * Returns why a URL must not be requested; null: it may be, if its name resolves to public addresses. Refuses hosts
+ * that a parser turns into something else (2130706433, 0x7f.1, full-width digits).
  */
 export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRefusal | null {
   const url = URL.parse(text);
@@ -91,15 +94,15 @@ export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRe
     : { code: 'private-address', message: 'its host is not on the public internet' };
 }
 
-/** Whether a URL may be handed on to readers, who let a browser fetch it. */
+/** Tells whether a URL may be given to readers, whose browsers fetch it. */
 export type MayPublish = (url: string) => boolean;
 
-/** So many hosts are remembered: images come from a few, and are looked at again with every walk. */
+/** The number of hosts remembered: images come from a few hosts, and are checked again with every walk. */
 const hostsKept = 1000;
 
 /**
- * Decides which URLs of images are handed on: http and https, without credentials, on a public host or one that is
- * named in `hosts` (`images.hosts`, and what a test serves images from).
+ * Decides which image URLs are published: http and https, without credentials, on a public host or one in `hosts`
+ * (`images.hosts`, or a test's image host).
  */
 export function publishable(hosts: readonly string[]): MayPublish {
   const named = new Set(hosts.map((each) => each.toLowerCase()));
@@ -119,7 +122,7 @@ export function publishable(hosts: readonly string[]): MayPublish {
   };
 }
 
-/** Whether a host, as a URL has it, can be reached from elsewhere, as far as its name tells. */
+/** Tells whether a host, as a URL has it, can be reached from elsewhere, as far as its name tells. */
 export function isPublicHost(host: string): boolean {
   return isPublicLiteral(host.replace(/^\[|\]$/g, ''));
 }
@@ -128,7 +131,7 @@ function isPublicLiteral(literal: string): boolean {
   return isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
 }
 
-/** The host as it stands in the text, lower case: without a port. Null: there is none where it has to be. */
+/** Returns the host as written in the text, in lower case and without a port; null: there is none. */
 function writtenHost(text: string): string | null {
   const [, authority] = /^https?:\/\/([^/?#\\]*)/i.exec(text) ?? [];
   return authority === undefined ? null : authority.replace(/:\d*$/, '').toLowerCase();

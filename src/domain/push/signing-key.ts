@@ -3,14 +3,16 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject } from 'node:cr
 /** The RSA key that subscription requests are signed with. */
 export interface SigningKey {
   readonly private_key: KeyObject;
-  /** Of the public key that the service was given, as `ssh-keygen -l` prints it: `SHA256:` and 43 characters. */
+  /**
+   * The fingerprint of the public key that the service has, as `ssh-keygen -l` prints it: `SHA256:` and 43 characters.
+   */
   readonly fingerprint: string;
 }
 
-/** RS256 asks for at least so many bits (RFC 7518 section 3.3). */
+/** The least bits that RS256 requires (RFC 7518 section 3.3). */
 const leastBits = 2048;
 
-/** Reads a PEM of PKCS8 or PKCS1, or says in one clause why it cannot sign. */
+/** Reads a PEM of PKCS8 or PKCS1; returns in one clause why it cannot sign, if so. */
 export function readSigningKey(pem: string): SigningKey | { readonly problem: string } {
   if (!/-----BEGIN [A-Z ]+-----/.test(pem)) return { problem: 'it is no PEM; expected an RSA private key' };
   if (/-----BEGIN (RSA )?PUBLIC KEY-----|-----BEGIN CERTIFICATE-----/.test(pem))
@@ -46,7 +48,7 @@ function fingerprintOf(private_key: KeyObject): string {
   return `SHA256:${hash('sha256', blob, 'base64').replace(/=+$/, '')}`;
 }
 
-/** As SSH writes a whole number: a leading zero byte where the sign bit would be set (RFC 4251 section 5). */
+/** Encodes a whole number as SSH does: with a leading zero byte if the sign bit would be set (RFC 4251 section 5). */
 function positive(number: Buffer): Buffer {
   return (number[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), number]) : number;
 }

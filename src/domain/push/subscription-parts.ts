@@ -7,9 +7,9 @@ export interface Part {
 }
 
 /**
- * A declaration as requests of at most `most` entities: `id`, `id-2`, `id-3` … Whoever was in a part stays there and who is
- * new takes the first free place, so one that comes or goes changes one part. `taken`: ids of other declarations, which
- * no part may have. A part without any entity is not wanted: the service asks for at least one.
+ * Returns a declaration as requests of at most `most` entities: `id`, `id-2`, `id-3` … Whoever was in a part stays
+ * there and who is new takes the first free place, so one that comes or goes changes one part. `taken`: ids of other
+ * declarations, which no part may have. A part without any entity is not wanted: the service asks for at least one.
  */
 export function wantedParts(
   declared: Pick<DeclaredSubscription, 'id' | 'type' | 'change_types'>,

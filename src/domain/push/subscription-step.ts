@@ -1,26 +1,26 @@
 import { type EpochState, rotationStep } from './callback-epoch.ts';
 import { type HeldSubscription, isWorking, needsPut, type WantedSubscription } from './subscription.ts';
 
-/** What the public address answered to a request of our own; `skipped`: it was not asked. */
+/** The result of a request to our own public address; `skipped`: it was not made. */
 export type SelfTest = 'passed' | 'failed' | 'skipped';
 
 export interface RepairFacts {
-  /** Attempts in a row after which it did not work. */
+  /** Failed attempts in a row. */
   readonly failures: number;
   /** No attempt before this instant. */
   readonly not_before: number | null;
   readonly can: { readonly reactivate: boolean };
 }
 
-/** What is to be done about a subscription that does not send. */
+/** The repair of a subscription that does not send. */
 export type SubscriptionRepair =
   | { readonly action: 'nothing' }
   | { readonly action: 'wait'; readonly until: number }
-  /** After a self-test of the public address: see `afterSelfTest`. */
+  /** After testing the public address: see `afterSelfTest`. */
   | { readonly action: 'reactivate' | 'put'; readonly self_test: true }
   | { readonly action: 'recreate'; readonly self_test: false };
 
-/** A pause longer than any that we make: the clock was set back since. */
+/** Longer than any pause of ours: such a pause means that the clock was set back. */
 const longestPauseMs = 25 * 3_600_000;
 
 function isGone(held: Pick<HeldSubscription, 'status'> | null): boolean {
@@ -31,7 +31,10 @@ function isPause(not_before: number | null, now: number): not_before is number {
   return not_before !== null && not_before > now && not_before - now < longestPauseMs;
 }
 
-/** How to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an assumption. */
+/**
+ * Returns how to bring a subscription back (reliability.md §2.4). Whether a PUT revives a degraded one is an
+ * assumption.
+ */
 export function repairOf(status: string | null, facts: RepairFacts, now: number): SubscriptionRepair {
   if (status === null || isWorking(status)) return { action: 'nothing' };
   const { not_before, can } = facts;
@@ -40,27 +43,32 @@ export function repairOf(status: string | null, facts: RepairFacts, now: number)
   return { action: can.reactivate ? 'reactivate' : 'put', self_test: true };
 }
 
-/** Self-tests that may fail in a row before it is tried all the same: not every network lets us reach our own public address. */
+/**
+ * The number of failed self-tests in a row after which a repair is tried anyway: not every network lets us reach our
+ * own public address.
+ */
 const selfTestsBelieved = 3;
 
-/** Whether to go on after a self-test: while the address answers nobody, what is revived breaks again. */
+/** Tells whether to go on after a self-test: while the address does not answer, a revived subscription breaks again. */
 export function afterSelfTest(self_test: SelfTest, { failures }: Pick<RepairFacts, 'failures'>): 'go' | 'wait' {
   return self_test === 'failed' && failures < selfTestsBelieved ? 'wait' : 'go';
 }
 
 export interface StepFacts extends RepairFacts {
-  /** Why the last attempt did not work; null: it did, as far as is known, and only a repair has to wait. */
+  /** Why the last attempt failed; null: it worked, as far as is known, and only a repair has to wait. */
   readonly failure: string | null;
-  /** The last PUT that was accepted, and whether it said what is wanted now. */
+  /** The last accepted PUT, and whether it contained what is wanted now. */
   readonly put_at: number | null;
   readonly put: 'same' | 'other';
   /** When a PUT was last sent against an address that is not ours. */
   readonly wrested_at: number | null;
-  /** Whether an address that is not ours is somebody else's; it may be an old one of our own that we cannot tell. */
+  /**
+   * Whether an address that is not ours is somebody else's, or perhaps an old one of ours that we no longer recognise.
+   */
   readonly foreign: 'theirs' | 'perhaps ours';
 }
 
-/** What the daemon does next about one subscription, and why. */
+/** The next step of the daemon about one subscription, and its reason. */
 export type SubscriptionStep =
   | { readonly step: 'nothing' }
   | { readonly step: 'put'; readonly reason: 'differs' | 'missing' | 'cancelled' | 'rotation' | 'taken' }
@@ -72,7 +80,7 @@ export type SubscriptionStep =
 const dayMs = 24 * 3_600_000;
 
 /**
- * The next step. What a service makes of a PUT is its own: one that said the same, and was accepted within a day, is not
+ * Returns the next step. A service may change what a PUT contained: the same PUT, accepted within a day, is not
  * repeated because a read shows another list.
  */
 export function subscriptionStep(
@@ -85,7 +93,7 @@ export function subscriptionStep(
   const { failure, not_before, put_at, wrested_at } = facts;
   const within = (at: number | null, ms: number) => at !== null && at <= now && now - at < ms;
   if (failure !== null && isPause(not_before, now)) return { step: 'nothing' };
-  // Two programs that both overwrite it would do so for ever: one PUT a day, and an alarm.
+  // Two programs could overwrite each other forever, so only one PUT a day, and an alarm.
   if (held?.address === 'foreign' && facts.foreign === 'theirs')
     return within(wrested_at, dayMs) ? { step: 'nothing' } : { step: 'put', reason: 'taken' };
   const repair = repairOf(held?.status ?? null, facts, now);

@@ -1,8 +1,8 @@
 import type { AddressStanding } from './callback-epoch.ts';
 
 /*
- * Subscriptions to change notifications (specification §2 and §3): what the configuration declares becomes requests,
- * and what the service has is compared with them.
+ * Subscriptions to change notifications (specification §2 and §3): turns declarations into requests, and compares these
+ * with what the service has.
  */
 
 export const changeTypes = ['checkout_disabled', 'checkout_enabled', 'product_details_update'] as const;
@@ -13,7 +13,7 @@ export type SubscriptionType = 'product_ids' | 'experience_ids' | 'products_i_se
 export interface DeclaredSubscription {
   readonly id: string;
   readonly type: SubscriptionType;
-  /** Every product or experience in the mirror, or these; none with products_i_sell. */
+  /** Every product or experience in the mirror, or these ids; absent with products_i_sell. */
   readonly entities?: 'mirrored' | readonly number[] | undefined;
   /** With `mirrored`: of these categories, in these cities, in these countries; all that are given hold. */
   readonly categories?: readonly string[] | undefined;
@@ -22,7 +22,9 @@ export interface DeclaredSubscription {
   readonly change_types: readonly ChangeType[];
 }
 
-/** What the service should have: a declaration, or a part of one whose list is too long for one request. */
+/**
+ * A subscription that the service should have: a declaration, or a part of one whose list is too long for one request.
+ */
 export interface WantedSubscription {
   readonly subscription_id: string;
   readonly declared_id: string;
@@ -32,7 +34,7 @@ export interface WantedSubscription {
   readonly change_types: readonly ChangeType[];
 }
 
-/** What the service is known to have of one. Null: neither has it said so, nor were we the last who told it. */
+/** A subscription as the service is known to have it. Null: unknown, by its answers and by our last PUT. */
 export interface HeldSubscription {
   readonly type: string | null;
   readonly entity_ids: readonly number[] | null;
@@ -42,10 +44,10 @@ export interface HeldSubscription {
   readonly address: AddressStanding | null;
 }
 
-/** Conditions of subscriptions that a person should know of. */
+/** The alarms about subscriptions. */
 export type SubscriptionAlarm = 'subscription-taken' | 'subscription-broken' | 'subscription-failing';
 
-/** What differs, in words and one phrase a field; empty where nothing does. Of an address nothing is said but whose it is. */
+/** Returns the differences, one phrase per field; empty: none. Never shows an address, only whose it is. */
 export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
   if (!isThere(held)) return ['not there'];
   return [
@@ -58,7 +60,7 @@ function isThere(held: HeldSubscription | null): held is HeldSubscription {
   return held !== null && held.status !== 'missing';
 }
 
-/** What a PUT of what is wanted would change. */
+/** Returns what a PUT of the wanted subscription would change. */
 function differencesInContent(wanted: WantedSubscription, held: HeldSubscription): string[] {
   return [
     ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
@@ -68,13 +70,15 @@ function differencesInContent(wanted: WantedSubscription, held: HeldSubscription
   ];
 }
 
-/** Whether a PUT of what is wanted would change anything: a status alone is a matter of repair. */
+/**
+ * Tells whether a PUT of the wanted subscription would change anything; a different status alone is a matter of repair.
+ */
 export function needsPut(wanted: WantedSubscription, held: HeldSubscription | null): boolean {
   return !isThere(held) || differencesInContent(wanted, held).length > 0;
 }
 
 function entityDifferences(wanted: readonly number[] | null, held: readonly number[] | null): string[] {
-  // A service that echoes an empty list, or none, for products_i_sell says the same.
+  // An empty list and no list mean the same for products_i_sell.
   if (wanted === null) return held === null || held.length === 0 ? [] : [`entity_ids: ${held.length} instead of none`];
   if (held === null) return ['entity_ids: not known'];
   const [here, there] = [new Set(wanted), new Set(held)];
@@ -105,12 +109,15 @@ function addressDifferences(address: AddressStanding | null): string[] {
   return text === null ? [] : [`callback_url: ${text}`];
 }
 
-/** The service's names for what does not work (specification §3, service-facts.md §8), and ours for what is not there. */
+/**
+ * The service's statuses of broken subscriptions (specification §3, service-facts.md §8), and ours for a missing one.
+ */
 const brokenStatuses: ReadonlySet<string> = new Set(['degraded', 'failed', 'cancelled', 'missing']);
 
 /**
- * Whether a subscription of this status sends. The service's name of a working one is not specified, so every other word
- * is one; `accepted` is ours, where it took a PUT and said no status. Null (never asked or never put) is none.
+ * Tells whether a subscription of this status works. The service's name for a working status is not specified, so every
+ * other status counts; `accepted` is ours, for an accepted PUT without a status. Null (never read or put) does not
+ * work.
  */
 export function isWorking(status: string | null): boolean {
   return status !== null && !brokenStatuses.has(status);

@@ -2,34 +2,34 @@ import type { SaleStatus } from '../catalogue/product.ts';
 import type { ChangeType } from './subscription.ts';
 
 /*
- * Push is measured (design 4.7): of the changes that our reads find, how many did a subscription announce that should
- * have? Pure functions of counts.
+ * Measures push (design 4.7): how many of the changes that our reads find did a subscription announce that should have?
+ * Pure functions of counts.
  */
 
-/** What was announceable and what was announced, each halved in its weight by the fourteen that came after it. */
+/** Announceable and announced changes; fourteen later ones halve the weight of each. */
 export interface Trust {
   readonly announced: number;
   readonly announceable: number;
 }
 
 const keeps = 0.95;
-/** Below this it is trusted no more, above that again. */
+/** Below the first share trust ends; above the second it returns. */
 const [distrust, trust] = [0.7, 0.85];
-/** Fewer than this say nothing. */
+/** Fewer changes than this prove nothing. */
 const least = 3;
 
-/** One more change that should have been announced, and was or was not. */
+/** Returns the trust after one more change that should have been announced. */
 export function afterChange({ announced, announceable }: Trust, was: 'announced' | 'missed'): Trust {
   return { announced: announced * keeps + (was === 'announced' ? 1 : 0), announceable: announceable * keeps + 1 };
 }
 
-/** Whether what it covers may be read less often; `trusted`: whether it was until now. */
+/** Tells whether covered products may be read less often; `trusted`: whether they were until now. */
 export function isTrusted({ announced, announceable }: Trust, trusted: boolean): boolean {
   if (announceable < least) return trusted;
   return announced / announceable >= (trusted ? distrust : trust);
 }
 
-/** Fields that the specification names as announced (§2, §6): a change of another one proves nothing. */
+/** The fields that the specification names as announced (§2, §6): a change of another field proves nothing. */
 const announcedFields = new Set([
   'description',
   'whats_included',
@@ -39,7 +39,7 @@ const announcedFields = new Set([
   'languages',
 ]);
 
-/** What a subscription should announce of a change that a read found. */
+/** Returns what a subscription should announce about a change that a read found. */
 export function announceable(was: SaleStatus | null, is: SaleStatus, fields: readonly string[]): readonly ChangeType[] {
   const sale = was !== null && was !== is && was !== 'unknown';
   return [
@@ -49,14 +49,14 @@ export function announceable(was: SaleStatus | null, is: SaleStatus, fields: rea
   ];
 }
 
-/** A change that was found, and the notification about it. Instants in epoch milliseconds. */
+/** A found change, and the notification expected about it. Instants in epoch milliseconds. */
 export interface Expectation {
   /** The last read that did not show it. */
   readonly since_at: number;
   readonly found_at: number;
 }
 
-/** When every notification of it has had its time: it is held, and then tried again for a while. */
+/** Returns when every notification about it must have arrived: the service holds it, then retries for a while. */
 export function judgedAt({ found_at }: Expectation, { hold, retries }: { hold: number; retries: number }): number {
   return found_at + hold + retries;
 }

@@ -1,55 +1,55 @@
 import { futureToleranceMs } from '../schedule/record.ts';
 
-/*
- * Absence is doubted (reliability.md 3.1): one empty or short list, one missing page, one 404 proves nothing.
- */
+/* Doubts absence (reliability.md 3.1): one empty or short list, one missing page or one 404 proves nothing. */
 
-/** What a product's own read answered while the list lacked it: 404, 410, or its data. */
+/** The answer of a product's own read while it was missing from the list: 404, 410, or its data. */
 export type DirectAnswer = 'gone' | 'permanently-gone' | 'there';
 /** Why a hold let a product go: three lists agreed, or a person approved. */
 export type Release = 'agreed' | 'approved';
-/** How a hold ended; `passed`: a complete list came in which few were missing. */
+/** How a hold ended; `passed`: few were missing from a later complete list. */
 export type HoldOutcome = Release | 'rejected' | 'passed';
 
 /** Complete walks nearer to each other than this count as one. */
 export const listsApartMs = 30 * 60 * 1000;
-/** So many complete lists without a product, before its own read decides. */
+/** The number of complete lists that must lack a product before its own read decides. */
 const listsWithout = 2;
-/** So many complete lists must agree before a mass removal is believed. */
+/** The number of complete lists that must agree before a mass removal is believed. */
 const listsAgreeing = 3;
-/** How often the list is walked while a hold outlives its third list: what contradicts it may have ended. */
+/** How often the list is walked while a hold outlives its third list, because the contradiction may have ended. */
 const heldListEveryMs = 6 * 60 * 60 * 1000;
-/** A 404 of a product that the list shows brings the list forward, but not again within this. */
+/** How often a 404 of a listed product may bring the list walk forward. */
 const suspicionEveryMs = 60 * 60 * 1000;
 
-/** What is known of a product that the list lacks. Instants are epoch milliseconds. */
+/** The facts of a product missing from the list. Instants are epoch milliseconds. */
 export interface AbsenceFacts {
   /** Complete lists in a row without it, at least `listsApartMs` apart. */
   readonly missing_walks: number;
   /** When the first and the last of these walks began. */
   readonly first_missing_at: number;
   readonly last_missing_at: number;
-  /** What its own read answered last, and when; null: it was not asked since the list showed it. */
+  /** The last answer of its own read, and when; null: it was not read since it left the list. */
   readonly answer: DirectAnswer | null;
   readonly answered_at: number | null;
   readonly release: Release | null;
-  /** 1: a person did not believe that it is gone; the walks are counted since. */
+  /** 1: a person rejected its removal; walks are counted since then. */
   readonly rejected: 0 | 1;
 }
 
-/** Whether two complete lists are witnesses of their own; an instant that has not come yet counts as absent. */
+/**
+ * Tells whether two complete lists are far enough apart to count separately; an instant in the future counts as absent.
+ */
 export function isApart(last_at: number, at: number): boolean {
   return at - last_at >= listsApartMs || last_at > at + futureToleranceMs;
 }
 
-/** Whether a product counts as missing: at once, or where a person did not believe it, when three further lists agree. */
+/** Tells whether a product counts as missing: at once, or after a rejection only when three more lists agree. */
 export function isMissing({ missing_walks, release, rejected }: AbsenceFacts): boolean {
   return release === null && missing_walks >= (rejected === 1 ? listsAgreeing : 1);
 }
 
 /**
- * What its own read says about an absence. A 404 counts while it is newer than every list without the product: it may
- * have come back since, and the lists may lie. A 410 counts whenever it was said.
+ * Returns what its own read says about an absence. A 404 counts only while it is newer than every list without the
+ * product, which may have come back meanwhile. A 410 always counts.
  */
 function answerSince({ answer, answered_at, first_missing_at, last_missing_at }: AbsenceFacts): DirectAnswer | null {
   if (answer === 'permanently-gone') return answer;
@@ -58,8 +58,8 @@ function answerSince({ answer, answered_at, first_missing_at, last_missing_at }:
 }
 
 /**
- * Whether a product that the list lacks is withdrawn, and why; null: it stays. While more are missing at once than may
- * be (`held`), only what a hold has let go may go. A 410 needs one complete list without the product, a 404 two.
+ * Returns why a missing product is withdrawn; null: it stays. While removals are held, only released products may go. A
+ * 410 needs one complete list without the product, a 404 two.
  */
 export function withdrawal(facts: AbsenceFacts, hold: 'held' | 'free'): string | null {
   const { missing_walks, release } = facts;
@@ -72,8 +72,8 @@ export function withdrawal(facts: AbsenceFacts, hold: 'held' | 'free'): string |
 }
 
 /**
- * Whether a read of a listed or missing product that was refused just now says that it is gone: a 410 by itself, a 404
- * where two lists lack it too.
+ * Tells whether a read refused just now shows that the product is gone: a 410 by itself, a 404 if two lists lack the
+ * product too.
  */
 export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walks' | 'rejected'> | null): boolean {
   if (status === 410) return true;
@@ -81,20 +81,21 @@ export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walk
 }
 
 /**
- * Whether a product's own data contradicts an open hold. One that was missing before it does not: a product that the
- * list never shows would keep every later hold from ending.
+ * Tells whether a product's own data contradicts an open hold. A product missing before the hold does not: one that the
+ * list never shows would keep every later hold open.
  */
 export function contradicts(facts: AbsenceFacts, { opened_at }: { readonly opened_at: number }): boolean {
   const ofThisHold = facts.first_missing_at >= opened_at || facts.rejected === 1;
   return isMissing(facts) && ofThisHold && answerSince(facts) === 'there';
 }
 
-/** Products whose own read is asked while removals are held. */
+/** The number of products whose own read is asked while removals are held. */
 const probes = 20;
 
 /**
- * Whose own read has to be asked after a complete list: those missing for long enough that have not said that they are
- * gone; while removals are held a few, first those whose data contradicts the hold, for that may be long ago.
+ * Returns the products whose own read is needed after a complete list: those missing long enough that have not answered
+ * that they are gone; while removals are held only a few, first those whose data contradicts the hold, because that may
+ * be old.
  */
 export function mustBeAsked<Facts extends AbsenceFacts>(
   missing: readonly Facts[],
@@ -110,8 +111,8 @@ export function mustBeAsked<Facts extends AbsenceFacts>(
 }
 
 /**
- * How long after this list it has to be walked again because of what it lacks; null: at its cadence. A product that is
- * really gone shall not be sold for another week; one that a person wants to keep hurries nobody.
+ * Returns how soon the list must be walked again because of missing products; null: at its cadence. A product that is
+ * really gone must not be sold for another week; one that a person keeps is not urgent.
  */
 export function walkAgainAfter(missing: readonly AbsenceFacts[], hold: 'held' | 'free'): number | null {
   const undecided = missing.some(
@@ -122,8 +123,8 @@ export function walkAgainAfter(missing: readonly AbsenceFacts[], hold: 'held' | 
 }
 
 /**
- * When the list has to be walked because a product that it shows answers 404 or 410: now, but not twice an hour.
- * `walked_at`: when the last walk began; null: never, or at an instant that has not come yet.
+ * Returns when to walk the list because a listed product answers 404 or 410: now, but at most once an hour.
+ * `walked_at`: when the last walk began; null: never, or at an instant in the future.
  */
 export function suspicionDueAt(walked_at: number | null, now: number): number {
   if (walked_at === null || walked_at > now + futureToleranceMs) return now;
@@ -136,7 +137,7 @@ export interface RemovalLimits {
   readonly hold_count: number;
 }
 
-/** How many may be missing from a complete list before removals are held. */
+/** Returns how many may be missing from a complete list before removals are held. */
 export function mostMissing(visible: number, { hold_share, hold_count }: RemovalLimits): number {
   return Math.max(hold_count, Math.floor(hold_share * visible));
 }
@@ -156,24 +157,27 @@ export interface ListFacts {
 export type ListVerdict =
   /** Few are missing: each is judged by itself. */
   | 'plausible'
-  /** So many are missing that nothing is withdrawn. */
+  /** Too many are missing: nothing is withdrawn. */
   | 'hold'
   /** Three lists agree, and no read contradicts them: the hold ends. */
   | 'agreed';
 
-/** What a complete walk over the primary list says about removals. */
+/** Judges what a complete walk over the primary list means for removals. */
 export function judgeList({ rows, visible, missing, lists, there }: ListFacts, limits: RemovalLimits): ListVerdict {
   if (missing === 0) return 'plausible';
   if (rows > 0 && missing <= mostMissing(visible, limits)) return 'plausible';
   return lists >= listsAgreeing && there === 0 ? 'agreed' : 'hold';
 }
 
-/** Whether a hold that has met so many lists lets a product go: the lists that agreed all lack it. */
+/** Tells whether a hold releases a product: all lists that agreed lack it. */
 export function isAgreed(facts: AbsenceFacts): boolean {
   return isMissing(facts) && facts.missing_walks >= listsAgreeing;
 }
 
-/** How many complete walks in a row must lack an experience before it is dropped: more where many go missing at once. */
+/**
+ * Returns how many complete walks in a row must lack an experience before it is dropped: more where many go missing at
+ * once.
+ */
 export function walksUntilDropped(missing: number, stored: number, limits: RemovalLimits): number {
   return missing > mostMissing(stored, limits) ? listsAgreeing : 1;
 }

@@ -3,12 +3,13 @@ import { futureToleranceMs } from '../schedule/record.ts';
 import { mostMissing, type RemovalLimits } from './absence.ts';
 
 /*
- * A closure that a notification tells of (reliability.md 2.3): it takes a product off sale at once, and reads decide.
+ * Decides about announced closures (reliability.md 2.3): they take a product off sale at once, and reads confirm or
+ * undo them.
  */
 
-/** What is stored of a closure that is in force. Instants are null where it has not happened. */
+/** The stored facts of a closure in force. Instants are null for what has not happened. */
 export interface ClosureFacts {
-  /** When the newest delivery that says so was received. */
+  /** When the newest delivery about it was received. */
   readonly notified_at: number;
   readonly applied_at: number | null;
   readonly available_at: number | null;
@@ -16,22 +17,22 @@ export interface ClosureFacts {
 }
 
 export type ClosureVerdict =
-  /** The read was sent before the notification came, or says neither. */
+  /** The read was sent before the notification arrived, or says neither. */
   | 'undecided'
   | 'confirmed'
-  /** It says available: the service's reads are themselves cached, so it has to say so again. */
+  /** It says available, but the service's reads are cached, so it must say so again. */
   | 'available-once'
-  /** No read ever confirmed it, and two say available. */
+  /** No read confirmed it, and two say available. */
   | 'undone'
   /** It was confirmed, and is over. */
   | 'reopened';
 
-/** Two reads that say available count as two from this far apart. */
+/** How far apart two reads that say available must be to count as two. */
 export const confirmApartMs = 60_000;
-/** More unconfirmed closures than may be, within this time, wait for their reads. */
+/** The time in which too many unconfirmed closures make further ones wait for their reads. */
 export const guardSpanMs = 10 * 60_000;
 
-/** What an authenticated read, sent at `sent_at`, decides about a closure. */
+/** Returns what an authenticated read, sent at `sent_at`, decides about a closure. */
 export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): ClosureVerdict {
   const notified_at = closure.notified_at > sent_at + futureToleranceMs ? 0 : closure.notified_at;
   if (sent_at <= notified_at || is === 'unknown') return 'undecided';
@@ -41,21 +42,24 @@ export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): C
   return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';
 }
 
-/** When the read that decides is to be sent; null: it was confirmed, and nothing waits. */
+/** Returns when to send the deciding read; null: the closure was confirmed. */
 export function confirmAt({ confirmed_at, available_at, notified_at }: ClosureFacts): number | null {
   if (confirmed_at !== null) return null;
   return available_at === null ? notified_at : available_at + confirmApartMs;
 }
 
-/** Whether one more closure may take effect before its read, where `unconfirmed` others did within `guardSpanMs` or still wait. */
+/**
+ * Tells whether one more closure may take effect before its read, when `unconfirmed` others did within `guardSpanMs` or
+ * still wait.
+ */
 export function mayApply(unconfirmed: number, visible: number, limits: RemovalLimits): boolean {
   return unconfirmed < mostMissing(visible, limits);
 }
 
-/** Of the last hundred hints, so many that no read confirmed are misuse of the secret. */
+/** How many unconfirmed closures among the last hundred mean that the secret is misused. */
 const misuse = { of: 100, undone: 50 };
 
-/** Whether the closures that ended last look like somebody else's work. */
+/** Tells whether the last closures look like misuse of the callback address. */
 export function isMisuse(last: readonly { readonly confirmed_at: number | null }[]): boolean {
   return last.length >= misuse.of && last.filter(({ confirmed_at }) => confirmed_at === null).length > misuse.undone;
 }

@@ -1,4 +1,6 @@
-/** Failures in a row after which a record is in quarantine: tried once a day, and nobody waits for it. */
+/**
+ * The number of failures in a row after which a record is quarantined: retried once a day, and nothing waits for it.
+ */
 export const quarantineAfter = 5;
 
 const firstMs = 60_000;
@@ -7,7 +9,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * When to try a record again that has failed `failures` times in a row: full jitter over a minute, two, four …
+ * Returns when to try a record again that has failed `failures` times in a row: full jitter over a minute, two, four …
  * (a random instant up to then, so that what failed together does not return together); in quarantine once a day.
  * `chance` is in [0, 1).
  */
@@ -17,8 +19,8 @@ export function retryAt(failures: number, chance: number, now: number): number {
 }
 
 /**
- * The same for what nobody has yet (it was never read) or somebody waits for: full jitter over two seconds, four, eight …;
- * in quarantine over a minute, eight, an hour, until it is once a day.
+ * Returns when to retry a record that was never read or that somebody waits for: full jitter over two seconds, four,
+ * eight …; in quarantine over a minute, eight, an hour, up to once a day.
  */
 export function soonRetryAt(failures: number, chance: number, now: number): number {
   if (failures < quarantineAfter) return now + Math.round(jitter(soonMs, failures, chance));
@@ -26,17 +28,17 @@ export function soonRetryAt(failures: number, chance: number, now: number): numb
   return longest < dayMs ? now + Math.max(1000, Math.round(chance * longest)) : retryAt(failures, chance, now);
 }
 
-/** The same for a list that was never read. */
+/** Returns when to retry a list that was never read. */
 export function soonListRetryAt(failures: number, chance: number, now: number): number {
   return now + Math.min(Math.round(jitter(soonMs, failures, chance)), hourMs);
 }
 
-/** How long a shopper's read waits before it is tried again, in milliseconds. */
+/** Returns how long a shopper's read waits before a retry, in milliseconds. */
 export function checkRetryMs(failures: number, chance: number): number {
   return Math.round(jitter(soonMs, failures, chance));
 }
 
-/** The same for a list, which everything hangs on: never later than in an hour. */
+/** Returns when to retry a list, on which everything depends: within an hour at the latest. */
 export function listRetryAt(failures: number, chance: number, now: number): number {
   return Math.min(jittered(failures, chance, now), now + hourMs);
 }

@@ -1,35 +1,41 @@
 /*
- * How many calls a second: learned, between a floor and the configured ceiling. Pure functions of the state, an
- * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they could be stored.
+ * The call budget: calls a second, learned between a floor and the configured ceiling. Pure functions of the state, an
+ * outcome and `now` (reliability.md section 3, "Rate"). Instants are epoch milliseconds, so that they can be stored.
  */
 
 export interface Budget {
   /** Calls a second. */
   readonly rate: number;
   readonly ceiling: number;
-  /** No call before this instant. */
+  /** No call may start before this instant. */
   readonly not_before: number;
-  /** The end of the last pause that the service itself asked for; every other pause is our own. */
+  /** The end of the last pause that the service itself asked for; other pauses are our own. */
   readonly told_until: number;
-  /** Throttled pauses in a row, and failed connections in a row: each makes the next pause longer. */
+  /** Throttled pauses and failed connections in a row: each makes the next pause longer. */
   readonly throttles: number;
   readonly misses: number;
-  /** Calls a second at which the service last throttled; null: it never did, and the ceiling counts. */
+  /** The rate at which the service last throttled; null: it never did, so the ceiling counts. */
   readonly limit: number | null;
-  /** Whether that is where it was met, or only what little was let through when everything was throttled. */
+  /** Whether that limit was met, or only guessed from the little that passed when everything was throttled. */
   readonly limit_is: 'met' | 'guessed';
-  /** When the rate was last cut and to what, and for how long it has been growing since. */
+  /** When the rate was last cut, to what, and how long it has grown since. */
   readonly cut_at: number;
   readonly cut_to: number;
   readonly grown_ms: number;
-  /** Calls let through, the time that took, and the pauses in it, all fading: what the service delivers. */
+  /** The calls that passed, the time they took and the pauses in it, all decaying: the delivered rate. */
   readonly delivered: { readonly calls: number; readonly ms: number; readonly paused_ms: number };
-  /** The shares of throttled calls among about the last twenty, and the last hundred since the limit was taken from what was delivered. */
+  /**
+   * The shares of throttled calls among about the last twenty, and the last hundred since the limit was derived from
+   * the delivered rate.
+   */
   readonly throttled: { readonly lately: number; readonly lastingly: number };
-  /** Calls well below the limit, and how many of them were throttled, which the limit can't explain; and the same near it. All fade. */
+  /**
+   * Calls well below the limit, and how many of them were throttled, which the limit cannot explain; and the same near
+   * it. All decay.
+   */
   readonly below: Tally;
   readonly near: Tally;
-  /** The last outcome. */
+  /** When the last outcome was. */
   readonly heard_at: number;
   readonly unreachable_since: number | null;
 }
@@ -39,7 +45,7 @@ export interface Tally {
   readonly throttled: number;
 }
 
-/** One call in twenty seconds, however often the service says "less". */
+/** The least rate: one call in twenty seconds, however often the service throttles. */
 const floor = 1 / 20;
 /** A start at which nothing is known: no faster than this share of the ceiling, or so many calls. A limit far below the ceiling is met gently. */
 const start = { share: 0.1, calls: 30 };
@@ -50,7 +56,10 @@ const longestPauseMs = 1.1 * longestWaitMs;
 
 export const nothing: Tally = { calls: 0, throttled: 0 };
 
-/** A new budget starts at half the ceiling, or slower: the service's limit is not known, and finding it must not hurt. */
+/**
+ * Returns a new budget, which starts at half the ceiling or slower: the service's limit is not known, and finding it
+ * must not hurt.
+ */
 export function startBudget(ceiling: number, now: number): Budget {
   const rate = Math.max(Math.min(ceiling / 2, Math.max(start.calls, start.share * ceiling)), lowest(ceiling));
   return {
@@ -91,8 +100,8 @@ export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget 
 }
 
 /**
- * What an earlier process had learned, under the ceiling of today: the rate, the limit and a pause. Whether the service
- * is reachable shows again, and a pause for that is over.
+ * Returns what an earlier process had learned, under the current ceiling: the rate, the limit and a pause. Whether the
+ * service is reachable shows again, and a pause for that is over.
  */
 export function resumeBudget(learned: Budget, ceiling: number): Budget {
   const within = (rate: number) => Math.max(Math.min(rate, ceiling), lowest(ceiling));
@@ -108,12 +117,15 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
   };
 }
 
-/** The slowest rate under a ceiling. */
+/** Returns the slowest rate under a ceiling. */
 export function lowest(ceiling: number): number {
   return Math.min(floor, ceiling);
 }
 
-/** How long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as absent. */
+/**
+ * Returns how long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as
+ * absent.
+ */
 export function pauseLeft({ not_before }: Pick<Budget, 'not_before'>, now: number): number {
   return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);
 }

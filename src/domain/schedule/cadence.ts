@@ -10,12 +10,15 @@ import { type Volatility, worthwhileInterval } from './volatility.ts';
 /** In a first fill the far dates come last, after the lists, the near dates of everything and what a checkout page needs. */
 const farOrder = 50;
 
-/** A record that was never fetched is due since 1970, in the order of a first fill. */
+/** Returns the due instant of a record that was never fetched: in 1970, in the order of a first fill. */
 export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Due {
   return { at: part > 0 ? farOrder + part : resources[resource].fill, reason: 'never-fetched' };
 }
 
-/** A record that was asked for is due at once: one of a few before everything, one of many in the order of a fill. */
+/**
+ * Returns the due instant of a requested record, at once: one of a few before everything, one of many in the order of a
+ * fill.
+ */
 export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boolean): Due {
   return { at: few ? 0 : dueNeverFetched(key).at, reason: 'requested' };
 }
@@ -38,7 +41,7 @@ export function dueByCadence(key: RecordKey, fetched_at: number, cadence: number
   return { at: Math.round(end - Math.min(beyond, cadence * pullBack)), reason: 'cadence-elapsed' };
 }
 
-/** How many reads a record of this cadence has in a span of time. */
+/** Returns how many reads a record of this cadence has in a span of time. */
 export function readsPerPeriod(span: number, cadence: number): number {
   return span / (cadence * period);
 }
@@ -94,8 +97,8 @@ const lookEvery: Readonly<Record<string, number>> = { more_than_month: 7, within
 const dayMs = 86_400_000;
 
 /**
- * The next look at a product that is off sale: at the date that `expected_reopening` names, else every few days for the
- * longer known values, else daily. `null` where the cadence comes before.
+ * Returns the next look at a product that is off sale: at the date that `expected_reopening` names, else every few days
+ * for the longer known values, else daily. `null` where the cadence comes before.
  */
 export function reopeningLook(expected_reopening: string | null, read_at: number, cadence: number): Due | null {
   const named = expected_reopening === null ? Number.NaN : Date.parse(expected_reopening);
@@ -105,7 +108,7 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
   return wait < cadence ? { at: read_at + wait, reason: 'reopening-look' } : null;
 }
 
-/** A number in [0, 1) that is the record's own. */
+/** Returns a number in [0, 1) that is the record's own. */
 function phase({ resource, product_id, edition, part }: RecordKey): number {
   return Number.parseInt(hash('sha1', `${resource} ${product_id} ${edition} ${part}`).slice(0, 8), 16) / 2 ** 32;
 }

@@ -61,7 +61,7 @@ export function judgeStart({
   return wall < service ? { believe: 'wall', reason: 'nearer' } : { believe: 'service', reason: 'nearer' };
 }
 
-/** Whether the service is asked for the time before anything is done at a start. */
+/** Tells whether the service is asked for the time before anything is done at a start. */
 export function isImplausible(wall: number, last: number | null): boolean {
   return last !== null && (wall < last - futureToleranceMs || wall > last + longestDowntimeMs);
 }

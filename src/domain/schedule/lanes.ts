@@ -36,7 +36,9 @@ const checksAhead = { seconds: 2, least: 4, most: 30 };
  */
 const floors: Partial<LaneShares> = { notification: 0.15, fill: 0.1 };
 
-/** The configured shares with the floors; the others give way where all together would be more than the rate. */
+/**
+ * Returns the configured shares with the floors; the others give way where all together would be more than the rate.
+ */
 export function withFloors(shares: LaneShares): LaneShares {
   const wanted = lanes.map((lane) => Math.max(shares[lane], floors[lane] ?? 0));
   const fixed = lanes.reduce((sum, lane) => sum + (floors[lane] ?? 0), 0);
@@ -69,7 +71,10 @@ export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): 
   return lanes.find((lane) => credit[lane] >= 1 && waiting(lane)) ?? lanes.find(waiting) ?? null;
 }
 
-/** The credit when one of `rate` calls a second starts in `taken`: each lane gains its share of that call, and `taken` pays for it. */
+/**
+ * Returns the credit when one of `rate` calls a second starts in `taken`: each lane gains its share of that call, and
+ * `taken` pays for it.
+ */
 export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane, rate: number): LaneCredit {
   const next = Object.fromEntries(
     lanes.map((lane) => [lane, Math.min(mostOwed, credit[lane] + shares[lane])]),
@@ -82,7 +87,7 @@ export function afterTurn(credit: LaneCredit, shares: LaneShares, taken: Lane, r
   return next;
 }
 
-/** The lane in which a record is read: by why it is due, else by what it is. */
+/** Returns the lane in which a record is read: by why it is due, else by what it is. */
 export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>, reason: DueReason): Lane {
   switch (reason) {
     case 'never-fetched':
@@ -108,7 +113,7 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
   }
 }
 
-/** The number that a lane is stored as. */
+/** Returns the number that a lane is stored as. */
 export function laneIndex(lane: Lane): number {
   return lanes.indexOf(lane);
 }

@@ -25,13 +25,13 @@ export const nameOf: Readonly<Record<OptionalPath, string>> = {
   reactivate: 'reactivating a subscription',
 };
 
-/** The optional path at which a resource is read; null: its path is one that every service has. */
+/** Returns the optional path at which a resource is read; null: its path is one that every service has. */
 export function optionalPathOf(resource: Resource): OptionalResourcePath | null {
   const { optional, path } = resources[resource];
   return optional ? path : null;
 }
 
-/** The resource that is read there; null: none is. */
+/** Returns the resource that is read there; null: none is. */
 export function resourceAt(path: OptionalPath): Resource | null {
   return resourceNames.find((resource) => optionalPathOf(resource) === path) ?? null;
 }
@@ -49,23 +49,23 @@ const askAgainMs = 7 * 86_400_000;
 /** A path that answered within this exists: a 404 speaks of the product. */
 const believedMs = 3_600_000;
 
-/** Whether an answer refuses the path, or what was asked of it: nobody can tell from one. */
+/** Tells whether an answer refuses the path, or what was asked of it: nobody can tell from one. */
 export function refusesPath(outcome: { readonly kind: string; readonly status?: number }): boolean {
   const { kind, status } = outcome;
   return (kind === 'refused' || kind === 'missing') && (status === 404 || status === 405);
 }
 
-/** Whether an instant lies within the last `ms`; one that has not come yet counts as never. */
+/** Tells whether an instant lies within the last `ms`; one that has not come yet counts as never. */
 function isWithin(at: number | null, ms: number, now: number): boolean {
   return at !== null && at <= now && now - at < ms;
 }
 
-/** Whether it is known that the path exists, so that nobody need ask. */
+/** Tells whether it is known that the path exists, so that nobody need ask. */
 export function isBelieved({ answered_at }: Pick<OfferFacts, 'answered_at'>, now: number): boolean {
   return isWithin(answered_at, believedMs, now);
 }
 
-/** Whether a path that is not offered may be asked again. */
+/** Tells whether a path that is not offered may be asked again. */
 export function mayAskAgain({ asked_at }: Pick<OfferFacts, 'asked_at'>, now: number): boolean {
   return !isWithin(asked_at, askAgainMs, now);
 }
@@ -75,7 +75,9 @@ const leastRefused = 5;
 /** More than that are asked, so that a handful that are really gone cannot speak for all. */
 const mostAsked = 10;
 
-/** The products whose own reads tell whether their path exists: spread evenly over the listed ones (ascending). */
+/**
+ * Returns the products whose own reads tell whether their path exists: spread evenly over the listed ones (ascending).
+ */
 export function witnessesAmong(listed: readonly number[]): number[] {
   const step = (listed.length - 1) / (Math.min(mostAsked, listed.length) - 1 || 1);
   const chosen = Array.from({ length: Math.min(mostAsked, listed.length) }, (_, index) => Math.round(index * step));
@@ -83,8 +85,8 @@ export function witnessesAmong(listed: readonly number[]): number[] {
 }
 
 /**
- * What witnesses say of whom none answered with its data; `refused` of `asked` did so with a 404 or 405. Of a small
- * catalogue all are enough, but not where the path has answered before: then they may all be gone.
+ * Returns what witnesses say of whom none answered with its data; `refused` of `asked` did so with a 404 or 405. Of a
+ * small catalogue all are enough, but not where the path has answered before: then they may all be gone.
  */
 export function judgeWitnesses(
   { refused, asked }: { readonly refused: number; readonly asked: number },
@@ -98,9 +100,9 @@ export function judgeWitnesses(
 const readsBehindMs = 5 * 60_000;
 
 /**
- * What a 404 or 405 to the read of a subscription means: there is none yet, or it is lost (`doubted`, where no read has
- * ever been answered), which a PUT mends; or, where one that was put again because of a 404 is not found either, that
- * subscriptions cannot be read: then the answer to the PUT is believed.
+ * Returns what a 404 or 405 to the read of a subscription means: there is none yet, or it is lost (`doubted`, where no
+ * read has ever been answered), which a PUT mends; or, where one that was put again because of a 404 is not found
+ * either, that subscriptions cannot be read: then the answer to the PUT is believed.
  */
 export function judgeSubscriptionRead(
   status: 404 | 405,

@@ -150,7 +150,7 @@ function addList(add: Add, resource: ListResource, rows: number, catalogue: Cata
   add(lane, label, walked, walks[resource], Math.max(1, Math.ceil(rows / page_size)));
 }
 
-/** How many products some groups have. */
+/** Returns how many products some groups have. */
 export function productsOf(groups: readonly Pick<Group, 'on_sale' | 'off_sale'>[]): number {
   return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
 }

@@ -50,8 +50,9 @@ export function addDemand(demand: Demand, records: readonly Priced[]): Demand {
 }
 
 /**
- * The price at which `(1 + extra)` times what the cadences need is asked for, but no more than `most` calls a
- * millisecond: between two prices on a line of their logarithms, beyond the outermost at most their own distance further.
+ * Returns the price at which `(1 + extra)` times what the cadences need is asked for, but no more than `most` calls a
+ * millisecond: between two prices on a line of their logarithms, beyond the outermost at most their own distance
+ * further.
  */
 export function clearingPrice({ needed, asked, prices }: Demand, extra: number, most: number): number {
   const target = Math.min(needed * (1 + extra), most);

@@ -22,7 +22,10 @@ export interface RecordKind {
   readonly due_at: number;
 }
 
-/** The list walks. The primary one decides what is visible; a further language or currency only adds to what it found. */
+/**
+ * Returns the list walks. The primary one decides what is visible; a further language or currency only adds to what it
+ * found.
+ */
 export function walkKinds({ languages, currencies, resources: offered }: Extent): {
   primary: RecordKind;
   further: RecordKind[];
@@ -69,7 +72,10 @@ function editionsOf(resource: ProductResource, { languages, currencies }: Extent
   }
 }
 
-/** Which language and currency a product's own read is asked for in: `en` in the primary currency, `en/USD` in a further one. */
+/**
+ * Returns which language and currency a product's own read is asked for in: `en` in the primary currency, `en/USD` in a
+ * further one.
+ */
 export function detailEdition(
   edition: string,
   { currencies }: Pick<Extent, 'currencies'>,
@@ -78,7 +84,7 @@ export function detailEdition(
   return { language, currency: currency === '' ? currencies[0] : currency };
 }
 
-/** The edition of a list: `en/EUR`. */
+/** Returns the edition of a list: `en/EUR`. */
 function listEdition(language: string, currency: string): string {
   return `${language}/${currency}`;
 }

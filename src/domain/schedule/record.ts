@@ -84,7 +84,7 @@ export interface Due {
 /** A stored instant that lies more than this ahead of now counts as absent: a machine that lived in 2038 recovers. */
 export const futureToleranceMs = 5 * 60 * 1000;
 
-/** Whether an answer to a request sent at `sent_at` may replace what was read at `stored_at`. */
+/** Tells whether an answer to a request sent at `sent_at` may replace what was read at `stored_at`. */
 export function mayReplace(stored_at: number | null, sent_at: number, now: number): boolean {
   return stored_at === null || sent_at >= stored_at || stored_at > now + futureToleranceMs;
 }

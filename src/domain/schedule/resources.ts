@@ -163,7 +163,7 @@ export function isDynamic(resource: Resource): resource is DynamicResource {
   return resources[resource].dynamic === 'own';
 }
 
-/** The lane of a part of a resource that is read by its cadence. */
+/** Returns the lane of a part of a resource that is read by its cadence. */
 export function usualLane(resource: Resource, part: number): 'near' | 'far' | 'weekly' {
   const { lane } = resources[resource];
   if (lane === 'by-window') return part === 0 ? 'near' : 'far';

@@ -6,7 +6,7 @@
 export interface RetryBudget {
   /** A record is read. */
   readonly called: () => void;
-  /** Whether a record may be tried again soon; if so, that one is spent. */
+  /** Tells whether a record may be tried again soon; if so, that one is spent. */
   readonly take: () => 'soon' | 'later';
 }
 

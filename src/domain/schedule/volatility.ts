@@ -40,8 +40,8 @@ export function priorVolatility(tier: 'near' | 'far' | 'weekly'): Volatility {
 const memoryMs = 10 * 24 * hourMs;
 
 /**
- * The belief after a visit `elapsed` ms after the last one. Unchanged: the exposure grows. Changed: the exact posterior
- * is a difference of two Gammas; the Gamma of the same mean and variance stands for it.
+ * Returns the belief after a visit `elapsed` ms after the last one. Unchanged: the exposure grows. Changed: the exact
+ * posterior is a difference of two Gammas; the Gamma of the same mean and variance stands for it.
  */
 export function afterVisit(
   { shape, exposure }: Volatility,
@@ -68,7 +68,7 @@ function afterChange(shape: number, exposure: number, elapsed: number): Volatili
   return { shape: (mean * mean) / variance, exposure: mean / variance };
 }
 
-/** The probability that a record is still what was read `elapsed` ms ago. */
+/** Returns the probability that a record is still what was read `elapsed` ms ago. */
 export function stillTrue({ shape, exposure }: Volatility, elapsed: number): number {
   return (exposure / (exposure + elapsed)) ** shape;
 }
@@ -78,7 +78,10 @@ export function changesPerDay({ shape, exposure }: Volatility): number {
   return (shape / exposure) * 24 * hourMs;
 }
 
-/** What a visit `elapsed` ms after the last one is worth: milliseconds of staleness avoided. Grows with `elapsed`. */
+/**
+ * Returns what a visit `elapsed` ms after the last one is worth: milliseconds of staleness avoided. Grows with
+ * `elapsed`.
+ */
 export function visitValue({ shape, exposure }: Volatility, elapsed: number): number {
   const grown = Math.log1p(elapsed / exposure);
   const rest = shape - 1;
@@ -87,7 +90,10 @@ export function visitValue({ shape, exposure }: Volatility, elapsed: number): nu
   return whole - elapsed * Math.exp(-shape * grown);
 }
 
-/** The interval at which a visit is worth its price, within `floor` and `cap`; all in milliseconds, the price per unit of weight 1. */
+/**
+ * Returns the interval at which a visit is worth its price, within `floor` and `cap`; all in milliseconds, the price
+ * per unit of weight 1.
+ */
 export function worthwhileInterval(
   volatility: Volatility,
   { weight, price, floor, cap }: { weight: number; price: number; floor: number; cap: number },

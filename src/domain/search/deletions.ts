@@ -4,9 +4,9 @@ const leastLetters = 4;
 const longLetters = 8;
 
 /**
- * A word with a letter left out, each in turn, and whole; of a long word its beginning, also with two left out. Two words
- * that a typo turns into each other have one of these in common, wherever it is: a letter too many, too few, wrong, or
- * two that changed places.
+ * Returns a word with a letter left out, each in turn, and whole; of a long word its beginning, also with two left out.
+ * Two words that a typo turns into each other have one of these in common, wherever it is: a letter too many, too few,
+ * wrong, or two that changed places.
  */
 export function deletionsOf(word: string): Set<string> {
   const letters = [...word];

@@ -40,7 +40,7 @@ const lists: Readonly<Record<string, string>> = {
   el: 'ο η το οι τα του της των και σε στο στη στην από για με εισιτήριο εισιτήρια είσοδος ξενάγηση περιήγηση επίσκεψη αγορά κράτηση φθηνά τιμή τιμές τι να κάνω δω καλύτερα πού πώς',
 };
 
-/** All of them, as they are typed. Those of English are typed in every language. */
+/** Returns all of them, as they are typed. Those of English are typed in every language. */
 export function genericWords(): [language: string, word: string][] {
   return Object.entries(lists).flatMap(([language, words]) =>
     words.split(/\s+/).map((word): [string, string] => [language, word]),

@@ -41,7 +41,7 @@ const arabic = /^[\u0621-\u064a]/;
 const mostJoined = 4;
 const mostJoinedLetters = 12;
 
-/** The terms of a product, and the words that lead to them. */
+/** Returns the terms of a product, and the words that lead to them. */
 export function indexed(said: Said, stem: Stem): Indexed {
   const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);

@@ -18,7 +18,7 @@ export function fold(text: string): string {
   return folded;
 }
 
-/** The words of a text, in order. */
+/** Returns the words of a text, in order. */
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   for (const [token] of text.normalize('NFC').matchAll(pattern)) {

@@ -11,27 +11,27 @@ export interface Dates {
 const dayMs = 86_400_000;
 const calendarDate = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Whether a text is a date of the calendar: 2026-02-29 is not. */
+/** Tells whether a text is a date of the calendar: 2026-02-29 is not. */
 export function isDate(text: unknown): text is string {
   return typeof text === 'string' && calendarDate.test(text) && toDate(dayNumber(text)) === text;
 }
 
-/** The date that lies `days` after another. */
+/** Returns the date that lies `days` after another. */
 export function addDays(date: string, days: number): string {
   return toDate(dayNumber(date) + days);
 }
 
-/** How many days `to` lies after `from`. */
+/** Returns how many days `to` lies after `from`. */
 export function daysBetween(from: string, to: string): number {
   return dayNumber(to) - dayNumber(from);
 }
 
-/** The day of the week: 0 is Monday. */
+/** Returns the day of the week: 0 is Monday. */
 export function weekdayOf(date: string): number {
   return (((dayNumber(date) + 3) % 7) + 7) % 7;
 }
 
-/** Every date from `from` to `to`, both included; none where `to` lies before. */
+/** Returns every date from `from` to `to`, both included; none where `to` lies before. */
 export function datesBetween(from: string, to: string): string[] {
   const first = dayNumber(from);
   const length = Math.max(0, dayNumber(to) - first + 1);

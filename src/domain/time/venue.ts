@@ -6,7 +6,7 @@ export interface VenueToday {
   readonly latest: string;
 }
 
-/** The zone that the runtime knows under this IANA name, or null. */
+/** Returns the zone that the runtime knows under this IANA name, or null. */
 export function knownZone(name: unknown): string | null {
   if (typeof name !== 'string' || name === '' || /^[+-]/.test(name)) return null;
   try {
@@ -38,8 +38,8 @@ export interface ZoneOffset {
 const westernmostMinutes = -12 * 60;
 
 /**
- * The offsets of a zone from the one in force at `now` up to `until`: what a view in SQL needs to tell the venue's
- * today on a day on which the daemon may be dead.
+ * Returns the offsets of a zone from the one in force at `now` up to `until`: what a view in SQL needs to tell the
+ * venue's today on a day on which the daemon may be dead.
  */
 export function zoneOffsets(timezone: string | null, now: number, until: number): ZoneOffset[] {
   if (timezone === null) return [{ valid_from: 0, offset_minutes: westernmostMinutes }];
@@ -53,7 +53,10 @@ export function zoneOffsets(timezone: string | null, now: number, until: number)
   }
 }
 
-/** The instant at which a date begins at the venue (at its first hour, where clocks are put forward over midnight); in UTC where the zone is unknown. */
+/**
+ * Returns the instant at which a date begins at the venue (at its first hour, where clocks are put forward over
+ * midnight); in UTC where the zone is unknown.
+ */
 export function startOfDate(date: string, timezone: string | null): number {
   return Temporal.PlainDate.from(date).toZonedDateTime(timezone ?? 'UTC').epochMilliseconds;
 }

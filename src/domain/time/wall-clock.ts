@@ -40,7 +40,7 @@ export function patternProblem(pattern: string): 'bad' | 'never' | null {
   }
 }
 
-/** Whether a name is one of the tz database. */
+/** Tells whether a name is one of the tz database. */
 export function isZone(name: string): boolean {
   try {
     // An offset is no place, and knows no change of the clock.

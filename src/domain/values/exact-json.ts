@@ -23,19 +23,21 @@ export function parseExact(text: string): unknown {
   );
 }
 
-/** The decimal text of a number that `parseExact` or `JSON.parse` returned, or of digits in a string; else null. */
+/**
+ * Returns the decimal text of a number that `parseExact` or `JSON.parse` returned, or of digits in a string; else null.
+ */
 export function decimalText(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return value;
   return JSON.isRawJSON(value) ? value.rawJSON : null;
 }
 
-/** The members of `above` over those of `below`: both are JSON objects as text, and numbers keep their text. */
+/** Returns the members of `above` over those of `below`: both are JSON objects as text, and numbers keep their text. */
 export function mergeDocuments(below: string, above: string): string {
   return JSON.stringify({ ...members(below), ...members(above) });
 }
 
-/** Whether `below` has a member that `above` lacks, so that `above` alone would lose something. */
+/** Tells whether `below` has a member that `above` lacks, so that `above` alone would lose something. */
 export function lacksMembers(above: string, below: string): boolean {
   const has = members(above);
   return Object.keys(members(below)).some((name) => !Object.hasOwn(has, name));

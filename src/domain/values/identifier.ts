@@ -1,6 +1,6 @@
 /**
- * An identifier as the mirror keeps it: a positive integer, however the service sent it (digits in a string or a
- * number). Null for anything else, and beyond 2^53, where a number no longer tells two identifiers apart.
+ * Returns an identifier as the mirror keeps it: a positive integer, however the service sent it (digits in a string or
+ * a number). Null for anything else, and beyond 2^53, where a number no longer tells two identifiers apart.
  */
 export function identifier(value: unknown): number | null {
   const id = typeof value === 'string' && /^[0-9]{1,16}$/.test(value) ? Number(value) : value;

@@ -15,7 +15,7 @@ const hundredths = new Set(
    THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG`.split(/\s+/),
 );
 
-/** How many decimals the minor unit of a currency has, or null for a code that ISO 4217 does not list. */
+/** Returns how many decimals the minor unit of a currency has, or null for a code that ISO 4217 does not list. */
 export function minorUnitExponent(currency: string): number | null {
   return exponents[currency] ?? (hundredths.has(currency) ? 2 : null);
 }
@@ -23,8 +23,8 @@ export function minorUnitExponent(currency: string): number | null {
 const decimal = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /**
- * A decimal as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a currency
- * we do not know, an amount that needs a finer unit than the currency has, and what is no plain decimal.
+ * Returns a decimal as the service wrote it, in minor units of `currency`: exact or null, never rounded. Null for a
+ * currency we do not know, an amount that needs a finer unit than the currency has, and what is no plain decimal.
  */
 export function minorUnits(text: string, currency: string): number | null {
   const exponent = minorUnitExponent(currency);

@@ -45,7 +45,7 @@ interface At {
 type Before = Bound<{ before: number }>;
 
 export function imageLedger(db: Writes): ImageLedger {
-  return { ...imageLedgerReads(db), ...credits(db), ...takedowns(db), ...pruning(db) };
+  return { ...imageLedgerReads(db), ...credits(db), ...takedowns(db), ...returns(db), ...pruning(db) };
 }
 
 export function imageLedgerReads(db: Reads): ImageLedgerReads {
@@ -103,7 +103,7 @@ function credits(db: Writes): Pick<ImageLedger, 'credited' | 'doubt'> {
 
 type Takedown = Pick<Tables['image_takedown'], 'credit' | 'verified_at' | 'withdrawn_at'>;
 
-function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDown' | 'returned' | 'productReturned'> {
+function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDown'> {
   const takenDown = db.change((bound: Bound<OfImage & Takedown>) =>
     takeDown(
       standing(bound.product_id)
@@ -132,6 +132,17 @@ function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDow
           .where('i.withdrawn_at', 'is', null),
       ),
   );
+  return {
+    takenDown: (image, credit, read) => {
+      takenDown.run({ ...image, credit, ...read });
+    },
+    productTakenDown: (product_id, withdrawn_at) => {
+      productTakenDown.run({ product_id, withdrawn_at });
+    },
+  };
+}
+
+function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> {
   const returned = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
     query
       .updateTable('image_takedown')
@@ -158,12 +169,6 @@ function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDow
       ),
   );
   return {
-    takenDown: (image, credit, read) => {
-      takenDown.run({ ...image, credit, ...read });
-    },
-    productTakenDown: (product_id, withdrawn_at) => {
-      productTakenDown.run({ product_id, withdrawn_at });
-    },
     returned: (image, at) => {
       returned.run({ ...image, at });
     },
@@ -173,7 +178,10 @@ function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDow
   };
 }
 
-/** The images of a product that are not taken down: one withdrawn with its product, and missing when that returns, was once. */
+/**
+ * Returns the images of a product that are not taken down: one withdrawn with its product, and missing when that
+ * returns, was once.
+ */
 function standing(product_id: RawBuilder<number>) {
   return query
     .selectFrom('image as i')

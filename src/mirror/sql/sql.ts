@@ -17,7 +17,7 @@ export type Schema = WithDefaults<Tables, Defaulted> & Views & OfSqlite;
 /** What the mirror's statements are built with. */
 export const query = queryBuilder<Schema>();
 
-/** A value that is bound when the statement runs, by name. */
+/** Returns a value that is bound when the statement runs, by name. */
 export function param<Value>(name: string): RawBuilder<Value> {
   return sql<Value>`${sql.raw(`@${name}`)}`;
 }
@@ -37,7 +37,7 @@ export function prepare<Bound extends object, Row = never>(
 
 type Names<Table extends keyof Tables> = keyof Tables[Table] & string;
 
-/** An insert of the named columns; where the key is taken, the other columns are replaced. */
+/** Returns an insert of the named columns; where the key is taken, the other columns are replaced. */
 export function upsert<
   Table extends keyof Tables,
   const Key extends readonly Names<Table>[],

@@ -4,7 +4,7 @@ import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
-import type { SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
+import type { ChangeType, SubscriptionAlarm, SubscriptionType } from '../../domain/push/subscription.ts';
 import type { DirectAnswer, HoldOutcome, Release } from '../../domain/sale/absence.ts';
 import type { OptionalPath } from '../../domain/schedule/offer.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
@@ -204,6 +204,16 @@ export interface Tables {
     hash: string;
     document_id: number | null;
   };
+  bookable: {
+    product_id: number;
+    currency: string;
+    date: string;
+    from_at: number;
+    until_at: number;
+    whole: Bit;
+    lowest_price: number | null;
+    max_tickets: number | null;
+  };
   day_document: { document_id: number; document: string };
   record: {
     resource: Resource;
@@ -346,7 +356,7 @@ export interface Tables {
   };
   subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
   notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
-  expected_notice: { product_id: number; change_type: string; since_at: number; found_at: number };
+  expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
   gap: {
     gap_id: number;
     subscription_id: string | null;

@@ -10,8 +10,8 @@ export interface Picture {
 }
 
 /**
- * A JPEG that any program can show: one grey of that size, from 2 to 14 kB by its comments, which also hold what
- * makes it like no other.
+ * Returns a JPEG that any program can show: one grey of that size, from 2 to 14 kB by its comments, which also hold
+ * what makes it like no other.
  */
 export function jpeg(seed: number, { key, width, height, edition }: Picture): Buffer {
   const text = `sandbox ${key} ${width}x${height} edition ${edition} `;

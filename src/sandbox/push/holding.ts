@@ -11,10 +11,10 @@ export interface Held {
 }
 
 export interface Holding {
-  /** The number of the last change that was held. */
+  /** Returns the number of the last change that was held. */
   last(): number;
   add(product: SandboxProduct, change: ProductChange, now: number): void;
-  /** When the next product is ripe; null: none is held. */
+  /** Returns when the next product is ripe; null: none is held. */
   nextAt(): number | null;
   /** Takes out what is ripe. */
   ripe(now: number): Held[];

@@ -9,7 +9,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 /** The payload, or why it is refused. */
 export type Opened = { readonly payload: unknown } | { readonly refused: string };
 
-/** A public key as partners hand it over: PEM, or the one-line `ssh-rsa` form. Anything else: 65. */
+/** Returns a public key as partners hand it over: PEM, or the one-line `ssh-rsa` form. Anything else: 65. */
 export function readPublicKey(text: string): KeyObject {
   try {
     const [, ssh] = /^ssh-rsa ([A-Za-z0-9+/=]+)/.exec(text.trim()) ?? [];

@@ -10,7 +10,7 @@ export interface Announced {
   readonly changes: readonly ProductChange[];
 }
 
-/** The body of a notification, word for word as documented (service-facts.md section 12). */
+/** Returns the body of a notification, word for word as documented (service-facts.md section 12). */
 export function notificationBody(subscription_id: string, announced: readonly Announced[], reason: ReasonName): string {
   const products = announced.map(({ product, changes }) => ({
     product_id: product.id,
@@ -48,7 +48,7 @@ export function legacyBody(
   });
 }
 
-/** What the older system calls these changes. */
+/** Returns what the older system calls these changes. */
 export function legacyTypes(changes: readonly ProductChange[]): LegacyChangeType[] {
   return [
     ...new Set(changes.map(({ change_type }) => (change_type === 'product_details_update' ? 'content' : 'checkout'))),

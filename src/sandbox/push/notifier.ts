@@ -41,7 +41,7 @@ export interface Troubles {
 /** The sending side of change notifications: holds, merges, sends, tries again, gives up. */
 export interface Notifier extends AsyncDisposable {
   changed(product: SandboxProduct, change: ProductChange): void;
-  /** The number of the last change that was held for anybody. */
+  /** Returns the number of the last change that was held for anybody. */
   lastChange(): number;
   /** Products that are held for a subscription. */
   held(subscription: Subscription): number;

@@ -30,7 +30,7 @@ export interface SubscriptionEndpoints {
 
 const pattern = /^\/v2\/product-change-notification\/([^/]+)(\/reactivate)?$/;
 
-/** Whether a path belongs to the management of subscriptions: asked for every request. */
+/** Tells whether a path belongs to the management of subscriptions: asked for every request. */
 export function isSubscriptionPath(path: string): boolean {
   return path.startsWith('/v2/product-change-notification/');
 }

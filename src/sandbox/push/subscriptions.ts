@@ -53,7 +53,7 @@ export interface SandboxSubscriptions {
   reactivate(subscription_id: string, callback_url: string | null): void;
   degrade(subscription: Subscription): void;
   status(subscription: Subscription): SandboxSubscriptionStatus;
-  /** What a PUT would make of the status. */
+  /** Returns what a PUT would make of the status. */
   statusAfterPut(subscription_id: string): SandboxSubscriptionStatus;
 }
 

@@ -159,7 +159,7 @@ function experiences(
   return paged('experiences', { ...page, rows });
 }
 
-/** The reference lists, made from what the products name. */
+/** Returns the reference lists, made from what the products name. */
 function reference(
   world: World,
   resource: 'cities' | 'countries' | 'tags',
@@ -225,7 +225,7 @@ function refuse(field: string, message: string): SandboxAnswer {
   return error(400, 'validation_error', 'One field was refused.', { field_errors: { [field]: message } });
 }
 
-/** The documented error body. */
+/** Returns the documented error body. */
 export function error(status: number, error_code: string, message: string, more: object = {}): SandboxAnswer {
   return { status, body: JSON.stringify({ success: false, error_code, message, ...more }) };
 }

@@ -50,7 +50,7 @@ export interface StateQuestion {
   readonly horizon: number;
 }
 
-/** What is true now, whatever a cache still shows. */
+/** Returns what is true now, whatever a cache still shows. */
 export function productState(
   world: World,
   product: SandboxProduct,

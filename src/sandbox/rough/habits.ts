@@ -130,7 +130,7 @@ export const habitValues: readonly (readonly [name: string, says: string])[] = O
   ([name, { says }]) => [name, says],
 );
 
-/** Why something from outside is no set of habits; null: it is one, and every name that is missing is kind. */
+/** Returns why something from outside is no set of habits; null: it is one, and every name that is missing is kind. */
 export function refuseHabits(given: unknown): string | null {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return 'expected names and values';
   for (const [name, value] of Object.entries(given)) {

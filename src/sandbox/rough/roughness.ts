@@ -12,9 +12,9 @@ export interface Roughness {
   readonly past: Past;
   habits(): Habits;
   set(habits: Partial<Habits>): void;
-  /** How many reads were answered: what counters count. */
+  /** Returns how many reads were answered: what counters count. */
   reads(): number;
-  /** How many walks of the list were begun. */
+  /** Returns how many walks of the list were begun. */
   walks(): number;
   /** Counts a read, and a walk where it is the first page of a list. */
   count(page: number | null): void;

@@ -12,7 +12,7 @@ import { translate } from './translate.ts';
 
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
 
-/** A list entry: without a description. */
+/** Returns a list entry: without a description. */
 export function productEntry(product: SandboxProduct, language: string, currency: string): string {
   return printProduct(product, language, currency, null);
 }
@@ -40,21 +40,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     country_id: String(product.country_id),
     country_name: translate(place.country, language),
     tag_ids: product.tag_ids.map(String),
-    venue: {
-      id: String(product.experience_ids[0]),
-      name: product.title.split(':')[0],
-      address: `${1 + (id % 90)} Quay Street`,
-      postal_code: '1011 ZZ',
-    },
-    geolocation: { lat: place.lat, lng: place.lng },
-    distance: null,
-    starting_point: {
-      address: `${1 + (id % 90)} Quay Street`,
-      city_id: product.city_id,
-      label: null,
-      lat: place.lat,
-      lng: place.lng,
-    },
+    ...whereabouts(product),
     ...(place.zone === null ? {} : { timezone: place.zone }),
     images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
     ratings: rating ?? { average: null, total: 0 },
@@ -90,6 +76,26 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
   return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(from_price, 'EUR')}}`;
 }
 
+function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProduct) {
+  return {
+    venue: {
+      id: String(experience_ids[0]),
+      name: title.split(':')[0],
+      address: `${1 + (id % 90)} Quay Street`,
+      postal_code: '1011 ZZ',
+    },
+    geolocation: { lat: place.lat, lng: place.lng },
+    distance: null,
+    starting_point: {
+      address: `${1 + (id % 90)} Quay Street`,
+      city_id,
+      label: null,
+      lat: place.lat,
+      lng: place.lng,
+    },
+  };
+}
+
 function printImage({ name, credit, alt_text, origin: own }: SandboxProduct['images'][number], origin: string) {
   const url = (width: number) =>
     `${own ?? origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
@@ -112,7 +118,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
   });
 }
 
-/** The members that the variants read has; availability has more of them. */
+/** Returns the members that the variants read has; availability has more of them. */
 function variantMembers({ variants, id: product_id }: SandboxProduct, language: string) {
   return variants.map(({ id, label, type }) => ({
     id,
@@ -136,7 +142,7 @@ export function productVariants(product: SandboxProduct, language: string): stri
   });
 }
 
-/** An availability answer over these days; a product that is not on sale has none. */
+/** Returns an availability answer over these days; a product that is not on sale has none. */
 export function availability(
   product: SandboxProduct,
   days: readonly CalendarDay[],
@@ -187,7 +193,7 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
   };
 }
 
-/** An experience, with the products that belong to it. */
+/** Returns an experience, with the products that belong to it. */
 export function experience(id: number, product_ids: readonly number[], language: string, currency: string): string {
   return JSON.stringify({
     id,

@@ -41,7 +41,9 @@ export interface CalendarState {
 
 export const dayMs = 86_400_000;
 
-/** The tickets of a product on a date, or null where there are none. A pure function of seed, product and date. */
+/**
+ * Returns the tickets of a product on a date, or null where there are none. A pure function of seed, product and date.
+ */
 export function calendarDay(
   product: SandboxProduct,
   date: string,

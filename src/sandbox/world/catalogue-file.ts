@@ -55,7 +55,7 @@ function listed(entry: Members): CatalogueEntry | null {
   };
 }
 
-/** A recorded product; null: it has no usable id or title. */
+/** Returns a recorded product; null: it has no usable id or title. */
 export function recorded(product: Members): CatalogueEntry | null {
   const entry = listed({
     ...product,

@@ -118,7 +118,7 @@ const variantKinds = [
   ['Infant (0-5)', 'infant', 0],
 ] as const;
 
-/** The generated catalogue, with the proportions of the real one (service-facts.md section 11). */
+/** Returns the generated catalogue, with the proportions of the real one (service-facts.md section 11). */
 export function generateCatalogue(seed: number, count: number): SandboxProduct[] {
   return Array.from({ length: count }, (_, index) => {
     const chance = (what: string) => roll(seed, index, what);
@@ -184,7 +184,7 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
   };
 }
 
-/** A quarter of the products in ten large cities, and as many places that have only one as half the cities. */
+/** Returns a quarter of the products in ten large cities, and as many places that have only one as half the cities. */
 function placeOf(seed: number, index: number, count: number): Place {
   const chance = roll(seed, index, 'city');
   if (chance < 0.25) return pick(places.slice(0, 10), roll(seed, index, 'large'));
@@ -202,7 +202,7 @@ function priceOf(chance: number, spread: number): number {
   return spread < 0.46 ? Math.round(euros) * 100 : Math.max(50, Math.round(euros * 100));
 }
 
-/** The main venue, and for nearly half the products further ones. */
+/** Returns the main venue, and for nearly half the products further ones. */
 function experiencesOf(seed: number, index: number, count: number): number[] {
   const venues = Math.max(1, Math.round(count * 0.14));
   const venue = (what: string) => 151_000 + Math.floor(roll(seed, index, what) ** 1.4 * venues);

@@ -38,7 +38,7 @@ export interface Edit {
   readonly value: unknown;
 }
 
-/** Why something sent from outside is no edit; null: it is one. */
+/** Returns why something sent from outside is no edit; null: it is one. */
 export function refuseEdit({ field, value }: { field: unknown; value: unknown }): string | null {
   if (!editableFields.includes(field as EditableField)) return `field: one of ${editableFields.join(', ')}`;
   switch (kindOf(field as EditableField)) {
@@ -100,7 +100,7 @@ export function record(product: SandboxProduct, changed: Readonly<Record<string,
   if (product.recorded !== null) product.recorded = { ...product.recorded, ...changed };
 }
 
-/** The members of one read that were edited, in a language. */
+/** Returns the members of one read that were edited, in a language. */
 export function editedMembers({ edits }: SandboxProduct, shown: Shown, language: string): Record<string, unknown> {
   if (edits === null) return {};
   return Object.fromEntries(

@@ -21,7 +21,7 @@ export function convert(cents: number, code: string): number {
   return Math.round((cents * rate * 10 ** decimals) / 100);
 }
 
-/** An amount as JSON: whole ones now as an integer, now with a zero behind the point, as the service does. */
+/** Returns an amount as JSON: whole ones now as an integer, now with a zero behind the point, as the service does. */
 export function printAmount(amount: number, code: string): string {
   const decimals = currencies[code]?.decimals ?? 2;
   if (decimals === 0) return String(amount);

@@ -47,7 +47,7 @@ export const places: readonly Place[] = rows
     return { city, country, zone, lat: Number(lat), lng: Number(lng) };
   });
 
-/** A zone for a country that real entries name; unknown where we know none. */
+/** Returns a zone for a country that real entries name; unknown where we know none. */
 export function placeIn(city: string, country: string): Place {
   const known = places.find((place) => place.city === city) ?? places.find((place) => place.country === country);
   return known === undefined ? { city, country, zone: null, lat: 0, lng: 0 } : { ...known, city, country };

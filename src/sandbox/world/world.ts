@@ -9,15 +9,15 @@ import type { Past } from './past.ts';
 export interface World extends Mutations {
   readonly clock: Clock;
   find(id: number): SandboxProduct | null;
-  /** What the list shows, in its order. */
+  /** Returns what the list shows, in its order. */
   visible(): SandboxProduct[];
   /** Leaves products out of the list although they can be read by themselves; null: none any more. */
   hide(which: ((product: SandboxProduct) => boolean) | null): void;
   /** Experience ids in ascending order, each with its visible products. */
   experiences(): Map<number, number[]>;
-  /** The first and the last date that are sold now, where the product is. */
+  /** Returns the first and the last date that are sold now, where the product is. */
   dates(product: SandboxProduct): { today: string; last: string };
-  /** The days with tickets in a range: within `dates`, or in any. */
+  /** Returns the days with tickets in a range: within `dates`, or in any. */
   days(product: SandboxProduct, from: string, to: string, currency: string, within?: 'sold' | 'any'): CalendarDay[];
   /** Moves a product from behind `position` to the front: pages asked for from now on repeat a row and miss one. */
   drift(position: number, chance: number): void;

@@ -7,7 +7,7 @@ export interface Piece {
   readonly matched: boolean;
 }
 
-/** Which words of a text stand for what was asked: by the letters and words of the file, as everything else. */
+/** Returns which words of a text stand for what was asked: by the letters and words of the file, as everything else. */
 export function highlighter(connection: Connection): (text: string, every: string, language: string) => Piece[] {
   const letters = connection.query<[], { letter: string; folded: string }>(
     () => 'SELECT letter, folded FROM search_letters',

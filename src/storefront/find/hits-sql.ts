@@ -34,7 +34,7 @@ export function filterForm(given: Filters): FilterForm {
   };
 }
 
-/** What the statements are bound to for filters. */
+/** Returns what the statements are bound to for filters. */
 export function filterBindings({
   city_id,
   country_id,
@@ -54,7 +54,7 @@ function priceSql(id: string, dates: boolean): string {
     : `(SELECT c.from_price FROM product_prices c WHERE c.product_id = ${id} AND c.currency = @currency)`;
 }
 
-/** The conditions of filters, about the product `id` and its row `p` of the view `products`. */
+/** Returns the conditions of filters, about the product `id` and its row `p` of the view `products`. */
 export function filterSql(form: FilterForm, id: string): string[] {
   const price = priceSql(id, form.dates);
   const conditions = [
@@ -71,21 +71,37 @@ export function filterSql(form: FilterForm, id: string): string[] {
   return conditions.filter((each) => each !== false);
 }
 
+/** Parts of a product, from what it is called to all that is said of it: each with those before it. */
+const scopes = [
+  '{name city country}',
+  '{title city country}',
+  '{title city country venue}',
+  '{title city country venue tagline}',
+];
+
 /**
- * By every part of a product, from what it is called to all that is said of it, the entries that have all words there: the
- * first part that has them is where it was found. Bound are `@every`, `@best` and `@start` of what was understood.
+ * What `search_terms` is asked, part by part: who has every word in a part, and not in one before it, so that each entry
+ * comes once. Where a word has several readings, first those that have the likeliest of each. `answer`: what has the columns
+ * `every`, `best` and `start` of what was understood.
  */
-export function foundSql(every = '@every', best = '@best', start = '@start', answer = ''): string {
-  return `found (search_id, typos, field) AS MATERIALIZED (
-  SELECT f.rowid, ${best} <> ${every} AND max(k.key) < 6, min(CASE WHEN k.key < 6 THEN k.key END)
-  FROM ${answer}json_each(json_array(
-    '({name} : (' || ${start} || ')) AND ({name city country} : (' || ${every} || '))',
-    '{name city country} : (' || ${every} || ')', '{title city country} : (' || ${every} || ')',
-    '{title city country venue} : (' || ${every} || ')', '{title city country venue tagline} : (' || ${every} || ')',
-    ${every}, CASE WHEN ${best} <> ${every} THEN ${best} ELSE '""' END
-  )) k CROSS JOIN search_terms f
+export function foundSql(answer = '(SELECT @every AS every, @best AS best, @start AS start)'): string {
+  const within = scopes.map((scope, index) => `'(${scope} : (' || every || '))' AS s${index}`);
+  const parts = [
+    "'(' || begins || ' AND ' || s0 || ')'",
+    "'(' || s0 || ' NOT ' || begins || ')'",
+    ...scopes.slice(1).map((_, index) => `'(' || s${index + 1} || ' NOT ' || s${index} || ')'`),
+    `'((' || every || ') NOT ' || s${scopes.length - 1} || ')'`,
+  ];
+  const withBest = (sign: string) => parts.map((part) => `${part} || ' ${sign} (' || best || ')'`);
+  return `asked_of (queries) AS MATERIALIZED (
+  SELECT CASE WHEN best = every THEN json_array(${parts.join(', ')})
+    ELSE json_array(${[...withBest('AND'), ...withBest('NOT')].join(',\n      ')}) END
+  FROM (SELECT every, best, '({name} : (' || start || '))' AS begins, ${within.join(', ')} FROM ${answer})
+),
+found (search_id, typos, field) AS MATERIALIZED (
+  SELECT f.rowid, k.key >= ${parts.length}, k.key % ${parts.length}
+  FROM asked_of q CROSS JOIN json_each(q.queries) k CROSS JOIN search_terms f
   WHERE search_terms MATCH k.value
-  GROUP BY f.rowid
 )`;
 }
 
@@ -102,7 +118,10 @@ const boxes = `(
     WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
   ) l`;
 
-/** All that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by key. */
+/**
+ * Returns all that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by
+ * key.
+ */
 function hitSql(form: Form): string {
   const { text, near, filters, order } = form;
   const first = text ? 'e' : near ? 'l' : 'p';
@@ -126,15 +145,15 @@ function hitSql(form: Form): string {
 }
 
 const orderSql: Readonly<Record<Order, string>> = {
-  relevance: 'typos, field, sellable DESC, place, product_id',
-  popularity: 'sellable DESC, place, product_id',
-  price: 'sellable DESC, price NULLS LAST, typos, field, place, product_id',
-  price_down: 'sellable DESC, price DESC NULLS LAST, typos, field, place, product_id',
-  rating: 'sellable DESC, rating_count IS NULL, weighed_rating DESC, typos, field, place, product_id',
-  distance: 'sellable DESC, chord2, typos, field, place, product_id',
+  relevance: 'h.typos, h.field, h.sellable DESC, h.place, h.product_id',
+  popularity: 'h.sellable DESC, h.place, h.product_id',
+  price: 'h.sellable DESC, h.price NULLS LAST, h.typos, h.field, h.place, h.product_id',
+  price_down: 'h.sellable DESC, h.price DESC NULLS LAST, h.typos, h.field, h.place, h.product_id',
+  rating: 'h.sellable DESC, h.rating_count IS NULL, h.weighed_rating DESC, h.typos, h.field, h.place, h.product_id',
+  distance: 'h.sellable DESC, h.chord2, h.typos, h.field, h.place, h.product_id',
 };
 
-/** A page of what was found, each with how many there are in all. */
+/** Returns a page of what was found, each with how many there are in all. */
 export function pageSql(form: Form): string {
   const order = orderSql[form.order];
   const { dates } = form.filters;
@@ -144,10 +163,10 @@ export function pageSql(form: Form): string {
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)}
 SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
   p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${priceSql('h.product_id', dates)} AS price, @currency AS currency,
-  ${date} AS date, h.chord2, p.checked_at, p.stale, h.total
-FROM (SELECT *, count(*) OVER () AS total, row_number() OVER (ORDER BY ${order}) AS nth FROM hit ORDER BY nth LIMIT @limit OFFSET @offset) h
+  ${date} AS date, h.chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
+FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
-ORDER BY h.nth`;
+ORDER BY ${order}`;
 }
 
 export function totalSql(form: Form): string {
@@ -158,7 +177,7 @@ export function totalSql(form: Form): string {
 const mostCounted = 10_000;
 const mostValues = 50;
 
-/** How many of what was found there are by each of these, the most first. */
+/** Returns how many of what was found there are by each of these, the most first. */
 export function facetSql(form: Form): string {
   const ranked = (facet: string, id: string, name: string, from: string) =>
     `SELECT * FROM (SELECT '${facet}' AS facet, ${id} AS id, ${name} AS name, count(*) AS count FROM ${from} GROUP BY 2 ORDER BY 4 DESC, 2 LIMIT ${mostValues})`;
@@ -169,7 +188,7 @@ export function facetSql(form: Form): string {
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)},
 fact AS MATERIALIZED (
   SELECT p.product_id, p.city_id, p.city_name, p.country_id, p.country_name, p.rating, ${priceSql('h.product_id', form.filters.dates)} AS price
-  FROM (SELECT product_id FROM hit ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted}) h
+  FROM (SELECT product_id FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted}) h
   CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 )
 ${[

@@ -69,7 +69,9 @@ plain (words, readings) AS MATERIALIZED (
       UNION ALL
       SELECT n, 1, '"' || w.word || '" *', w.word, 1 FROM w
       WHERE (last OR NOT known) AND EXISTS (
-        SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language)
+        SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
+          AND instr(s.term, ' ') = 0
+          AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = @language AND x.term = s.term))
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language

@@ -103,7 +103,7 @@ function tellOf({ mirror }: Pick<Ports, 'mirror'>, key: RecordKey, at: number): 
   if (record !== null) noteTold({ mirror }, record, at);
 }
 
-/** The product and the records that hold the date, one a currency. */
+/** Returns the product and the records that hold the date, one a currency. */
 function subjectOf({ mirror, clock, policy }: Omit<Ports, 'upstream'>, { product_id, date }: OrderReport) {
   refuseDates({ clock, policy }, { date });
   const known = mirror.products.find(product_id);

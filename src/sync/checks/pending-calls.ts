@@ -39,9 +39,9 @@ export interface PendingCall<Found> extends SharedCall<Found> {
 
 /** The calls that have not ended. */
 export interface PendingCalls<Found> {
-  /** The call for a window that has not been sent yet: more may wait for it. */
+  /** Returns the call for a window that has not been sent yet: more may wait for it. */
   joinable(key: RecordKey): PendingCall<Found> | undefined;
-  /** A new one, to be sent when it is its turn. */
+  /** Returns a new one, to be sent when it is its turn. */
   begin(key: RecordKey, sale: SaleState): PendingCall<Found>;
   /** Called when the request is sent: from now on nobody may join. */
   sends(call: PendingCall<Found>): void;

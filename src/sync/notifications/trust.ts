@@ -1,6 +1,6 @@
 import { afterChange, announceable, isTrusted, judgedAt } from '../../domain/push/trust.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
-import type { ExpectedNotice } from '../../mirror/push/trust.ts';
+import type { ExpectedNotice } from '../../mirror/push/notices.ts';
 import type { Ports } from '../records/context.ts';
 
 type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;

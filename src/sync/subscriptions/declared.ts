@@ -2,8 +2,7 @@ import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts
 import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
 import { wantedParts } from '../../domain/push/subscription-parts.ts';
 import type { SelfTest } from '../../domain/push/subscription-step.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
-import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Ports } from '../records/context.ts';
 import type { OwnAddresses } from './callback.ts';
@@ -31,6 +30,11 @@ export interface SubscriptionSettings {
   readonly grace: number;
 }
 
+/** What declarations are made of. */
+interface DeclarationFacts {
+  readonly subscriptions: SubscriptionReads;
+}
+
 /**
  * Returns the subscriptions that the service should have. Those with `entities: mirrored` wait until the lists have
  * been read once.
@@ -39,7 +43,7 @@ export function wantedSubscriptions({
   mirror,
   settings,
 }: {
-  readonly mirror: Pick<Mirror, 'subscriptions'>;
+  readonly mirror: DeclarationFacts;
   readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
 }): {
   readonly wanted: WantedSubscription[];
@@ -62,7 +66,7 @@ export function wantedSubscriptions({
   return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
 }
 
-function entitiesOf(mirror: Pick<Mirror, 'subscriptions'>, declared: DeclaredSubscription): readonly number[] | null {
+function entitiesOf(mirror: DeclarationFacts, declared: DeclaredSubscription): readonly number[] | null {
   const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
   if (type === 'products_i_sell') return null;
   return entities === 'mirrored'

@@ -1,5 +1,5 @@
-import type { Mirror } from '../../mirror/mirror.ts';
-import type { StoredSubscription, UncoveredProduct } from '../../mirror/push/subscriptions.ts';
+import type { UncoveredProduct } from '../../mirror/push/covering.ts';
+import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 
 /** A subscription as listed: what is declared and what is known about it, without asking the service. */
@@ -37,7 +37,7 @@ const uncoveredShown = 20;
 
 /** Lists the subscriptions from the file alone, whether or not a daemon runs. */
 export function listSubscriptions(
-  mirror: Pick<Mirror, 'subscriptions'>,
+  mirror: { readonly subscriptions: SubscriptionReads },
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,
 ): SubscriptionList {
   const { wanted, waiting } = wantedSubscriptions({ mirror, settings });

@@ -8,7 +8,7 @@ import {
 } from '../../domain/push/subscription.ts';
 import { retryAt } from '../../domain/schedule/backoff.ts';
 import { judgeSubscriptionRead, mayAskAgain, refusesPath } from '../../domain/schedule/offer.ts';
-import type { SubscriptionFacts } from '../../mirror/push/subscriptions.ts';
+import type { SubscriptionFacts } from '../../mirror/push/learning.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { noteAnswered, noteNotOffered } from '../records/offers.ts';
 import { ownerOf } from './callback.ts';

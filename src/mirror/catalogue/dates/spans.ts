@@ -20,24 +20,16 @@ export interface SpanTable {
   put(read: WindowRead, facts: SpanFacts, range: { from: string; to: string }): void;
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
-  /** Whether a date of the range, both ends included, was ever read. */
+  /** Tells whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
-  /** The variants that the stored answers of a product speak of, over all its windows. */
+  /** Returns the variants that the stored answers of a product speak of, over all its windows. */
   variantIds(product_id: number): Set<number>;
   /** Forgets what ended before a date. */
   prune(of: OfProduct, date: string): void;
 }
 
 export function spanTable(db: Writes): SpanTable {
-  const overlapping = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
-    query
-      .selectFrom('availability_span')
-      .selectAll()
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('from_date', '<=', to)
-      .where('to_date', '>=', from),
-  );
+  const overlapping = spansOver(db);
   const drop = db.change(({ product_id, currency, from_date }: Bound<SpanKey>) =>
     query
       .deleteFrom('availability_span')
@@ -59,6 +51,45 @@ export function spanTable(db: Writes): SpanTable {
       ['to_date', 'checked_at', 'stale_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'],
     ),
   );
+  return {
+    ...asked(db),
+    makeRoom: ({ product_id, currency, from, sent_at, now }, to) => {
+      const newer: Span[] = [];
+      for (const span of overlapping.all({ product_id, currency, from, to })) {
+        if (!mayReplace(span.checked_at, sent_at, now)) {
+          newer.push(span);
+          continue;
+        }
+        drop.run(span);
+        if (span.from_date < from) putOne.run({ ...span, to_date: addDays(from, -1) });
+        if (span.to_date > to) putOne.run({ ...span, from_date: addDays(to, 1) });
+      }
+      return newer;
+    },
+    put: (read, facts, range) => {
+      for (const span of spansOf(read, facts, range)) putOne.run(span);
+    },
+    prune: ({ product_id, currency }, date) => {
+      dropBefore.run({ product_id, currency, date });
+    },
+  };
+}
+
+function spansOver(db: Writes) {
+  return db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
+    query
+      .selectFrom('availability_span')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('from_date', '<=', to)
+      .where('to_date', '>=', from),
+  );
+}
+
+/** Returns what concerns stored spans as they are. */
+function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
+  const overlapping = spansOver(db);
   const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
     query
       .updateTable('availability_span')
@@ -76,31 +107,12 @@ export function spanTable(db: Writes): SpanTable {
   );
 
   return {
-    makeRoom: ({ product_id, currency, from, sent_at, now }, to) => {
-      const newer: Span[] = [];
-      for (const span of overlapping.all({ product_id, currency, from, to })) {
-        if (!mayReplace(span.checked_at, sent_at, now)) {
-          newer.push(span);
-          continue;
-        }
-        drop.run(span);
-        if (span.from_date < from) putOne.run({ ...span, to_date: addDays(from, -1) });
-        if (span.to_date > to) putOne.run({ ...span, from_date: addDays(to, 1) });
-      }
-      return newer;
-    },
-    put: (read, facts, range) => {
-      for (const span of spansOf(read, facts, range)) putOne.run(span);
-    },
     confirm: (read) => {
       mark.run(read);
     },
     wasRead: ({ product_id, currency }, from, to) => overlapping.get({ product_id, currency, from, to }) !== undefined,
     variantIds: (product_id) =>
       new Set(variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[])),
-    prune: ({ product_id, currency }, date) => {
-      dropBefore.run({ product_id, currency, date });
-    },
   };
 }
 

@@ -27,6 +27,73 @@ export interface SearchWords {
 
 export function searchWords(db: Writes): SearchWords {
   const text = wordTexts(db);
+  const words = wordCounts(db);
+  const stems = new Map<string, Stem>();
+
+  function read({ language, ...said }: Entry): Indexed {
+    const stem = stems.get(language) ?? stemOf(language);
+    stems.set(language, stem);
+    return indexed(said, stem);
+  }
+
+  function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
+    const [was, is] = [before, after].map((entry) => (entry === undefined ? null : read(entry)));
+    if (after !== undefined && is != null) text.put.run({ search_id: after.search_id, ...is.terms });
+    else if (before !== undefined) text.drop.run({ search_id: before.search_id });
+    const language = after?.language ?? before?.language ?? '';
+    const had = new Set(was?.readings.map(String));
+    const has = new Set(is?.readings.map(String));
+    for (const reading of is?.readings ?? []) if (!had.has(String(reading))) words.add(language, reading, 1);
+    for (const reading of was?.readings ?? []) if (!has.has(String(reading))) words.take(language, reading);
+  }
+
+  return {
+    replace: (before, after) => {
+      const left = new Map(before.map((entry) => [entry.search_id, entry]));
+      for (const entry of after) {
+        const old = left.get(entry.search_id);
+        left.delete(entry.search_id);
+        if (old === undefined || differ(old, entry)) replaceOne(old, entry);
+      }
+      for (const entry of left.values()) replaceOne(entry, undefined);
+    },
+    rebuild: (entries) => {
+      text.clear();
+      words.clear();
+      const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
+      for (const entry of entries) {
+        const { terms, readings } = read(entry);
+        text.put.run({ search_id: entry.search_id, ...terms });
+        for (const reading of readings) {
+          const key = `${reading[0]}\n${entry.language}\n${reading[1]}`;
+          const known = counted.get(key);
+          if (known === undefined) counted.set(key, { language: entry.language, reading, documents: 1 });
+          else known.documents++;
+        }
+      }
+      // In the order of the keys: that is how tables grow fastest.
+      for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
+        words.add(language, reading, documents);
+      text.optimise();
+    },
+  };
+}
+
+/** Returns the terms of each entry, which the second index is made of. */
+function wordTexts(db: Writes) {
+  const put = db.change(
+    upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
+  );
+  const drop = db.change(({ search_id }: Bound<{ search_id: number }>) =>
+    query.deleteFrom('search_text').where('search_id', '=', search_id),
+  );
+  const clear = db.change(() => query.deleteFrom('search_text'));
+  const optimise = db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
+  return { put, drop, clear: () => clear.run(), optimise: () => optimise.run() };
+}
+
+/** In how many entries each word is, with the deletions of those that a typo may mean. */
+function wordCounts(db: Writes) {
   const count = db.returning(({ word, language, term, documents }: Bound<Word>) =>
     query
       .insertInto('search_word')
@@ -55,87 +122,25 @@ export function searchWords(db: Writes): SearchWords {
   const dropDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
     query.deleteFrom('search_delete').where('shorter', '=', shorter).where('word', '=', word),
   );
-  const clear = [
-    db.change(() => query.deleteFrom('search_text')),
-    db.change(() => query.deleteFrom('search_word')),
-    db.change(() => query.deleteFrom('search_delete')),
-  ];
-  const optimise = db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
-  const stems = new Map<string, Stem>();
+  const clear = [db.change(() => query.deleteFrom('search_word')), db.change(() => query.deleteFrom('search_delete'))];
 
-  function read({ language, ...said }: Entry): Indexed {
-    const stem = stems.get(language) ?? stemOf(language);
-    stems.set(language, stem);
-    return indexed(said, stem);
-  }
-
-  function add(language: string, [word, term]: WordReading, documents: number): void {
+  const add = (language: string, [word, term]: WordReading, documents: number): void => {
     const now = count.get({ word, language, term, documents });
     if (now === documents && isGuessed(word, term))
       for (const shorter of deletionsOf(word)) putDeletion.run({ shorter, word });
-  }
+  };
 
-  function take(language: string, [word, term]: WordReading): void {
+  const take = (language: string, [word, term]: WordReading): void => {
     if ((count.get({ word, language, term, documents: -1 }) ?? 0) > 0) return;
     forget.run({ word, language, term });
     if (isGuessed(word, term) && isKnown.get({ word }) === undefined)
       for (const shorter of deletionsOf(word)) dropDeletion.run({ shorter, word });
-  }
-
-  function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
-    const [was, is] = [before, after].map((entry) => (entry === undefined ? null : read(entry)));
-    if (after !== undefined && is != null) text.put.run({ search_id: after.search_id, ...is.terms });
-    else if (before !== undefined) text.drop.run({ search_id: before.search_id });
-    const language = after?.language ?? before?.language ?? '';
-    const had = new Set(was?.readings.map(String));
-    const has = new Set(is?.readings.map(String));
-    for (const reading of is?.readings ?? []) if (!had.has(String(reading))) add(language, reading, 1);
-    for (const reading of was?.readings ?? []) if (!has.has(String(reading))) take(language, reading);
-  }
-
-  return {
-    replace: (before, after) => {
-      const left = new Map(before.map((entry) => [entry.search_id, entry]));
-      for (const entry of after) {
-        const old = left.get(entry.search_id);
-        left.delete(entry.search_id);
-        if (old === undefined || differ(old, entry)) replaceOne(old, entry);
-      }
-      for (const entry of left.values()) replaceOne(entry, undefined);
-    },
-    rebuild: (entries) => {
-      for (const all of clear) all.run();
-      const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
-      for (const entry of entries) {
-        const { terms, readings } = read(entry);
-        text.put.run({ search_id: entry.search_id, ...terms });
-        for (const reading of readings) {
-          const key = `${reading[0]}\n${entry.language}\n${reading[1]}`;
-          const known = counted.get(key);
-          if (known === undefined) counted.set(key, { language: entry.language, reading, documents: 1 });
-          else known.documents++;
-        }
-      }
-      // In the order of the keys: that is how tables grow fastest.
-      for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
-        add(language, reading, documents);
-      optimise.run();
-    },
   };
+
+  return { add, take, clear: () => clear.map((all) => all.run()) };
 }
 
-/** The terms of each entry, which the second index is made of. */
-function wordTexts(db: Writes) {
-  const put = db.change(
-    upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
-  );
-  const drop = db.change(({ search_id }: Bound<{ search_id: number }>) =>
-    query.deleteFrom('search_text').where('search_id', '=', search_id),
-  );
-  return { put, drop };
-}
-
-/** Whether a typo may mean it: what is written as one word by habit only, is not guessed. */
+/** Tells whether a typo may mean it: what is written as one word by habit only, is not guessed. */
 function isGuessed(word: string, term: string): boolean {
   return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
 }

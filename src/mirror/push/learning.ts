@@ -1,0 +1,157 @@
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
+import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+
+type Row = Tables['subscription'];
+type Key = Pick<Row, 'subscription_id'>;
+
+/** What a read or a PUT has shown; what is null keeps what was known. */
+export interface SubscriptionFacts {
+  readonly status: string;
+  readonly type: string | null;
+  readonly change_types: readonly string[] | null;
+  readonly entity_ids: readonly number[] | null;
+  readonly address: AddressOwner | null;
+  readonly epoch: number | null;
+  readonly at: number;
+}
+
+/** Why an attempt did not work: what is decided by, and the same for people. */
+export interface FailedAttempt {
+  readonly kind: AttemptFailure;
+  readonly message: string;
+}
+
+/** What is learned of subscriptions, from reads and from what was tried. */
+export interface SubscriptionLearning {
+  learn(subscription_id: string, facts: SubscriptionFacts): void;
+  /** The service has none of this id. */
+  missing(subscription_id: string, at: number): void;
+  /** The master secret is another one: every address that the service calls is void. */
+  addressesVoid(): void;
+  /** A read that brought nothing, and when the next one may be tried. */
+  unread(subscription_id: string, failures: number, not_before: number): void;
+  compared(subscription_id: string, differences: readonly string[]): void;
+  put(subscription_id: string, put: { at: number; hash: string }): void;
+  tookOver(subscription_id: string, at: number): void;
+  /** An attempt that did not work, or that has to prove itself (`failure` null). */
+  tried(
+    subscription_id: string,
+    attempt: { at: number; failures: number; failure: FailedAttempt | null; not_before: number | null },
+  ): void;
+  delivered(last: ReadonlyMap<string, number>): void;
+}
+
+export function subscriptionLearning(db: Writes): SubscriptionLearning {
+  return { learn: learning(db), ...readsMade(db), ...attemptsMade(db) };
+}
+
+const changing = ({ subscription_id }: Bound<Key>) =>
+  query.updateTable('subscription').where('subscription_id', '=', subscription_id);
+
+function learning(db: Writes): SubscriptionLearning['learn'] {
+  type Learned = Key &
+    Pick<Row, 'change_types' | 'entity_ids' | 'address' | 'epoch'> &
+    Pick<SubscriptionFacts, 'status' | 'type' | 'at'>;
+  const learn = db.change((bound: Bound<Learned>) =>
+    changing(bound).set(({ eb, fn, ref }) => ({
+      status_at: eb.case().when('status', 'is', bound.status).then(ref('status_at')).else(bound.at).end(),
+      status: bound.status,
+      held_type: fn.coalesce(bound.type, 'held_type'),
+      change_types: fn.coalesce(bound.change_types, 'change_types'),
+      entity_ids: fn.coalesce(bound.entity_ids, 'entity_ids'),
+      epoch: eb.case().when(bound.address, 'is', null).then(ref('epoch')).else(bound.epoch).end(),
+      address: fn.coalesce(bound.address, 'address'),
+      checked_at: bound.at,
+      read_failures: 0,
+      read_not_before: null,
+    })),
+  );
+  return (subscription_id, { change_types, entity_ids, ...facts }) => {
+    const ascending = entity_ids?.toSorted((a, b) => a - b) ?? null;
+    learn.run({ subscription_id, ...facts, change_types: listText(change_types), entity_ids: listText(ascending) });
+  };
+}
+
+/** A list as it is stored. */
+export function listText(list: readonly unknown[] | null): string | null {
+  return list === null ? null : JSON.stringify(list);
+}
+
+function readsMade(
+  db: Writes,
+): Pick<SubscriptionLearning, 'missing' | 'unread' | 'compared' | 'delivered' | 'addressesVoid'> {
+  const missing = db.change((bound: Bound<Key & { at: number }>) =>
+    changing(bound).set(({ eb, ref }) => ({
+      status_at: eb.case().when('status', 'is', 'missing').then(ref('status_at')).else(bound.at).end(),
+      status: 'missing',
+      held_type: null,
+      change_types: null,
+      address: null,
+      epoch: null,
+      checked_at: bound.at,
+      read_failures: 0,
+      read_not_before: null,
+    })),
+  );
+  const unread = db.change((bound: Bound<Key & { failures: number; not_before: number }>) =>
+    changing(bound).set({ read_failures: bound.failures, read_not_before: bound.not_before }),
+  );
+  const compared = db.change((bound: Bound<Key & { differences: string }>) =>
+    changing(bound).set({ differences: bound.differences }),
+  );
+  const delivered = db.change((bound: Bound<Key & { at: number }>) =>
+    changing(bound).set({ last_delivery_at: bound.at }).where('last_delivery_at', 'is not', bound.at),
+  );
+  const voidAddresses = db.change(() =>
+    query.updateTable('subscription').set({ address: 'foreign', epoch: null }).where('address', '=', 'ours'),
+  );
+  return {
+    missing: (subscription_id, at) => {
+      missing.run({ subscription_id, at });
+    },
+    unread: (subscription_id, failures, not_before) => {
+      unread.run({ subscription_id, failures, not_before });
+    },
+    compared: (subscription_id, differences) => {
+      compared.run({ subscription_id, differences: JSON.stringify(differences) });
+    },
+    delivered: (last) => {
+      for (const [subscription_id, at] of last) delivered.run({ subscription_id, at });
+    },
+    addressesVoid: () => {
+      voidAddresses.run();
+    },
+  };
+}
+
+function attemptsMade(db: Writes): Pick<SubscriptionLearning, 'put' | 'tookOver' | 'tried'> {
+  type Tried = Pick<Row, 'subscription_id' | 'failures' | 'failure' | 'failure_kind' | 'not_before'> & { at: number };
+  const put = db.change((bound: Bound<Key & { at: number; hash: string }>) =>
+    changing(bound).set({ put_at: bound.at, put_hash: bound.hash }),
+  );
+  const tookOver = db.change((bound: Bound<Key & { at: number }>) => changing(bound).set({ wrested_at: bound.at }));
+  const tried = db.change((bound: Bound<Tried>) =>
+    changing(bound).set({
+      tried_at: bound.at,
+      failures: bound.failures,
+      failure: bound.failure,
+      failure_kind: bound.failure_kind,
+      not_before: bound.not_before,
+    }),
+  );
+  return {
+    put: (subscription_id, { at, hash }) => {
+      put.run({ subscription_id, at, hash });
+    },
+    tookOver: (subscription_id, at) => {
+      tookOver.run({ subscription_id, at });
+    },
+    tried: (subscription_id, { at, failures, failure, not_before }) => {
+      const [message, kind] = [failure?.message ?? null, failure?.kind ?? null];
+      tried.run({ subscription_id, at, failures, failure: message, failure_kind: kind, not_before });
+    },
+  };
+}

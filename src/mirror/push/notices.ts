@@ -1,0 +1,125 @@
+import type { ChangeType } from '../../domain/push/subscription.ts';
+import type { Expectation, Trust } from '../../domain/push/trust.ts';
+import { futureToleranceMs } from '../../domain/schedule/record.ts';
+import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+import { working } from './working.ts';
+
+/** A change that a read found and somebody should announce. */
+export interface ExpectedNotice extends Expectation {
+  readonly product_id: number;
+  readonly change_type: ChangeType;
+}
+
+/** A working subscription that should have announced it, and how far it is trusted. */
+export interface Announcer extends Trust {
+  readonly subscription_id: string;
+  readonly trusted: 0 | 1;
+  /** Since when it covers the product. */
+  readonly covered_since: number;
+  /** When it last told of such a change of this product; null: never. */
+  readonly received_at: number | null;
+}
+
+/** What was announced, and what is expected to be. */
+export interface NoticeReads {
+  /** The newest notices about a product, the newest first. */
+  noticesOf(product_id: number): Tables['notice'][];
+  /** Whether anything was announced from then to now. */
+  noticedSince(from: number, now: number): boolean;
+  /** Those whose notifications have had their time. */
+  ripe(found_before: number): ExpectedNotice[];
+  /** Who covers the product and was asked for such changes. */
+  announcers(expected: ExpectedNotice): Announcer[];
+}
+
+export interface NoticeTable extends NoticeReads {
+  noticed(notice: Tables['notice']): void;
+  /** One that is expected already stays as it is. */
+  expect(expected: ExpectedNotice): void;
+  forget(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): void;
+}
+
+export function noticeReads(db: Reads): NoticeReads {
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
+  );
+  const since = db.values(({ from, now }: Bound<{ from: number; now: number }>) =>
+    query
+      .selectFrom('notice')
+      .select('product_id')
+      .where(({ between }) => between('received_at', from, now))
+      .limit(1),
+  );
+  const ripe = db.rows(({ found_before }: Bound<{ found_before: number }>) =>
+    query.selectFrom('expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
+  );
+  const announcers = db.rows(({ product_id, change_type }: Bound<ExpectedNotice>) =>
+    query
+      .selectFrom('subscription_product as c')
+      .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
+      .leftJoin('notice as n', (join) =>
+        join
+          .onRef('n.product_id', '=', 'c.product_id')
+          .on('n.change_type', '=', change_type)
+          .onRef('n.subscription_id', '=', 's.subscription_id'),
+      )
+      .select(['s.subscription_id', 's.announced', 's.announceable', 's.trusted'])
+      .select(['c.since_at as covered_since', 'n.received_at'])
+      .where('c.product_id', '=', product_id)
+      .where('c.since_at', 'is not', null)
+      .$narrowType<{ covered_since: number }>()
+      .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
+  );
+  return {
+    noticesOf: (product_id) => ofProduct.all({ product_id }),
+    noticedSince: (from, now) => since.get({ from, now }) !== undefined,
+    ripe: (found_before) => ripe.all({ found_before }),
+    announcers: (expected) => announcers.all(expected),
+  };
+}
+
+const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at'] as const;
+const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
+
+export function noticeTable(db: Writes): NoticeTable {
+  const note = db.change((notice: Bound<Tables['notice']>) =>
+    query
+      .insertInto('notice')
+      .values(pick(notice, noticed))
+      .onConflict((known) =>
+        known
+          .columns(['subscription_id', 'product_id', 'change_type'])
+          .doUpdateSet({ received_at: notice.received_at }),
+      ),
+  );
+  const expect = db.change((notice: Bound<ExpectedNotice>) => {
+    const { since_at, found_at } = notice;
+    const latest = sql<number>`${found_at} + ${sql.lit(futureToleranceMs)}`;
+    return query
+      .insertInto('expected_notice')
+      .values(pick(notice, expected))
+      .onConflict((known) =>
+        known
+          .columns(['product_id', 'change_type'])
+          .doUpdateSet({ since_at, found_at })
+          .where('expected_notice.found_at', '>', latest),
+      );
+  });
+  const forget = db.change(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
+    query.deleteFrom('expected_notice').where('product_id', '=', product_id).where('change_type', '=', change_type),
+  );
+  return {
+    ...noticeReads(db),
+    noticed: (notice) => {
+      note.run(notice);
+    },
+    expect: (notice) => {
+      expect.run(notice);
+    },
+    forget: ({ product_id, change_type }) => {
+      forget.run({ product_id, change_type });
+    },
+  };
+}
