@@ -214,12 +214,15 @@ const compiler = queryBuilder<unknown>();
 function prepare(db: Database, build: Build): Prepared {
   const { sql: text, parameters } = (build(bound as never) as RawBuilder<unknown>).compile(compiler);
   const names = parameters.map((parameter) => (parameter as Parameter).name);
-  const values = ([of]: readonly object[]) =>
-    names.map((name) => {
-      const value = (of as Readonly<Record<string, unknown>> | undefined)?.[name];
-      if (value === undefined) throw new Error(`no value for "${name}" in: ${text}`);
-      return value;
-    });
+  const values = ([of = {}]: readonly object[]) => {
+    const list = new Array<unknown>(names.length);
+    for (let index = 0; index < names.length; index += 1) {
+      const value = (of as Readonly<Record<string, unknown>>)[names[index] as string];
+      if (value === undefined) throw new Error(`no value for "${names[index]}" in: ${text}`);
+      list[index] = value;
+    }
+    return list;
+  };
   return { statement: db.prepare<[unknown[]]>(text), values };
 }
 
