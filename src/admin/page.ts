@@ -8,15 +8,14 @@ import {
   callsPart,
   errorRatePart,
   figuresPart,
-  headline,
   imagesPart,
   notificationsPart,
   promisesPart,
   remarksPart,
   snapshotPart,
-  verdictPart,
 } from './page-parts.ts';
 import { pageStyle } from './page-style.ts';
+import { headline, verdictPart } from './page-verdict.ts';
 
 export interface PageOptions {
   /** Returns a status that is at most a few seconds old. */

@@ -32,18 +32,18 @@ export interface ErrorRateRow extends ReportCounts {
 export interface CheckTables {
   /** Null where the product was never seen. */
   saleState(product_id: number): SaleState | null;
-  /** A date as it was read last; null where it never was. */
+  /** Returns a date as it was read last; null where it never was. */
   date(product_id: number, currency: string, date: string): ReadDate | null;
   /** Available dates from `from` to `to` but for `date` itself, the nearest first. */
   nearest(product_id: number, currency: string, date: string, range: { from: string; to: string }): ReadDate[];
-  /** Every variant that was ever read of it. */
+  /** Returns every variant that was ever read of it. */
   variantIds(product_id: number): Set<number>;
-  /** What the service recommends instead and can itself be sold. */
+  /** Returns what the service recommends instead and can itself be sold. */
   alternatives(product_id: number): number[];
   count(key: Pick<Tables['check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void;
   /** Forgets what was counted before a day. */
   prune(day: number): number;
-  /** How often the mirror was wrong about a product, by tier. */
+  /** Returns how often the mirror was wrong about a product, by tier. */
   ofProduct(product_id: number): ErrorRateRow[];
 }
 

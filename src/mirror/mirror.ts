@@ -10,6 +10,7 @@ import { type AvailabilityTables, availabilityTables } from './catalogue/availab
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
+import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -41,7 +42,7 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins anew. */
+  /** Whether the change feed goes on with this start, or begins again. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
   standing(): FileStanding;
@@ -50,6 +51,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
+  readonly bookable: BookableTable;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -110,6 +112,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
+  const bookable = bookableTable(writes);
   const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const search = searchTable(writes);
@@ -126,7 +129,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     images,
     closures,
     trust: trustTable(writes),
-    availability: availabilityTables(writes, changes),
+    availability: availabilityTables(writes, changes, bookable),
+    bookable,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
     variants: variantTables(writes),

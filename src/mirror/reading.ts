@@ -27,7 +27,7 @@ export interface MirrorFacts {
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
   readonly removals: RemovalReads;
-  /** What the view `availability_days` shows of a date, by currency. */
+  /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
 

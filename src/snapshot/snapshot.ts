@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
+import { runOwnProcess } from '../files/own-process.ts';
 import type { LiveAlarm } from '../files/storage-status.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
@@ -117,24 +117,7 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
 /** Runs the child, which is killed when the daemon ends: what it leaves has a temporary name. */
 async function inChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
   const program = fileURLToPath(new URL(`./child${extname(import.meta.url)}`, import.meta.url));
-  const child = spawn(process.execPath, [program, source, target], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    signal,
-    killSignal: 'SIGKILL',
-  });
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => {
-    said.out += chunk.toString();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    said.err += chunk.toString();
-  });
-  const failures: Error[] = [];
-  child.on('error', (error) => failures.push(error));
-  const [code, killedBy] = await new Promise<[number | null, string | null]>((resolve) => {
-    child.on('close', (...end) => resolve(end));
-  });
-  if (failures[0] !== undefined) throw failures[0];
-  if (code !== 0) throw new Error(said.err.trim().split('\n').at(-1) || `its process ended with ${code ?? killedBy}`);
-  return JSON.parse(said.out) as PublishedCopy;
+  const { out, failure } = await runOwnProcess(program, [source, target], signal);
+  if (failure !== null) throw new Error(failure);
+  return JSON.parse(out) as PublishedCopy;
 }

@@ -40,6 +40,7 @@ export type DoorCheckReason =
   | 'not-on-sale'
   | 'closure-unconfirmed'
   | 'date-past'
+  | 'time-past'
   | 'date-sold-out'
   | 'slot-gone'
   | 'variant-gone'

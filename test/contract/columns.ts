@@ -193,10 +193,11 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     date,
     currency,
     state:
-      'text: available, sold_out, or not_on_sale while the product is not sellable, or is and its dates are answered as not on sale; a date never fetched has no row',
+      'text: available, sold_out, or not_on_sale while the product is not sellable, or is and its dates are answered as not on sale, or once the last time of the date has begun at the venue; a date never fetched has no row',
     lowest_price: money('sold out, or no exact price'),
     max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
-    availability: 'integer, tickets of the date; null: sold out, or not said',
+    availability:
+      'integer, tickets of the date, without those of times that have begun at the venue; null: sold out, or not said',
     max_tickets_per_order: 'integer, over all variants; null: no limit said',
     checked_at: instant,
     stale: staleDate,
@@ -206,7 +207,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     product_id: id,
     date,
     currency,
-    time: 'text: HH:MM, or whole_day',
+    time: 'text: HH:MM, or whole_day; a time that has begun at the venue has no row',
     variant_id: 'integer',
     availability: 'integer, tickets of the slot; null: not said',
     max_tickets: 'integer, of the variant; null: not said',

@@ -13,6 +13,7 @@ const fixtures = new URL('../fixtures/', import.meta.url);
 const text = (path: string) => readFileSync(new URL(path, fixtures), 'utf8');
 /** Soon after both were filled. */
 const then = Date.parse('2026-11-21T11:20:00Z');
+const today = '2026-11-21';
 const views = (version: number) =>
   Object.entries((JSON.parse(text(`contracts/contract-${version}.json`)) as Contract).views);
 
@@ -92,7 +93,9 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
             before.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(view, name),
           );
           const all = db.prepare<[], object>(`SELECT ${names.join(', ')} FROM ${view}`).all();
-          return [view, all.map((row) => JSON.stringify(row)).sort()];
+          // Times of today that have passed were shown then, and are not any more.
+          const kept = all.filter((row) => view === 'changes' || !('date' in row && String(row.date) <= today));
+          return [view, kept.map((row) => JSON.stringify(row)).sort()];
         }),
       );
     const shown = rows(before);

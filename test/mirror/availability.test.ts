@@ -224,14 +224,14 @@ it('a search by date and price, and a calendar, run on an index', () => {
   const search = plan(
     "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_price LIMIT 50",
   );
-  expect(search.join('\n')).toContain('INDEX day_bookable (currency=? AND date=?)');
+  expect(search.join('\n')).toContain('INDEX bookable_by_price (currency=? AND date=?)');
   expect(search.join('\n')).not.toContain('TEMP B-TREE');
   for (const view of ['availability_days', 'availability_slots']) {
     const calendar = plan(
       `SELECT * FROM ${view} WHERE product_id = 7 AND currency = 'EUR' AND date BETWEEN '2026-12-01' AND '2026-12-31'`,
     );
     expect(calendar[0]).toBe('SEARCH d USING PRIMARY KEY (product_id=? AND currency=? AND date>? AND date<?)');
-    expect(calendar.filter((step) => /^SCAN (?!t|o\b)/.test(step))).toEqual([]);
+    expect(calendar.filter((step) => /^SCAN (?![tonlu]\b)/.test(step))).toEqual([]);
   }
   expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
   expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);

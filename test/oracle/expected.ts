@@ -28,7 +28,8 @@ export function expectedRows(
   if (!shown.visible) return {};
   // Where nobody knows the zone the service sells yesterday's date too; after noon UTC it is past everywhere on earth.
   const first = new Date(now - 12 * 3_600_000).toISOString().slice(0, 10);
-  const state = shown.timezone === null ? { ...shown, days: shown.days.filter(({ date }) => date >= first) } : shown;
+  const sold = shown.timezone === null ? shown.days.filter(({ date }) => date >= first) : shown.days;
+  const state = { ...shown, days: sold.map((day) => withoutPast(day, shown.timezone, now)) };
   const { detail, entry, checkout_information: checkout } = state;
   const enabled = state.sale_status === 'available';
   const { images: _images, ...document } = { ...entry, ...detail } as Row;
@@ -85,7 +86,7 @@ export function expectedRows(
     images: images.map((image, position) => imageRow(product_id, image, position)),
     availability_days: state.days.map((day) => dayRow(state, currency, day)),
     bookable_days: state.days
-      .filter(({ sold_out }) => !sold_out)
+      .filter(({ sold_out, over }) => !sold_out && !over)
       .map((day) => dayRow(state, currency, day))
       .map(({ date, lowest_price, max_tickets }) => ({ product_id, date, currency, lowest_price, max_tickets })),
     availability_slots: state.days.flatMap(({ date, slots }) =>
@@ -151,12 +152,36 @@ export class Between {
   }
 }
 
-function counted(count: number, { counters }: ProductState): number | Between {
-  return counters === null ? count : new Between(count, count + counters.counts);
+/** A date without the times that have begun at the venue. */
+interface LeftDay extends StateDay {
+  /** Whether it had times, and all have begun. */
+  readonly over: boolean;
+  /** How many times are left of a date that has lost one; null: it is whole. */
+  readonly left: number | null;
 }
 
-function dayRow(state: ProductState, currency: string, day: StateDay): Row {
+function withoutPast(day: StateDay, timezone: string | null, now: number): LeftDay {
+  const slots = day.slots.filter(({ time }) => !hasBegun(day.date, time, timezone, now));
+  if (slots.length === day.slots.length) return { ...day, over: false, left: null };
+  const availability = slots.reduce((sum, slot) => sum + slot.availability, 0);
+  return { ...day, slots, availability, over: slots.length === 0, left: slots.length };
+}
+
+/** Where a time comes twice, the second counts; where nobody knows the zone, it has begun when it has everywhere on earth. */
+function hasBegun(date: string, time: string, timezone: string | null, now: number): boolean {
+  if (!/^\d\d:\d\d$/.test(time)) return false;
+  if (timezone === null) return Date.parse(`${date}T${time}:00Z`) + 12 * 3_600_000 <= now;
+  const at = Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timezone, { disambiguation: 'later' });
+  return at.epochMilliseconds <= now;
+}
+
+function counted(count: number, { counters }: ProductState, times = 1): number | Between {
+  return counters === null ? count : new Between(count, count + times * counters.counts);
+}
+
+function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, currency: string, day: LeftDay): Row {
   const { product_id } = state;
+  const nothing = day.sold_out || day.over;
   const offered = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
   const prices = offered.filter((price) => price >= 0);
   const above = prices.filter((price) => price > 0);
@@ -165,10 +190,10 @@ function dayRow(state: ProductState, currency: string, day: StateDay): Row {
     product_id,
     date: day.date,
     currency,
-    state: day.sold_out ? 'sold_out' : 'available',
-    lowest_price: day.sold_out ? null : above.length > 0 ? Math.min(...above) : 0,
-    max_tickets: day.sold_out ? null : Math.max(...tickets),
-    availability: day.sold_out ? null : counted(day.availability, state),
+    state: day.over ? 'not_on_sale' : day.sold_out ? 'sold_out' : 'available',
+    lowest_price: nothing ? null : above.length > 0 ? Math.min(...above) : 0,
+    max_tickets: nothing ? null : Math.max(...tickets),
+    availability: nothing ? null : counted(day.availability, state, day.left ?? 1),
     max_tickets_per_order: day.max_tickets_per_order,
   };
 }

@@ -190,6 +190,35 @@ describe('a check', () => {
     expect(test.calls()).toBe(0);
   });
 
+  it('of a time that has begun at the venue is gone without a call, and offers the times to come', async () => {
+    await using test = await filled();
+    const { harness, product } = test;
+    const timezone = harness.wiring.mirror.products.find(product.id)?.timezone ?? 'UTC';
+    const [, first, second, ...rest] = soldOn(harness, product, date);
+    if (first === undefined || second === undefined) throw new Error('too few times');
+    const begins = (time: string) =>
+      Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timezone).epochMilliseconds;
+    await harness.liveUntil(begins(first.time) - 60_000);
+    expect(await test.check({ time: first.time })).not.toMatchObject({ reasons: ['time-past'] });
+    await harness.drive(harness.clock.sleep(begins(first.time) - harness.clock.now()));
+    const before = test.calls();
+    const answer = await test.check({ time: first.time });
+    expect(answer).toMatchObject({ verdict: 'gone', reasons: ['time-past'], now: null });
+    expect(test.calls()).toBe(before);
+    const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time ?? '');
+    expect(times).toContain(second.time);
+    expect(times.every((time) => time > first.time)).toBe(true);
+    const any = await test.check();
+    expect(any.now?.slots.every(({ time }) => time > first.time)).toBe(true);
+    expect(any).toMatchObject({ now: { state: 'available', sellable: true } });
+    await harness.drive(harness.clock.sleep(begins((rest.at(-1) ?? second).time) - harness.clock.now()));
+    expect(await test.check()).toMatchObject({
+      verdict: 'gone',
+      reasons: ['time-past'],
+      now: { state: 'not_on_sale', sellable: false, slots: [] },
+    });
+  });
+
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
     const { harness, ports, product } = test;

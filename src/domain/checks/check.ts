@@ -1,4 +1,5 @@
 import { type DayForm, type Offer, slotTime, type Timeslot } from '../catalogue/availability.ts';
+import { hasPassed, minuteOf, notBegun, withoutPassed } from '../catalogue/passed-times.ts';
 
 /*
  * Judges the check before an order (specification §1 rule 5): whether what a shopper was shown is still available, by
@@ -18,6 +19,8 @@ const verdictOf = {
   /** A notification has closed it, and no read has confirmed that yet. */
   'closure-unconfirmed': 'gone',
   'date-past': 'gone',
+  /** The time has begun at the venue, or was the last one of its date. */
+  'time-past': 'gone',
   'date-sold-out': 'gone',
   /** The time is not offered, or has no tickets left. */
   'slot-gone': 'gone',
@@ -92,20 +95,35 @@ export interface OfferStanding {
 }
 
 /**
- * Compares what is wanted with one date; chooses the cheapest of several fitting times. Null if the date was never
- * read.
+ * Compares what is wanted with one date, of which so many minutes have passed at the venue; chooses the cheapest of several
+ * fitting times. Null if the date was never read.
  */
-export function standingOf(wanted: Wanted, sale: SaleState, offer: DateOffer | null): OfferStanding | null {
+export function standingOf(
+  wanted: Wanted,
+  sale: SaleState,
+  offer: DateOffer | null,
+  minutes_passed = notBegun,
+): OfferStanding | null {
   if (sale !== 'on-sale') return refused(sale);
   if (offer === null) return null;
-  const { form, max_tickets_per_order: most } = offer;
-  if (form === null || form[0] === 0) return refused('date-sold-out');
+  const { form: whole, max_tickets_per_order: most } = offer;
+  if (isTimePast(wanted.time, minutes_passed)) return refused('time-past');
+  if (whole === null) return refused('date-sold-out');
+  const form = withoutPassed(whole, minutes_passed);
+  if (form[2].length === 0 && whole[2].length > 0) return refused('time-past');
+  if (form[0] === 0) return refused('date-sold-out');
   const slots = form[2].filter(([time]) => wanted.time === null || slotTime(time) === wanted.time);
   if (slots.length === 0) return refused(wanted.time === null ? 'date-sold-out' : 'slot-gone');
   const standings = slots.map((slot) => inSlot(wanted, slot, most)).sort(better);
   const [best = refused('date-sold-out')] = standings;
   const soldOut = wanted.time === null && best.reasons[0] === 'slot-gone';
   return soldOut ? refused('date-sold-out') : best;
+}
+
+/** Whether the time that is wanted has begun; whatever is no time of the clock has not. */
+export function isTimePast(time: string | null, minutes_passed: number): boolean {
+  const minute = time === null ? null : minuteOf(time);
+  return minute !== null && hasPassed(minute, minutes_passed);
 }
 
 function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number | null): OfferStanding {

@@ -2,6 +2,7 @@ import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts'
 import { datesBetween } from '../../domain/time/dates.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
+import type { BookableTable } from './dates/bookable.ts';
 import { dayTable } from './dates/days.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
@@ -14,8 +15,8 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
   prune(of: OfProduct, today: string): void;
 }
 
-export function availabilityTables(db: Writes, changes: ChangeTable): AvailabilityTables {
-  const days = dayTable(db, changes);
+export function availabilityTables(db: Writes, changes: ChangeTable, bookable: BookableTable): AvailabilityTables {
+  const days = dayTable(db, changes, bookable);
   const { confirm, wasRead, variantIds, ...spans } = spanTable(db);
   return {
     confirm,

@@ -6,7 +6,7 @@ import type { InstantRules } from '../../sqlite/instants.ts';
  */
 export const mirrorInstants: InstantRules = {
   mirror: { filled_at: 'now' },
-  zone_offset: { valid_from: { leave: 'written anew for the years around now with every healing' } },
+  zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
   // Only an authenticated read verifies an image, and nobody knows when that one was.
   product: {
     first_seen_at: 'now',
@@ -33,6 +33,10 @@ export const mirrorInstants: InstantRules = {
   variant: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
   availability_context: { read_at: 'now' },
   availability_span: { checked_at: 'now', stale_at: { after: 'checked_at' } },
+  bookable: {
+    from_at: { leave: 'of a time at the venue, whatever our clock shows' },
+    until_at: { leave: 'of a time at the venue, whatever our clock shows' },
+  },
   record: {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',
@@ -45,11 +49,11 @@ export const mirrorInstants: InstantRules = {
     unanswered_at: 'now',
   },
   walk: {
-    started_at: { leave: 'a walk that began in the future, or long ago, begins anew' },
+    started_at: { leave: 'a walk that began in the future, or long ago, begins again' },
     completed_at: 'now',
   },
   job: { requested_at: 'now', finished_at: 'now' },
-  // A price that is older than six hours, or younger than now, is found anew; pauses in `state` end by themselves.
+  // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
   budget: { priced_at: 'absent' },
   change: { at: 'now' },
   absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },

@@ -9,7 +9,7 @@ export const query = queryBuilder<Schema>();
 
 type Names<Table extends keyof Tables> = keyof Tables[Table] & string;
 
-/** An insert of the named columns; where the key is taken, the other columns are replaced. */
+/** Returns an insert of the named columns; where the key is taken, the other columns are replaced. */
 export function upsert<
   Table extends keyof Tables,
   const Key extends readonly Names<Table>[],

@@ -204,6 +204,16 @@ export interface Tables {
     hash: string;
     document_id: number | null;
   };
+  bookable: {
+    product_id: number;
+    currency: string;
+    date: string;
+    from_at: number;
+    until_at: number;
+    whole: Bit;
+    lowest_price: number | null;
+    max_tickets: number | null;
+  };
   day_document: { document_id: number; document: string };
   record: {
     resource: Resource;

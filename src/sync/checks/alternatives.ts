@@ -1,4 +1,5 @@
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
+import { minuteOf, withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import { standingOf, type Wanted } from '../../domain/checks/check.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
@@ -37,21 +38,25 @@ export function alternativesTo(
     /** The venue's today; no alternative lies before it. */
     readonly today: string;
     readonly wanted: Wanted;
+    /** How many minutes of a date have passed at the venue of a product. */
+    passed(product_id: number, date: string): number;
     /** The date itself as the mirror has it now; null: it was never read. */
     readonly day: ReadDate | null;
     /** While the product is off sale, its other dates are no alternatives. */
     readonly on_sale: boolean;
   },
 ): Alternative[] {
-  const { product_id, currency, date, today, wanted, day, on_sale } = of;
+  const { product_id, currency, date, today, wanted, passed, day, on_sale } = of;
   const priced = (amount: number | null) => (amount === null ? null : { amount, currency });
-  const times = on_sale && wanted.time !== null && day !== null ? otherTimes(day, wanted) : [];
+  const times =
+    on_sale && wanted.time !== null && day !== null ? otherTimes(day, wanted, passed(product_id, date)) : [];
   const range = { from: later(addDays(date, -daysAround), today), to: addDays(later(date, today), daysAround) };
   const dates: Alternative[] = [];
   for (const other of on_sale ? mirror.nearest(product_id, currency, date, range) : []) {
     if (dates.length >= most.dates) break;
-    const same = standingOf(wanted, 'on-sale', other);
-    const found = same?.sellable ? same : standingOf({ ...wanted, time: null }, 'on-sale', other);
+    const gone = passed(product_id, other.date);
+    const same = standingOf(wanted, 'on-sale', other, gone);
+    const found = same?.sellable ? same : standingOf({ ...wanted, time: null }, 'on-sale', other, gone);
     if (found?.sellable)
       dates.push({
         kind: 'date',
@@ -64,7 +69,7 @@ export function alternativesTo(
   }
   const products = mirror.alternatives(product_id).flatMap((alternative): Alternative[] => {
     const other = mirror.date(alternative, currency, date);
-    const summary = other?.form == null ? null : summarise(other.form);
+    const summary = other?.form == null ? null : summarise(withoutPassed(other.form, passed(alternative, date)));
     if (other === null || summary === null || !summary.available) return [];
     if (summary.max_tickets !== null && summary.max_tickets < wanted.quantity) return [];
     return [
@@ -92,14 +97,14 @@ export function alternativesTo(
   ];
 }
 
-function otherTimes(day: ReadDate, wanted: Wanted) {
+function otherTimes(day: ReadDate, wanted: Wanted, minutes_passed: number) {
   const asked = minutes(wanted.time);
   const names = [...new Set((day.form?.[2] ?? []).map(([time]) => slotTime(time)))];
   return names
     .filter((time) => time !== wanted.time)
     .sort((a, b) => Math.abs(minutes(a) - asked) - Math.abs(minutes(b) - asked))
     .flatMap((time) => {
-      const found = standingOf({ ...wanted, time }, 'on-sale', day);
+      const found = standingOf({ ...wanted, time }, 'on-sale', day, minutes_passed);
       return found?.sellable ? [found] : [];
     })
     .slice(0, most.times);
@@ -107,7 +112,7 @@ function otherTimes(day: ReadDate, wanted: Wanted) {
 
 /** Returns minutes since midnight; anything that is not a time of day counts as midnight. */
 function minutes(time: string | null): number {
-  return time !== null && /^\d\d:\d\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : 0;
+  return time === null ? 0 : (minuteOf(time) ?? 0);
 }
 
 function later(a: string, b: string): string {

@@ -1,4 +1,5 @@
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
+import { withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import {
   type CheckReason,
   type CheckVerdict,
@@ -10,6 +11,7 @@ import {
   type Wanted,
 } from '../../domain/checks/check.ts';
 import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
+import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Ports } from '../records/context.ts';
@@ -60,6 +62,8 @@ export interface AskedDate {
   readonly date: string;
   readonly currency: string;
   readonly today: string;
+  /** How many minutes of the date have passed at the venue. */
+  readonly minutes_passed: number;
   readonly wanted: Wanted;
   readonly expected: number | null;
 }
@@ -92,8 +96,8 @@ export function compare(
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = call.shown.get(date) ?? null;
-  const shown = standingOf(wanted, call.sale, before);
-  const now = standingOf(wanted, sale, day);
+  const shown = standingOf(wanted, call.sale, before, asked.minutes_passed);
+  const now = standingOf(wanted, sale, day, asked.minutes_passed);
   if (left.some(({ from, to }) => from <= date && date <= to))
     return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
   // A complete answer has every date of its window: without this date it said nothing about it.
@@ -108,7 +112,7 @@ export function compare(
     alternatives:
       verdict === 'holds' || verdict === 'unknown'
         ? []
-        : alternativesTo(mirror.checks, { ...asked, day, on_sale: sale === 'on-sale' }),
+        : alternativesTo(mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
 }
@@ -133,7 +137,7 @@ function saleNow(known: SaleState, said: Extract<LiveResult, { kind: 'answered' 
 
 /** Returns an answer without a verdict: only what the mirror shows. */
 export function unansweredCheck(ports: AnswerPorts, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
-  const shown = standingOf(asked.wanted, seen.sale, seen.day);
+  const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
   return {
     verdict: 'unknown',
     reasons: [reason],
@@ -148,7 +152,7 @@ export function withoutAsking(
   ports: AnswerPorts,
   asked: AskedDate,
   sale: SaleState,
-  reason: 'withdrawn' | 'date-past' | 'outside-horizon',
+  reason: 'withdrawn' | 'date-past' | 'time-past' | 'outside-horizon',
   day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
   const { wanted } = asked;
@@ -158,9 +162,14 @@ export function withoutAsking(
     verdict: 'gone',
     reasons: [reason],
     now: null,
-    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day)),
-    alternatives: alternativesTo(ports.mirror.checks, { ...asked, day, on_sale }),
+    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
+    alternatives: alternativesTo(ports.mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale }),
   };
+}
+
+/** Tells how many minutes of a date have passed at the venue of a product. */
+function passedBy({ mirror, clock }: AnswerPorts): (product_id: number, date: string) => number {
+  return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
 }
 
 function shownBy(
@@ -175,14 +184,20 @@ function shownBy(
 }
 
 function describe(
-  { wanted, currency }: AskedDate,
+  { wanted, currency, minutes_passed }: AskedDate,
   { sellable, price, time }: OfferStanding,
   sale: SaleState,
   day: ReadDate | null,
 ): CheckedDate {
-  const form = sale === 'on-sale' ? (day?.form ?? null) : null;
+  const whole = sale === 'on-sale' ? (day?.form ?? null) : null;
+  const form = whole === null ? null : withoutPassed(whole, minutes_passed);
+  const isOver = whole !== null && whole[2].length > 0 && form?.[2].length === 0;
   const state =
-    sale !== 'on-sale' ? 'not_on_sale' : form !== null && summarise(form).available ? 'available' : 'sold_out';
+    sale !== 'on-sale' || isOver
+      ? 'not_on_sale'
+      : form !== null && summarise(form).available
+        ? 'available'
+        : 'sold_out';
   const slots = (form?.[2] ?? [])
     .map(([at, availability, offers]) => ({
       time: slotTime(at),

@@ -1,9 +1,10 @@
 import { type Tier, tierOfDay } from '../../domain/catalogue/availability.ts';
-import { type OfferStanding, standingOf } from '../../domain/checks/check.ts';
+import { isTimePast, type OfferStanding, standingOf } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
 import { rateCheck } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
@@ -127,11 +128,13 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Waitin
     date,
     currency,
     today: where.today,
+    minutes_passed: minutesPassed(product.timezone, date, clock.now()),
     wanted: wantedOf(question),
     expected: price?.amount ?? null,
   };
   if (sale === 'withdrawn') return withoutAsking(ports, asked, sale, 'withdrawn');
   if (where.kind === 'past') return withoutAsking(ports, asked, sale, 'date-past');
+  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutAsking(ports, asked, sale, 'time-past');
   if (where.kind === 'beyond') return withoutAsking(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
   if (mirror.records.find(key) === null) return withoutAsking(ports, asked, sale, 'outside-horizon');
@@ -148,7 +151,7 @@ function conclude(ports: CheckPorts, asked: Waiting, call: SharedCall<CheckFindi
     return unansweredCheck(ports, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
   }
   if (result.kind === 'gone') {
-    const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null);
+    const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
     ports.counter.add({ product_id, tier }, rateCheck(shown, goneNow));
     return withoutAsking(ports, asked, call.sale, 'withdrawn', call.shown.get(date) ?? null);
   }

@@ -5,6 +5,7 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import type { BookableTable } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
 type Day = Tables['day'];
@@ -24,7 +25,7 @@ export interface DayTable {
 /** The stored hash of a date without tickets: it has a row and no document. */
 const soldOutHash = 'sold-out';
 
-export function dayTable(db: Writes, changes: ChangeTable): DayTable {
+export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTable): DayTable {
   const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
       .selectFrom('day')
@@ -60,6 +61,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
       put.run({ ...key, ...summary, ...next, hash: digest, document_id });
+      bookable.put(key, form ?? null, read.today);
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
       return true;
@@ -67,11 +69,12 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
       dropBefore.run({ product_id, currency, date });
+      bookable.prune({ product_id, currency }, date);
     },
   };
 }
 
-/** The documents of dates, apart from what is searched by. */
+/** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
   const add = db.change(({ document }: Bound<{ document: string }>) =>
     query.insertInto('day_document').values({ document }),

@@ -1,0 +1,77 @@
+import { addDays } from './dates.ts';
+import { startOfDate, zoneOffsets } from './venue.ts';
+
+/** A minute of a date at the venue. */
+export interface VenueMinute {
+  readonly date: string;
+  /** Since midnight. */
+  readonly minute: number;
+}
+
+/**
+ * Up to which minute the venue's day has certainly gone by. Where clocks are put back soon, an hour comes twice: what it
+ * holds has passed only the second time. With no zone known, the clock of the westernmost one.
+ */
+export function venueClock(timezone: string | null, now: number): VenueMinute {
+  const ms = Math.min(
+    ...zoneOffsets(timezone, now, now + dayMs).map(
+      ({ valid_from, offset_minutes }) => Math.max(now, valid_from - 1) + offset_minutes * 60_000,
+    ),
+  );
+  return { date: dateAt(ms), minute: Math.floor((((ms % dayMs) + dayMs) % dayMs) / 60_000) };
+}
+
+/**
+ * How many minutes of a date have certainly gone by at the venue: the number of the last one, -1 where the date has not begun,
+ * all of them where it is over.
+ */
+export function minutesPassed(timezone: string | null, date: string, now: number): number {
+  const clock = venueClock(timezone, now);
+  if (date > clock.date) return -1;
+  return date < clock.date ? 24 * 60 : clock.minute;
+}
+
+/**
+ * Tells when a minute of a date begins at the venue: the second time where it comes twice, at the change of the clocks where it
+ * does not come; in the westernmost zone where none is known. Remembers dates: most of them have one length.
+ */
+export function venueInstants(): (timezone: string | null, date: string, minute: number) => number {
+  const starts = new Map<string, { start: number; length: number }>();
+  const of = (timezone: string, date: string) => {
+    const key = `${timezone} ${date}`;
+    const known = starts.get(key);
+    if (known !== undefined) return known;
+    if (starts.size >= datesRemembered) starts.clear();
+    const start = startOfDate(date, timezone);
+    const found = { start, length: startOfDate(addDays(date, 1), timezone) - start };
+    starts.set(key, found);
+    return found;
+  };
+  return (timezone, date, minute) => {
+    const ms = minute * 60_000;
+    if (timezone === null) return startOfDate(date, null) - westernmostMs + ms;
+    const { start, length } = of(timezone, date);
+    if (length === dayMs || ms === 0) return start + ms;
+    return ms >= dayMs ? start + length : instantOf(timezone, date, minute);
+  };
+}
+
+/** Zones by dates within the horizon. */
+const datesRemembered = 20_000;
+
+function instantOf(timezone: string, date: string, minute: number): number {
+  const wanted = Temporal.PlainDate.from(date).toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  const found = wanted.toZonedDateTime(timezone, { disambiguation: 'later' });
+  if (found.toPlainDateTime().equals(wanted)) return found.epochMilliseconds;
+  // The one before an instant is never the one at it.
+  const after = found.add({ milliseconds: 1 });
+  return after.getTimeZoneTransition('previous')?.epochMilliseconds ?? found.epochMilliseconds;
+}
+
+const dayMs = 86_400_000;
+const westernmostMs = 60_000 * (zoneOffsets(null, 0, 0)[0]?.offset_minutes ?? 0);
+
+/** The date of an instant in UTC. */
+function dateAt(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

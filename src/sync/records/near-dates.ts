@@ -1,0 +1,15 @@
+import { setImmediate } from 'node:timers/promises';
+import { venueToday } from '../../domain/time/venue.ts';
+import type { Ports } from './context.ts';
+
+/** So many dates between two turns of the event loop. */
+const slice = 100;
+
+/**
+ * Writes what can be bought of the dates that have come near, from one time to the next, so that the views can leave out times
+ * that have passed.
+ */
+export async function divideNearDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
+  const { earliest: today } = venueToday('UTC', clock.now());
+  while (!signal.aborted && mirror.transaction(() => mirror.bookable.divideNear(today, slice))) await setImmediate();
+}

@@ -1,0 +1,247 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.ts';
+import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
+import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
+import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
+import { venueToday } from '../../src/domain/time/venue.ts';
+import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
+import type { Database } from '../../src/sqlite/database-file.ts';
+import { divideNearDates } from '../../src/sync/records/near-dates.ts';
+import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { thorough } from '../fakes/thorough.ts';
+import { manualClock } from '../upstream/manual-clock.ts';
+
+const hour = 3_600_000;
+const near = { days: 14, every: 6 * hour };
+const tiers = { horizon: 92, near, middle: { days: 31, every: 12 * hour }, far: { every: 24 * hour } };
+
+const slot = (time: number | string, price: number | null, places: number | null = 5): Timeslot => [
+  time,
+  places,
+  [
+    [1, places, price],
+    [2, 3, price === null ? null : price + 700],
+  ],
+];
+
+/** Forms of every kind that a time can pass in. */
+const forms: Readonly<Record<string, DayForm>> = {
+  'one time': [5, 'UTC', [slot(540, 900)]],
+  'times from midnight to midnight': [
+    20,
+    'UTC',
+    [slot(0, 500), slot(90, 800), slot(150, 900), slot(540, 1500), slot(1439, 700)],
+  ],
+  'a whole day beside a time': [8, 'UTC', [slot(150, 900), slot(-1, 2500, 3)]],
+  'a word of the service': [5, 'UTC', [slot(540, 900), ['evening', 2, [[1, 2, 4000]]]]],
+  'the last time sold out': [5, 'UTC', [slot(150, 900), slot(1290, 900, 0)]],
+  'free, and then not': [10, 'UTC', [slot(150, 0), slot(600, 0), slot(1200, 900)]],
+  'no counts and no prices': [null, null, [slot(150, null, null), slot(600, null, null)]],
+  'sold out as a whole': [0, 'UTC', [slot(150, 900), slot(600, 900)]],
+  'no times at all': [4, 'UTC', []],
+};
+const names = Object.keys(forms);
+
+const zones = [
+  'Europe/Amsterdam',
+  'Asia/Kolkata',
+  'Australia/Lord_Howe',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+  null,
+];
+
+/** A product a form, all in one zone, each with the same form on every date around an instant. */
+function stored(zone: string | null, now: number): TestMirror & { readonly dates: readonly string[] } {
+  const test = testMirror();
+  putProducts(
+    test.mirror,
+    names.map((_, index) => productOf(index + 1, { timezone: zone })),
+    { sent_at: now },
+  );
+  const { earliest: today, latest } = venueToday(zone, now);
+  const dates = datesBetween(today, addDays(latest, 2));
+  test.mirror.transaction(() => {
+    for (const [index, name] of names.entries())
+      test.mirror.availability.store(
+        { product_id: index + 1, currency: 'EUR', from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
+        {
+          sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], context: '{}',
+          days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
+        },
+      ); // biome-ignore format: one answer
+  });
+  return { ...test, dates };
+}
+
+/** What the views have to say at an instant, by the rule of the domain. */
+function expected(zone: string | null, dates: readonly string[], now: number) {
+  const rows = names.flatMap((name, index) =>
+    dates.flatMap((date) => {
+      const minute = minutesPassed(zone, date, now);
+      if (minute === 1440) return [];
+      const whole = forms[name] as DayForm;
+      const left = withoutPassed(whole, minute);
+      const { available, ...summary } = summarise(left);
+      const isOver = left[2].length === 0 && whole[2].length > 0;
+      const state = isOver ? 'not_on_sale' : available ? 'available' : 'sold_out';
+      return [{ product_id: index + 1, date, state, ...summary, left }];
+    }),
+  );
+  return {
+    days: rows.map(({ left: _, ...row }) => row),
+    bookable: rows
+      .filter(({ state }) => state === 'available')
+      .map(({ product_id, date, lowest_price, max_tickets }) => ({ product_id, date, lowest_price, max_tickets })),
+    slots: rows.flatMap(({ product_id, date, left }) =>
+      left[2].flatMap(([time, , offers]) =>
+        offers.map(([variant_id]) => ({ product_id, date, time: slotTime(time), variant_id })),
+      ),
+    ),
+  };
+}
+
+function shownBy(db: Database) {
+  const all = (sql: string) => db.prepare(sql).all() as object[];
+  return {
+    days: all(
+      'SELECT product_id, date, state, lowest_price, max_tickets, availability FROM availability_days ORDER BY 1, 2',
+    ),
+    bookable: all('SELECT product_id, date, lowest_price, max_tickets FROM bookable_days ORDER BY 1, 2'),
+    slots: all('SELECT product_id, date, time, variant_id FROM availability_slots'),
+  };
+}
+
+function shown(path: string, now: number) {
+  const db = openMirrorAt(path, now);
+  const found = shownBy(db);
+  db.close();
+  return found;
+}
+
+const bySlot = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort();
+
+/** Every quarter of an hour of the days around an instant, or some of them, and what is just before and after it. */
+function instantsAround(middle: number): number[] {
+  const step = thorough ? 15 : 155;
+  const grid = Array.from({ length: Math.floor((33 * 60) / step) }, (_, index) => index * step - 13 * 60);
+  const minutes = [...grid, -61, -60, -31, -30, -1, 0, 1, 29, 30, 59, 60, 61].sort((a, b) => a - b);
+  return minutes.map((each) => middle + each * 60_000);
+}
+
+describe('on the days around it the views leave out what has passed', () => {
+  const days = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z', '2026-04-04T15:00:00Z', '2026-11-21T12:00:00Z'];
+  it.each(zones.flatMap((zone) => days.map((day) => [zone, day] as const)))('in %s around %s', (zone, day) => {
+    const middle = Date.parse(day);
+    using test = stored(zone, middle - 14 * hour);
+    const { db, set } = openMirrorWithClock(test.mirror.path);
+    let passed = 0;
+    for (const now of instantsAround(middle)) {
+      set(now);
+      const wanted = expected(zone, test.dates, now);
+      const found = shownBy(db);
+      const at = new Date(now).toISOString();
+      expect(found.days, at).toEqual(wanted.days);
+      expect(found.bookable, at).toEqual(wanted.bookable);
+      expect(bySlot(found.slots), at).toEqual(bySlot(wanted.slots));
+      if (wanted.days.some(({ state }) => state === 'not_on_sale')) passed += 1;
+    }
+    db.close();
+    // The control: there was something to leave out.
+    expect(passed).toBeGreaterThan(5);
+  });
+});
+
+describe('a date that was stored while it was far', () => {
+  it('is divided when it comes near, and until then never shows what has passed', async () => {
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    using test = testMirror();
+    putProducts(test.mirror, [productOf(1)], { sent_at: now });
+    const date = '2026-12-05';
+    const form: DayForm = [10, 'UTC', [slot(540, 900), slot(900, 1500)]];
+    test.mirror.transaction(() =>
+      test.mirror.availability.store(
+        { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
+        { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, form]]) },
+      ),
+    ); // biome-ignore format: one answer
+    const prices = (at: string) => shown(test.mirror.path, Date.parse(at)).bookable.map((row) => Object.values(row)[2]);
+    const instants = [`${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`];
+    expect(prices('2026-11-21T12:00:00Z')).toEqual([900]);
+    expect(instants.map(prices)).toEqual([[900], [], []]);
+    const clock = manualClock(now);
+    const divide = () => divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
+    await divide();
+    expect(instants.map(prices)).toEqual([[900], [], []]);
+    clock.jump(Date.parse('2026-12-02T00:00:00Z') - now);
+    await divide();
+    expect(instants.map(prices)).toEqual([[900], [1500], []]);
+    expect(test.mirror.transaction(() => test.mirror.bookable.divideNear('2027-12-31', 10))).toBe(false);
+  });
+
+  it('is told by another clock when the product turns out to be elsewhere', async () => {
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    using test = stored('Asia/Kolkata', now);
+    putProducts(
+      test.mirror,
+      names.map((_, index) => productOf(index + 1, { timezone: 'America/New_York' })),
+      {
+        sent_at: now + 1,
+      },
+    );
+    await divideNearDates({ mirror: test.mirror, clock: manualClock(now) }, new AbortController().signal);
+    const at = Date.parse('2026-11-22T13:00:00Z');
+    expect(shown(test.mirror.path, at).bookable).toEqual(expected('America/New_York', test.dates, at).bookable);
+  });
+
+  it('of an older mirror is divided too', async () => {
+    using test = testMirror({
+      migrations: 22,
+      rows: `INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, feed_id) VALUES (1, 'pair', 4, 22, 'old', 'f');
+        INSERT INTO day_document VALUES (1, '[10,"UTC",[[540,5,[[1,5,900]]],[900,5,[[1,5,1500]]]]]');
+        INSERT INTO day VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);`,
+    });
+    const clock = manualClock(Date.parse('2026-11-21T12:00:00Z'));
+    await divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
+    expect(test.all('SELECT date, from_at, lowest_price, whole FROM bookable')).toEqual([
+      { date: '2026-11-21', from_at: 0, lowest_price: 900, whole: 0 },
+      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500, whole: 0 },
+    ]);
+  });
+});
+
+it('SQLite 3.40 shows what ours shows', needs('python3'), () => {
+  // By the machine's own clock: times that surely have passed, and such as surely have not.
+  using test = stored('Pacific/Kiritimati', Date.now());
+  const sql = (view: string) => `SELECT * FROM ${view} ORDER BY 1, 2, 3, 4, 5`;
+  const script = `
+import json, sqlite3, sys
+db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+print(json.dumps([sqlite3.sqlite_version] + [db.execute(sql).fetchall() for sql in sys.argv[2:]]))`;
+  const views = ['availability_days', 'bookable_days', 'availability_slots'].map(sql);
+  for (let again = 0; ; again += 1) {
+    const ours = views.map((each) => test.reader.prepare(each).raw().all());
+    const [version, ...theirs] = JSON.parse(
+      execFileSync('python3', ['-c', script, test.mirror.path, ...views], { encoding: 'utf8' }),
+    );
+    const after = views.map((each) => test.reader.prepare(each).raw().all());
+    // A minute may have passed between the two.
+    if (JSON.stringify(ours) !== JSON.stringify(after) && again < 3) continue;
+    expect(version).toMatch(/^3\./);
+    expect(theirs).toEqual(ours);
+    expect(ours.every((rows) => rows.length > 0)).toBe(true);
+    break;
+  }
+});
+
+it('the rule of passed times is looked at by a test that would see a breach (control)', () => {
+  expect(hasPassed(540, 541)).toBe(true);
+  using test = stored('UTC', Date.parse('2026-11-21T00:00:00Z'));
+  const at = Date.parse('2026-11-21T12:00:00Z');
+  const midnight = expected('UTC', test.dates, Date.parse('2026-11-21T00:00:00Z'));
+  expect(shown(test.mirror.path, at).days).not.toEqual(midnight.days);
+});
