@@ -78,6 +78,7 @@ const allowed: Record<string, readonly string[]> = {
     'format.ts',
     'log.ts',
     'version.ts',
+    'storefront',
   ],
   'cli.ts': ['commands'],
   'clock.ts': [],

@@ -217,6 +217,7 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       clock: 'ok',
       subscriptions: 'ok',
       receiver: 'skipped',
+      "storefront's door": 'skipped',
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();
