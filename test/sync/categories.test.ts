@@ -69,7 +69,7 @@ it('an order makes the dates around it due at once, and a date that is not mirro
   const due = mirror.records.ofProduct(order.product_id).filter(({ due_reason }) => due_reason === 'order-failed');
   expect(due).toMatchObject([{ resource: 'availability', part: 1, lane: 'checkout' }]);
   expect(mirror.products.find(order.product_id)?.sold).toBe(0);
-  expect(() => reportOrder(ports, { ...order, date: '2026-11-01' })).toThrow('date 2026-11-01 is past');
+  expect(() => reportOrder(ports, { ...order, date: '2026-11-01' })).toThrow('date 2026-11-01 is in the past');
   expect(() => reportOrder(ports, { ...order, date: '2027-12-01' })).toThrow('is beyond the horizon');
   expect(() => reportOrder(ports, { ...order, product_id: 1, date: '2026-12-01' })).toThrow(
     'product 1 is not in the mirror',
