@@ -41,7 +41,7 @@ export interface DateNow {
   readonly stale: 0 | 1;
 }
 
-/** The same queries over a connection that cannot write: one whose function writes would throw. */
+/** Over a connection that cannot write. */
 export function mirrorFacts(db: Database): MirrorFacts {
   const reads = readsOf(db);
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
