@@ -11,6 +11,7 @@ import type { Check } from '../src/doctor/check.ts';
 import { longReaders } from '../src/doctor/long-readers.ts';
 import { type ReaderQuestion, readerChecks } from '../src/doctor/reader.ts';
 import { olderThan } from '../src/doctor/versions.ts';
+import { contractVersion } from '../src/mirror/claim.ts';
 import { openMirror } from '../src/mirror/mirror.ts';
 import { networkFileSystem } from '../src/sqlite/directory.ts';
 import { capturedIo } from './fakes/captured-io.ts';
@@ -64,7 +65,7 @@ describe('doctor --reader', () => {
       'reads what is as it should be',
       () => {},
       'reading',
-      { verdict: 'ok', found: '0 rows in products, contract 4, from the live file' },
+      { verdict: 'ok', found: `0 rows in products, contract ${contractVersion}, from the live file` },
     ],
     [
       'names the directory that may not be entered',
@@ -133,7 +134,7 @@ describe('doctor --reader', () => {
         chmodSync(dirname(path), 0o555);
       },
       'reading',
-      { verdict: 'ok', found: '0 rows in products, contract 4, from a snapshot' },
+      { verdict: 'ok', found: `0 rows in products, contract ${contractVersion}, from a snapshot` },
     ],
   ];
   test.each(cases)('%s', async (_, prepare, name, expected) => {

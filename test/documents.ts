@@ -6,7 +6,7 @@ const root = new URL('../', import.meta.url);
 const homes = {
   'Reading the mirror': 'docs/reading.md',
   'What to do with what is stale': 'docs/reading.md',
-  Search: 'docs/search.md',
+  'Every word as it is typed': 'docs/search.md',
   Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',

@@ -14,6 +14,7 @@ import {
 } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
 import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
+import { searchFound, searchQuestion } from './api/search.ts';
 import { status } from './api/status.ts';
 import {
   applications,
@@ -75,6 +76,13 @@ export const operations = {
     body: checkQuestion,
     answer: checkAnswer,
     refusals: { ...notMirrored, ...unwritable },
+  },
+  'POST /v1/search': {
+    summary: 'Finds what a shopper means, as reader.find does, in a thread of its own',
+    storefront: true,
+    body: searchQuestion,
+    answer: searchFound,
+    refusals: { 503: 'too many searches are waiting' },
   },
   'POST /v1/orders': {
     summary: 'Reports an order, so that its dates are read again',

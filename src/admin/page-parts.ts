@@ -1,7 +1,8 @@
 import { imageLimitMs } from '../domain/catalogue/image.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
 import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
-import type { ErrorRate, Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
+import type { ErrorRate } from '../mirror/status/error-rate.ts';
+import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { jobTrouble } from '../status/job-messages.ts';
 import { type Html, html } from './html.ts';

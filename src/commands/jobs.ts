@@ -13,11 +13,13 @@ const patienceMs = 24 * 3_600_000;
 
 export function jobsCommand(io: Io): Command {
   const command = new Command('jobs')
-    .description("The running daemon's jobs: how often each runs, its last run, its next one and what failed.")
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .description(
+      'Lists the jobs of the running daemon: how often each runs, its last and next run, and what failed. Exit 75: no daemon runs.',
+    )
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      "\nJobs are the daemon's own: with none running the exit code is 75.\n\nExamples:\n  catalogued jobs\n  catalogued jobs --json | jq '.jobs[] | select(.failure != null)'\n  catalogued jobs run integrity",
+      "\nExamples:\n  catalogued jobs\n  catalogued jobs --json | jq '.jobs[] | select(.failure != null)'\n  catalogued jobs run integrity",
     )
     .action(async ({ json }: { json?: boolean }, own: Command) => {
       const loaded = configurationFor(io, own);
@@ -27,10 +29,10 @@ export function jobsCommand(io: Io): Command {
   command
     .command('run')
     .description(
-      'Runs a job now and waits for its end; one that is under way is joined. Exit 0: it did its work; 1: it failed; 64: there is no such job; 75: no daemon runs.',
+      'Runs a job now, or joins the run under way, and waits for its end. Exit 0: it did its work; 1: it failed; 64: there is no such job; 75: no daemon runs.',
     )
-    .argument('<name>', 'one of those that catalogued jobs lists')
-    .option('--json', 'as JSON: the fields are a contract (schema/contract.json)')
+    .argument('<name>', 'the name of a job, as catalogued jobs lists it')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
       '\nExamples:\n  catalogued jobs run integrity\n  catalogued jobs run pass --json | jq .last_ms',
@@ -71,14 +73,14 @@ function render(jobs: Jobs, now: number): string {
 function renderRun(run: Answer<'POST /v1/schedule/{name}/run'>, now: number): string {
   const { name, joined, failure } = run;
   const took = jobDuration(run, now) ?? 'no time';
-  const was = joined === 1 ? ' It was under way already.' : '';
+  const was = joined === 1 ? ' It was already running.' : '';
   return failure === null
     ? `${name}: done in ${took}.${was} Next ${jobNext(run, now)}.`
     : `${name}: failed after ${took}: ${printable(failure)}.${was} Next ${jobNext(run, now)}.`;
 }
 
 function noDaemon(): never {
-  throw new CataloguedError('no-daemon', 'no daemon runs, and jobs are its own', {
+  throw new CataloguedError('no-daemon', 'no daemon runs, so there are no jobs', {
     exitCode: exitCodes.retryLater,
     hint: 'start it: catalogued run',
   });

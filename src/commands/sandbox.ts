@@ -88,51 +88,42 @@ export function sandboxCommand(io: Io): Command {
     .option('--legacy <url>', 'send notifications of the older system to this URL (default: send none)', address)
     .option('--images-port <port>', 'serve the images too, on a port of their own (default: serve none)', port)
     .addHelpText('after', notes)
-    .action(async (given: Options) => {
-      const {
-        catalogue,
-        throttle,
-        faults,
-        habits,
-        recorded,
-        key,
-        live,
-        hold,
-        signingKey,
-        legacy,
-        imagesPort,
-        ...options
-      } = given;
-      const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
-      const { host, seed } = options;
-      await using images =
-        imagesPort === undefined ? null : await startImageHost({ clock: systemClock, seed, host, port: imagesPort });
-      await using sandbox = await startSandbox({
-        ...options,
-        image_origin: images?.url ?? null,
-        ...entries,
-        ...(recorded === undefined ? {} : { recorded: readRecording(recorded) }),
-        clock: systemClock,
-        key: key ?? null,
-        throttle: throttle === undefined ? null : { per_second: throttle },
-        fault_share: faults,
-        habits: habits === undefined ? {} : readHabits(habits),
-        live: live ?? false,
-        ...(hold === undefined ? {} : { hold_ms: hold }),
-        signing_public_key: signingKey === undefined ? null : readKey(signingKey),
-        legacy_callback_url: legacy ?? null,
-      });
-      const [first] = sandbox.world.visible();
-      io.stdout.write(
-        `The sandbox serves ${number(sandbox.products().length)} products on ${sandbox.url}\n` +
-          `Point catalogued at it:  service: { base_url: "${sandbox.url}"${key === undefined ? ', profile: { authorization: { header: null } }' : ''} }\n` +
-          `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
-          `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +
-          `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n` +
-          `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n${images === null ? '' : `Its images are on ${images.url}; they are handed on with  images: { hosts: [${host}] }\n`}`,
-      );
-      await aborted(io.signal);
-    });
+    .action((given: Options) => serve(io, given));
+}
+
+/** Serves until the signal ends it. */
+async function serve(io: Io, given: Options): Promise<void> {
+  const { catalogue, throttle, faults, habits, recorded, key, live, hold, signingKey, legacy, imagesPort, ...options } =
+    given;
+  const entries = catalogue === undefined ? {} : { catalogue: readCatalogue(catalogue) };
+  const { host, seed } = options;
+  await using images =
+    imagesPort === undefined ? null : await startImageHost({ clock: systemClock, seed, host, port: imagesPort });
+  await using sandbox = await startSandbox({
+    ...options,
+    image_origin: images?.url ?? null,
+    ...entries,
+    ...(recorded === undefined ? {} : { recorded: readRecording(recorded) }),
+    clock: systemClock,
+    key: key ?? null,
+    throttle: throttle === undefined ? null : { per_second: throttle },
+    fault_share: faults,
+    habits: habits === undefined ? {} : readHabits(habits),
+    live: live ?? false,
+    ...(hold === undefined ? {} : { hold_ms: hold }),
+    signing_public_key: signingKey === undefined ? null : readKey(signingKey),
+    legacy_callback_url: legacy ?? null,
+  });
+  const [first] = sandbox.world.visible();
+  io.stdout.write(
+    `The sandbox serves ${number(sandbox.products().length)} products on ${sandbox.url}\n` +
+      `Point catalogued at it:  service: { base_url: "${sandbox.url}"${key === undefined ? ', profile: { authorization: { header: null } }' : ''} }\n` +
+      `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
+      `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +
+      `     curl '${sandbox.url}/sandbox/state?product_id=${first?.id}'\n` +
+      `     curl -d '{"reason":"out_of_season"}' ${sandbox.url}/sandbox/products/${first?.id}/disable\n${images === null ? '' : `Its images are on ${images.url}; they are handed on with  images: { hosts: [${host}] }\n`}`,
+  );
+  await aborted(io.signal);
 }
 
 function whole(text: string): number {

@@ -25,6 +25,15 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
   const command = new Command('subscription').description(
     'Compares the declared subscriptions to change notifications with those the service has, and applies the difference.',
   );
+  addList(command, io, overrides);
+  addShow(command, io, overrides);
+  addApply(command, io, overrides);
+  addReactivate(command, io, overrides);
+  addRotate(command, io, overrides);
+  return command;
+}
+
+function addList(command: Command, io: Io, overrides: Overrides): void {
   command
     .command('list')
     .description(
@@ -42,6 +51,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       const now = (overrides.clock ?? systemClock).now();
       print(io, options, list, () => renderList(list, now));
     });
+}
+
+function addShow(command: Command, io: Io, overrides: Overrides): void {
   command
     .command('show')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
@@ -63,6 +75,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       );
       if (compared.some(({ differences }) => differences.length > 0)) io.answerIsNo();
     });
+}
+
+function addApply(command: Command, io: Io, overrides: Overrides): void {
   command
     .command('apply')
     .description('Sends the service every subscription that differs from its declaration, and no other.')
@@ -78,6 +93,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       print(io, options, applied, () => renderApplied(applied, run));
       requireAnswers(applied);
     });
+}
+
+function addReactivate(command: Command, io: Io, overrides: Overrides): void {
   command
     .command('reactivate')
     .argument('<id>', 'the id of a declaration or of one of its parts')
@@ -96,6 +114,9 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       io.stdout.write(renderAttempts(attempts, 'reactivated'));
       requireAnswers(attempts);
     });
+}
+
+function addRotate(command: Command, io: Io, overrides: Overrides): void {
   command
     .command('rotate')
     .argument('[id]', 'the id of a declaration or of one of its parts (default: all)')
@@ -111,7 +132,6 @@ export function subscriptionCommand(io: Io, overrides: Overrides = {}): Command 
       io.stdout.write(attempts.length === 0 ? nothingRead : renderAttempts(attempts, 'has a new callback address'));
       requireAnswers(attempts);
     });
-  return command;
 }
 
 async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(

@@ -27,6 +27,7 @@ import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import type { Schedule } from './schedule.ts';
+import { searchThread } from './search-thread.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** The answers of the admin interface, wherever it listens. */
@@ -55,6 +56,7 @@ export function answersOf(
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  const searches = stack.use(searchThread(mirror.path));
   // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
   // mirrored.
   const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
@@ -112,6 +114,7 @@ export function answersOf(
         refuseDates(ports, { date: body.date });
         return await checkBeforeOrder(checks, body, signal);
       },
+      'POST /v1/search': ({ body }) => searches.find(body),
       'POST /v1/orders': ({ body }) =>
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/resync': ({ body: { dry_run, ...wanted } }) =>

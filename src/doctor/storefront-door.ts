@@ -11,17 +11,17 @@ const name = "storefront's door";
 export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check {
   const { listen } = config.storefront;
   if (listen === null)
-    return skipped(name, "storefront.listen is not set: live checks and orders need the operator's own interface");
+    return skipped(name, 'storefront.listen is not set: storefronts need admin.listen for live checks and orders');
   if (!listen.startsWith('unix:'))
-    return ok(name, `${listen}, with the token ${secrets.storefront_token?.fingerprint ?? 'that is missing'}`);
+    return ok(name, `${listen}, with the token ${secrets.storefront_token?.fingerprint ?? '(missing)'}`);
   const socket = resolve(listen.slice('unix:'.length));
   const directory = dirname(socket);
   const place = statsOf(directory);
   // Made at the first start, with the mirror.
   if (place === null && directory === dirname(resolve(config.mirror.path)))
-    return skipped(name, `${directory} is made at the first start`);
+    return skipped(name, `${directory} will be created at the first start`);
   if (place === null || !place.isDirectory())
-    return wrong(name, `there is no directory ${directory} for its socket`, `create it, or name another socket`);
+    return wrong(name, `there is no directory ${directory} for its socket`, `create it, or choose another socket`);
   if ((place.mode & 0o011) === 0)
     return wrong(
       name,
@@ -29,10 +29,10 @@ export function storefrontDoor({ config, secrets }: Pick<LoadedConfig, 'config' 
       `chmod g+x ${directory}, or put the socket beside the mirror`,
     );
   const there = statsOf(socket);
-  if (there === null) return ok(name, `${listen}: it is there while a daemon runs`);
-  if (!there.isSocket()) return wrong(name, `${socket} is no socket`, 'name another in storefront.listen');
+  if (there === null) return ok(name, `${listen}: exists while a daemon runs`);
+  if (!there.isSocket()) return wrong(name, `${socket} is not a socket`, 'choose another in storefront.listen');
   if ((there.mode & 0o060) !== 0o060)
-    return wrong(name, `its group may not connect to ${socket}`, 'restart the daemon, which makes it anew');
+    return wrong(name, `its group may not connect to ${socket}`, 'restart the daemon, which creates it again');
   return ok(name, `${listen}, for the group ${there.gid}`);
 }
 

@@ -21,7 +21,7 @@ export interface CallbackAddresses {
   token(subscription_id: string, epoch: number): string;
   /** All that are remembered, dropped ones too. */
   states(): CallbackEpoch[];
-  /** The newest epoch, announced or not; makes the first. */
+  /** Returns the newest epoch, announced or not; makes the first. */
   current(subscription_id: string, now: number): number;
   /** A new epoch, accepted from now on; the one before where that has not been announced yet. */
   begin(subscription_id: string, now: number): number;
@@ -31,7 +31,7 @@ export interface CallbackAddresses {
   recognise(token: string, now: number): RecognisedToken | null;
   /** Reads the epochs again, after something else has changed them. */
   reload(): void;
-  /** Whether the master secret is another one than at the last start: every address the service knows is void. */
+  /** Tells whether the master secret is another one than at the last start: every address the service knows is void. */
   masterChanged(): boolean;
 }
 

@@ -41,7 +41,7 @@ export interface Refused {
 
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** Whether a request may deliver, and to which subscription. Every question is asked of every request. */
+/** Tells whether a request may deliver, and to which subscription. Every question is asked of every request. */
 export function admit(facts: RequestFacts, rules: AdmissionRules, now: number): Admitted | Refused {
   const cut = facts.target.lastIndexOf('/');
   const token = facts.target.slice(cut + 1);

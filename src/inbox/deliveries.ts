@@ -18,7 +18,10 @@ import { query } from './tables.ts';
 export interface Deliveries extends DeliveryReader, Settling, Numbers {
   /** All of them in one durable commit, or none. Older bodies leave for them; `InboxFull` where that is not enough. */
   store(received: readonly Received[]): void;
-  /** The waiting ones above a number, ascending, and no more of them than a megabyte and one: what is to be applied. */
+  /**
+   * Returns the waiting ones above a number, ascending, and no more of them than a megabyte and one: what is to be
+   * applied.
+   */
   after(delivery_id: number, limit: number): Delivery[];
   /** Several writes in one commit. */
   transaction<Result>(work: () => Result): Result;
@@ -28,7 +31,7 @@ export interface Deliveries extends DeliveryReader, Settling, Numbers {
   shrink(): boolean;
   /** Notes that a delivery could be received at this instant. */
   heartbeat(now: number): void;
-  /** The last instant noted before this start: the gap begins there. */
+  /** Returns the last instant noted before this start: the gap begins there. */
   heartbeats(): { readonly last: number | null };
 }
 

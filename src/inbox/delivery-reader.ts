@@ -32,9 +32,9 @@ export interface DeliveryReader {
   /** Newest first. */
   list(filter: DeliveryFilter): ListedDelivery[];
   find(delivery_id: number): Delivery | null;
-  /** How many `replay` would repeat, and how many it cannot: their bodies are gone. */
+  /** Returns how many `replay` would repeat, and how many it cannot: their bodies are gone. */
   replayable(since: number): { readonly deliveries: number; readonly gone: number };
-  /** The arrival of each subscription's newest delivery: outlives the delivery. */
+  /** Returns the arrival of each subscription's newest delivery: outlives the delivery. */
   lastBySubscription(): Map<string, number>;
 }
 

@@ -4,9 +4,9 @@ import { type MirrorState, query } from './tables.ts';
 
 /** What outlives a mirror: with which it is paired, and which numbers its change feed may have given out. */
 export interface FeedLedger {
-  /** `none` was opened yet, `any` is paired anew, or there is a `known` one. */
+  /** `none` was opened yet, `any` is paired again, or there is a `known` one. */
   readonly mirror: MirrorState;
-  /** Whether this is the mirror that was opened last, by its inode. */
+  /** Tells whether this is the mirror that was opened last, by its inode. */
   isSame(mirror_path: string): boolean;
   /** At least those up to this number were given out. */
   readonly witnessed: number;

@@ -3,13 +3,13 @@ import { query } from './sql/sql.ts';
 
 /** What the mirror notes of itself. */
 export interface MirrorItself {
-  /** When the newest stored read was sent; null: there is none. */
+  /** Returns when the newest stored read was sent; null: there is none. */
   lastReadAt(): number | null;
   filledAt(): number | null;
-  /** How far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
+  /** Returns how far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number;
   noteDelivery(delivery_id: number): void;
-  /** How far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
+  /** Returns how far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
   lastOrder(): number;
   noteOrder(order_number: number): void;
   /** Notes that every record has been read; returns whether that is new. */

@@ -5,7 +5,6 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
-import { planningOnce } from '../sqlite/planned-once.ts';
 import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
@@ -43,7 +42,7 @@ import { type AlarmTable, alarmTable } from './status/alarms.ts';
 /** The local copy, open for writing. One process has it open so (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly path: string;
-  /** Whether the change feed goes on with this start, or begins anew. */
+  /** Whether the change feed goes on with this start, or begins again. */
   readonly feed: FeedDecision;
   /** Whether the open files still have their names: what is written to others, no reader sees. */
   standing(): FileStanding;
@@ -111,7 +110,6 @@ function asDamage(path: string, error: unknown): unknown {
 
 function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
   const writes = writesTo(connection);
-  const db = planningOnce(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
   const bookable = bookableTable(writes);
@@ -143,7 +141,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     jobs: jobTable(writes),
     budget: budgetTable(writes),
     changes,
-    checks: checkTables(db),
+    checks: checkTables(writes),
     offers: offerTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
@@ -162,7 +160,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     },
     promises: promiseTable(writes),
     writeZones: zones.write,
-    healInstants: (now) => healInstants(db, mirrorInstants, now),
+    healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) connection.pragma('optimize');
     },

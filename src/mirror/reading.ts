@@ -27,7 +27,7 @@ export interface MirrorFacts {
   readonly categories: CategoryReads;
   readonly experiences: ExperienceReads;
   readonly removals: RemovalReads;
-  /** What the view `availability_days` shows of a date, by currency. */
+  /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
 
@@ -41,7 +41,7 @@ export interface DateNow {
   readonly stale: 0 | 1;
 }
 
-/** The same queries over a connection that cannot write: one whose function writes would throw. */
+/** Over a connection that cannot write. */
 export function mirrorFacts(db: Database): MirrorFacts {
   const reads = readsOf(db);
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>

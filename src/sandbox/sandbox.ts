@@ -152,7 +152,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** What somebody may change while it runs. */
+/** Returns what somebody may change while it runs. */
 function settingsOf({ clock, fault_share = 0, drift = 0, throttle: wanted }: SandboxOptions) {
   const limit: Throttle | null = wanted ? throttle(wanted, clock) : null;
   return { fault_share, drift, limit };
@@ -168,7 +168,7 @@ interface Parts {
   readonly limit: () => Throttle | null;
 }
 
-/** What the endpoints under /sandbox/ show and do. */
+/** Returns what the endpoints under /sandbox/ show and do. */
 function ownEnds({ scene, subscriptions, notifications, calls, limit }: Parts): Owned & { violations(): number } {
   const { world, rough } = scene;
   const violations = () => (limit()?.violations() ?? 0) + (rough.limit()?.violations() ?? 0);

@@ -28,9 +28,9 @@ export interface ServingOptions {
   readonly calls: CallLog;
   readonly faults: FaultScript;
   readonly owned: Owned;
-  /** The throttle that a test has set. */
+  /** Returns the throttle that a test has set. */
   readonly limit: () => Throttle | null;
-  /** What a request would be answered, were nothing in its way. */
+  /** Returns what a request would be answered, were nothing in its way. */
   readonly decide: (request: IncomingMessage, method: string, url: URL) => Promise<Decision>;
 }
 

@@ -20,6 +20,16 @@ interface Timer {
   fire(): void;
 }
 
+/** The timer that fires next: of those due at one instant, the one that was set first. */
+function firstOf(timers: ReadonlySet<Timer>): Timer | undefined {
+  let earliest: Timer | undefined;
+  for (const timer of timers) {
+    if (earliest === undefined || timer.at < earliest.at || (timer.at === earliest.at && timer.order < earliest.order))
+      earliest = timer;
+  }
+  return earliest;
+}
+
 export function virtualClock(start: number): VirtualClock {
   let now = start;
   let elapsed = 0;
@@ -32,26 +42,13 @@ export function virtualClock(start: number): VirtualClock {
     return timer;
   }
 
-  function first(): Timer | undefined {
-    let earliest: Timer | undefined;
-    for (const timer of timers) {
-      if (
-        earliest === undefined ||
-        timer.at < earliest.at ||
-        (timer.at === earliest.at && timer.order < earliest.order)
-      )
-        earliest = timer;
-    }
-    return earliest;
-  }
-
   function moveTo(at: number): void {
     now += Math.max(0, at - elapsed);
     elapsed = Math.max(at, elapsed);
   }
 
   function next(): boolean {
-    const timer = first();
+    const timer = firstOf(timers);
     if (timer === undefined) return false;
     timers.delete(timer);
     moveTo(timer.at);
@@ -91,7 +88,7 @@ export function virtualClock(start: number): VirtualClock {
     next,
     advance: async (ms) => {
       const end = elapsed + ms;
-      for (let timer = first(); timer !== undefined && timer.at <= end; timer = first()) {
+      for (let timer = firstOf(timers); timer !== undefined && timer.at <= end; timer = firstOf(timers)) {
         next();
         await new Promise(setImmediate);
       }

@@ -73,7 +73,7 @@ function addressOf(listen: unknown): ListenAddress {
     return listenAddress(listen);
   throw badArgument(
     `door.listen: found ${typeof listen === 'string' ? JSON.stringify(listen.slice(0, 60)) : String(listen)}`,
-    'give unix:PATH or HOST:PORT, as storefront.listen of the daemon has it',
+    'give unix:PATH or HOST:PORT, like storefront.listen of the daemon',
   );
 }
 
@@ -82,7 +82,7 @@ async function textOf(listen: string, response: IncomingMessage): Promise<string
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > longestAnswer) throw strange(listen, 'it answers more than any daemon does');
+    if (length > longestAnswer) throw strange(listen, 'its answer is larger than any of a daemon');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -93,7 +93,7 @@ function answerOf(listen: string, status: number, text: string): unknown {
   try {
     answer = JSON.parse(text);
   } catch (error) {
-    throw strange(listen, `it answers ${status} and no JSON`, error);
+    throw strange(listen, `it answers ${status} without JSON`, error);
   }
   if (status === 200) return answer;
   const { error, message, hint } = (answer ?? {}) as { error?: unknown; message?: unknown; hint?: unknown };
@@ -106,8 +106,8 @@ function answerOf(listen: string, status: number, text: string): unknown {
 
 const hints: Readonly<Record<number, string>> = {
   401: 'open the reader with the token of storefront.token_file: { door: { listen, token } }',
-  403: 'ask from a server, not from a page',
-  500: "look into the daemon's log",
+  403: 'ask from a server, not from a web page',
+  500: "see the daemon's log",
 };
 
 function exitCodeOf(status: number): ExitCode {
@@ -129,7 +129,7 @@ function failed(listen: string, error: unknown): unknown {
   if (code === 'EACCES' || code === 'EPERM')
     return new CataloguedError('permission', `this user may not connect to ${listen}`, {
       exitCode: exitCodes.permission,
-      hint: "add it to the socket's group, which is the mirror's: usermod -aG catalogued USER, and restart what runs as it",
+      hint: "add it to the socket's group, which is the mirror's: usermod -aG catalogued USER, and restart the programs that run as it",
       cause: error,
     });
   return strange(listen, `the connection failed (${code ?? String(error)})`, error);
@@ -148,15 +148,19 @@ function silent(listen: string, patience_ms: number): CataloguedError {
     `the daemon on ${listen} does not answer within ${patience_ms / 1000} s`,
     {
       exitCode: exitCodes.retryLater,
-      hint: 'ask again; where it stays silent, look into its log and restart it',
+      hint: 'ask again; if it stays silent, see its log and restart it',
     },
   );
 }
 
 function strange(listen: string, what: string, cause?: unknown): CataloguedError {
-  return new CataloguedError('no-daemon', `what listens on ${listen} is no daemon, or it broke off: ${what}`, {
-    exitCode: exitCodes.unavailable,
-    hint: 'check the address against storefront.listen of the daemon, and ask again',
-    cause,
-  });
+  return new CataloguedError(
+    'no-daemon',
+    `what listens on ${listen} is not a daemon, or it closed the connection: ${what}`,
+    {
+      exitCode: exitCodes.unavailable,
+      hint: 'check the address against storefront.listen of the daemon, and ask again',
+      cause,
+    },
+  );
 }

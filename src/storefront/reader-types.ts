@@ -70,7 +70,7 @@ export interface Reader extends DoorCalls, Disposable {
   find(question?: FindQuestion): Found;
   /** What the service recommends instead of a closed product, as long as it is itself on sale. */
   alternatives(product_id: number, options?: Edition): ProductRow[];
-  /** What else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
+  /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
   related(product_id: number, options?: RelatedOptions): ProductRow[];
   /**
    * Returns what changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,

@@ -100,46 +100,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   const { paths, parameters } = profile;
   const received = { availability: 0, all: 0 };
 
-  async function read<Value>(
-    entry: LaneEntry,
-    path: string | null,
-    query: Record<string, string | readonly string[]>,
-    decode: (text: string) => Value,
-    {
-      known_hash = null,
-      list = false,
-      salt = '',
-      signal,
-      sent,
-    }: {
-      known_hash?: string | null;
-      list?: boolean;
-      salt?: string;
-      signal: AbortSignal;
-      sent?: (() => void) | undefined;
-    },
-  ): Promise<Reading<Value>> {
-    if (path === null) throw new Error('the service profile has no path for this resource');
-    const limits = list
-      ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
-      : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
-    const ask = (turn: AbortSignal) => {
-      sent?.();
-      return http.get(path, query, { ...limits, signal: turn });
-    };
-    const outcome = await limiter.run(ask, signal, entry);
-    if (outcome.kind !== 'answer') return outcome;
-    const { sent_at, bytes } = outcome;
-    received.all += bytes;
-    const hash = `${decoderGeneration}${salt}:${outcome.hash}`;
-    if (hash === known_hash) return { kind: 'unchanged', hash, sent_at, bytes };
-    try {
-      return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
-    } catch (error) {
-      return undecodable(error);
-    }
-  }
-
+  const read = reader({ http, limiter, profile, received });
   const inText = (language: string) => ({ [parameters.language]: language });
   const inBoth = (language: string, currency: string) => ({ ...inText(language), [parameters.currency]: currency });
   const paged = (page: number) => ({
@@ -207,6 +168,54 @@ export function createUpstream({ http, limiter, profile, select, commission, may
   });
   const reads = new Map(laneEntries.map((entry) => [entry, readsIn(entry)]));
   return { in: (entry) => reads.get(entry) ?? readsIn(entry), received: () => ({ ...received }) };
+}
+
+/** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
+function reader({
+  http,
+  limiter,
+  profile,
+  received,
+}: Pick<UpstreamOptions, 'http' | 'limiter' | 'profile'> & { readonly received: { all: number } }) {
+  return async function read<Value>(
+    entry: LaneEntry,
+    path: string | null,
+    query: Record<string, string | readonly string[]>,
+    decode: (text: string) => Value,
+    {
+      known_hash = null,
+      list = false,
+      salt = '',
+      signal,
+      sent,
+    }: {
+      known_hash?: string | null;
+      list?: boolean;
+      salt?: string;
+      signal: AbortSignal;
+      sent?: (() => void) | undefined;
+    },
+  ): Promise<Reading<Value>> {
+    if (path === null) throw new Error('the service profile has no path for this resource');
+    const limits = list
+      ? { deadline_ms: profile.timeouts.list, max_bytes: profile.max_bytes.list }
+      : { deadline_ms: profile.timeouts.total, max_bytes: profile.max_bytes.product };
+    const ask = (turn: AbortSignal) => {
+      sent?.();
+      return http.get(path, query, { ...limits, signal: turn });
+    };
+    const outcome = await limiter.run(ask, signal, entry);
+    if (outcome.kind !== 'answer') return outcome;
+    const { sent_at, bytes } = outcome;
+    received.all += bytes;
+    const hash = `${decoderGeneration}${salt}:${outcome.hash}`;
+    if (hash === known_hash) return { kind: 'unchanged', hash, sent_at, bytes };
+    try {
+      return { kind: 'read', value: decode(outcome.text), hash, sent_at, bytes };
+    } catch (error) {
+      return undecodable(error);
+    }
+  };
 }
 
 /** Sixteen digits or more in a number: beyond what a JavaScript number holds exactly. */

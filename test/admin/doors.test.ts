@@ -107,7 +107,12 @@ describe('tokens, routes and doors', () => {
   afterAll(() => stack.disposeAsync());
 
   it('has an operation for the storefront, and keeps most for the operator', () => {
-    expect([...atStorefront].sort()).toEqual(['GET /v1/changes', 'POST /v1/check', 'POST /v1/orders']);
+    expect([...atStorefront].sort()).toEqual([
+      'GET /v1/changes',
+      'POST /v1/check',
+      'POST /v1/orders',
+      'POST /v1/search',
+    ]);
     expect(operatorsAlone.length).toBeGreaterThan(10);
   });
 

@@ -34,7 +34,7 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
   const alone = {
     code: 75,
     stdout: '',
-    stderr: 'Error: no daemon runs, and jobs are its own\nTry: start it: catalogued run\n',
+    stderr: 'Error: no daemon runs, so there are no jobs\nTry: start it: catalogued run\n',
   };
   expect(await run('jobs')).toEqual(alone);
   expect(await run('jobs', 'run', 'pass')).toEqual(alone);

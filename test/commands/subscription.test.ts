@@ -211,12 +211,14 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       'disk space': 'ok',
       SQLite: 'ok',
       'public address': 'ok',
+      "storefront's door": 'skipped',
       'allow-list': 'skipped',
       daemon: running === 'a daemon' ? 'ok' : 'skipped',
       service: 'ok',
       clock: 'ok',
       subscriptions: 'ok',
       receiver: 'skipped',
+      "storefront's door": 'skipped',
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();

@@ -69,9 +69,15 @@ export async function startJobs(
   const jobs = jobsOf(parts).map((job) => (diskJobs.has(job.name) ? noted(job) : job));
   const schedule = createSchedule(jobs, { clock, signal, failed: failed('mirror') });
   const running = new Set<Promise<unknown>>();
+  // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
+  let failure: { readonly error: unknown } | null = null;
+  broken.catch((error: unknown) => {
+    failure = { error };
+  });
   const unlessBroken = async (work: Promise<unknown>) => {
     running.add(work);
-    await Promise.race([work, broken]).finally(() => running.delete(work));
+    await work.finally(() => running.delete(work));
+    if (failure !== null) throw failure.error;
   };
   stack.defer(async () => {
     stopping.abort(new Error('the daemon is stopping'));

@@ -129,7 +129,7 @@ describe('where the door cannot be used, a reader says so in one line, and goes 
 
   const strangers: [title: string, answer: string, said: RegExp][] = [
     ['is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', /HPE_/],
-    ['is a page', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>', /no JSON/],
+    ['is a page', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>', /without JSON/],
     ['is JSON of somebody else', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\n{}', /answers 502/],
     ['breaks off', 'HTTP/1.1 200 OK\r\ncontent-length: 600\r\n\r\n{"verdict":', /aborted|ECONNRESET/],
     ['is nothing at all', '', /ECONNRESET/],

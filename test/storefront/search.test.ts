@@ -198,7 +198,7 @@ describe('product_search', () => {
   it('answers the examples of the documents in an old SQLite', needs('python3'), () => {
     using test = testMirror();
     putProducts(test.mirror, [productOf(1)]);
-    const examples = [...section('Search').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
+    const examples = [...section('Every word as it is typed').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
     const python = `import json, sqlite3, sys, collections
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 asked = collections.defaultdict(int, match='"tow"*', date="2026-12-05", south=52, north=53, west=4, east=5, chord2=9)

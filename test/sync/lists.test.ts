@@ -40,7 +40,7 @@ function statusOf({ wiring }: VirtualHarness) {
 describe('images that all vanish from the list', () => {
   const images = (harness: VirtualHarness) => count(harness, 'SELECT count(*) FROM images');
   const said = (harness: VirtualHarness) =>
-    harness.log.lines().filter(({ msg }) => `${msg}`.includes('lost its images'));
+    harness.log.lines().filter(({ msg }) => `${msg}`.includes('a list page shows no images'));
   /** Takes every image away; returns what gives them back. */
   function takeAway({ sandbox }: VirtualHarness): () => void {
     const before = sandbox.products().map((product) => [product, product.images] as const);

@@ -74,7 +74,7 @@ it('an order that is refused leaves its id free, and one that counted is known w
   expect(() => tell(harness, { ...order, date: '2027-12-24' })).toThrow('beyond the horizon');
   expect(tell(harness, order)).toMatchObject({ repeated: false });
   await harness.drive(harness.clock.sleep(10 * 86_400_000));
-  expect(() => reportOrder(harness.wiring.ports, order)).toThrow('is past');
+  expect(() => reportOrder(harness.wiring.ports, order)).toThrow('is in the past');
   expect(tell(harness, order)).toMatchObject({ repeated: true });
 });
 

@@ -22,7 +22,10 @@ const doubt = 20;
 /** Fewer throttles there are no strays. */
 const few = 1.5;
 
-/** The rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing above. */
+/**
+ * Returns the rate after `ms` more without a throttle: fast to just under the last limit, slow around it, then probing
+ * above.
+ */
 export function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): Budget {
   const { ceiling, cut_to } = budget;
   if (budget.limit === null) {
@@ -54,12 +57,12 @@ function backAfter(limit: number): number {
   return Math.min(Math.max(growth.backMs, (1000 * growth.backCalls) / limit), growth.latestMs);
 }
 
-/** Whether the rate has come back to the limit since it was cut. */
+/** Tells whether the rate has come back to the limit since it was cut. */
 export function isBack({ limit, grown_ms }: Budget): boolean {
   return limit === null || grown_ms >= backAfter(limit);
 }
 
-/** How long a rate that came back to a limit stays around it. */
+/** Returns how long a rate that came back to a limit stays around it. */
 function staysAfter(limit: number): number {
   return Math.min(Math.max(probe.afterMs, (1000 * probe.afterCalls) / limit), probe.latestMs);
 }
@@ -80,7 +83,7 @@ export function realShare(budget: Budget): number {
   return Math.max(0, 1 - (strays + Math.sqrt(strays) / 2) / near.throttled);
 }
 
-/** The share of calls throttled for no reason: well below the limit, and more than once. */
+/** Returns the share of calls throttled for no reason: well below the limit, and more than once. */
 export function strayShare({ below }: Budget): number {
   return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
 }

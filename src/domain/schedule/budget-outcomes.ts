@@ -94,7 +94,7 @@ function isCut(budget: Budget, now: number): boolean {
   return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
 }
 
-/** The rate after a cut, and the limit as it is believed from now on. */
+/** Returns the rate after a cut, and the limit as it is believed from now on. */
 function reduced(budget: Budget, now: number): Budget {
   const crowd = isCrowd(budget);
   const met = crowd
@@ -106,7 +106,7 @@ function reduced(budget: Budget, now: number): Budget {
   return { ...budget, ...met, limit, rate, throttled, cut_at: now, cut_to: rate, grown_ms: 0 };
 }
 
-/** What a single throttle near the limit says of it: the first one, that there may be one. */
+/** Returns what a single throttle near the limit says of it: the first one, that there may be one. */
 function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
   const { limit, limit_is, rate, below } = budget;
   const real = realShare(budget);
@@ -120,14 +120,14 @@ function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limi
   return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
 }
 
-/** What was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
+/** Returns what was let through where many were throttled: of nearly all in whole seconds, of a few beside the rate. */
 function deliveredToCrowd(budget: Budget): number {
   const { rate, throttled } = budget;
   if (throttled.lately >= many.lately) return Math.min(rate, deliveredWithPauses(budget));
   return rate * (1 - throttled.lastingly);
 }
 
-/** What the service has let through lately, in calls a second; never more than was allowed. */
+/** Returns what the service has let through lately, in calls a second; never more than was allowed. */
 function deliveredRate({ delivered, rate }: Budget): number {
   return delivered.ms === 0 ? rate / 2 : Math.min(rate, (1000 * delivered.calls) / delivered.ms);
 }
@@ -151,7 +151,7 @@ function deliveredWithPauses({ delivered: { calls, ms, paused_ms } }: Budget): n
   return (1000 * calls) / Math.max(1000, ms + paused_ms);
 }
 
-/** How long nothing was heard, pauses left out. A clock that was set either way says nothing. */
+/** Returns how long nothing was heard, pauses left out. A clock that was set either way says nothing. */
 function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
   const from = not_before > heard_at && not_before <= now ? not_before : heard_at;
   return Math.min(Math.max(0, now - from), longestGapMs);

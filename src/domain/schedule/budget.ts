@@ -117,12 +117,15 @@ export function resumeBudget(learned: Budget, ceiling: number): Budget {
   };
 }
 
-/** The slowest rate under a ceiling. */
+/** Returns the slowest rate under a ceiling. */
 export function lowest(ceiling: number): number {
   return Math.min(floor, ceiling);
 }
 
-/** How long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as absent. */
+/**
+ * Returns how long the pause still lasts, in milliseconds. An instant further ahead than any pause can be counts as
+ * absent.
+ */
 export function pauseLeft({ not_before }: Pick<Budget, 'not_before'>, now: number): number {
   return not_before > now + longestPauseMs ? 0 : Math.max(0, not_before - now);
 }

@@ -5,15 +5,18 @@ import { triggeredShare } from './lanes.ts';
 const triggeredBurst = 8;
 
 /**
- * How many calls may start at once after a rest: a tenth of a second's worth, which makes up for late timers, but never
- * more than can be in flight. With ten calls a second or fewer that is one: a limit counted by the second is not met
- * by a burst at its edge.
+ * Returns how many calls may start at once after a rest: a tenth of a second's worth, which makes up for late timers,
+ * but never more than can be in flight. With ten calls a second or fewer that is one: a limit counted by the second is
+ * not met by a burst at its edge.
  */
 export function burst({ rate }: Pick<Budget, 'rate'>, concurrency: number): number {
   return Math.max(1, Math.min(rate / 10, concurrency));
 }
 
-/** How long until a call may start that is due at `due`, in milliseconds on the clock of `due` and `now`; 0: at once. */
+/**
+ * Returns how long until a call may start that is due at `due`, in milliseconds on the clock of `due` and `now`; 0: at
+ * once.
+ */
 export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: number, now: number): number {
   return Math.max(0, due - credit(budget, concurrency) - now);
 }
@@ -25,7 +28,7 @@ export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number)
   return Math.max(due, now) + 1000 / budget.rate;
 }
 
-/** How long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
+/** Returns how long until a triggered call may start, as `turnIn`: they have a share of the rate and no more. */
 export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
   return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
 }

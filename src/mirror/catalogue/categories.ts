@@ -16,9 +16,9 @@ export interface CategoryCount {
 
 /** What is asked about categories. */
 export interface CategoryReads {
-  /** What categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
+  /** Returns what categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
   facts(after: number, limit: number): Facts[];
-  /** The categories that products have now. */
+  /** Returns the categories that products have now. */
   inUse(): string[];
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
   counts(): CategoryCount[];

@@ -34,7 +34,7 @@ export function experienceTables(db: Writes, search: SearchTable): ExperienceTab
   return { ...experienceReads(db), ...stored(db, search), ...missing(db, search) };
 }
 
-/** The links of an experience to its products. */
+/** Returns the links of an experience to its products. */
 function links(db: Writes) {
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
     query.deleteFrom('product_experience').where('experience_id', '=', experience_id),

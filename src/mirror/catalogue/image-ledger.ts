@@ -178,7 +178,10 @@ function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> 
   };
 }
 
-/** The images of a product that are not taken down: one withdrawn with its product, and missing when that returns, was once. */
+/**
+ * Returns the images of a product that are not taken down: one withdrawn with its product, and missing when that
+ * returns, was once.
+ */
 function standing(product_id: RawBuilder<number>) {
   return query
     .selectFrom('image as i')

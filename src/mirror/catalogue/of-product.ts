@@ -5,12 +5,12 @@ import { query } from '../sql/sql.ts';
  * What other tables say of a product, as a part of queries.
  */
 
-/** Its title in the primary language. */
+/** Returns its title in the primary language. */
 export function primaryTitle(product_id: Expression<number>) {
   return ofPrimaryText(product_id).select('t.title');
 }
 
-/** Its text in the primary language, as `t`. */
+/** Returns its text in the primary language, as `t`. */
 export function ofPrimaryText(product_id: Expression<number>) {
   return query
     .selectFrom(['product_text as t', 'mirror as m'])
@@ -18,7 +18,7 @@ export function ofPrimaryText(product_id: Expression<number>) {
     .whereRef('t.language', '=', 'm.language');
 }
 
-/** Whether its checkout information says, in any language, that its prices are dynamic. */
+/** Tells whether its checkout information says, in any language, that its prices are dynamic. */
 export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
   const said = query
     .selectFrom('checkout_information_read as c')

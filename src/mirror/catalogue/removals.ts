@@ -27,7 +27,10 @@ export interface AbsentProduct extends Absent {
 
 /** What is asked about products that the list lacks, and removals that are held. */
 export interface RemovalReads {
-  /** Every product that the list lacks, in ascending order; `one` also where only its own read was refused so far. */
+  /**
+   * Returns every product that the list lacks, in ascending order; `one` also where only its own read was refused so
+   * far.
+   */
   absent(): Absent[];
   one(product_id: number): Absent | null;
   list(): AbsentProduct[];
@@ -47,7 +50,7 @@ export interface RemovalTable extends RemovalReads {
   endHold(outcome: HoldOutcome, at: number): void;
   /** Lets products go; returns how many. */
   release(release: Release, product_ids: readonly number[]): number;
-  /** A person does not believe that these are gone: the count begins anew. */
+  /** A person does not believe that these are gone: the count begins again. */
   reject(product_ids: readonly number[]): void;
   /** Withdraws a product: its rows stay, its records go. */
   withdraw(product_id: number, reason: string, now: number, by: FoundBy): void;

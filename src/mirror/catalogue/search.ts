@@ -78,7 +78,7 @@ export function searchTable(db: Writes): SearchTable {
   };
 }
 
-/** What a visible product says in each language, as search entries have it. */
+/** Returns what a visible product says in each language, as search entries have it. */
 function spokenOf(product_id: RawBuilder<number>) {
   const texts = query
     .selectFrom('product as p')
@@ -110,7 +110,7 @@ function spokenOf(product_id: RawBuilder<number>) {
   );
 }
 
-/** A member of a document, where it is text. */
+/** Returns a member of a document, where it is text. */
 function textIn(document: Expression<string | null>, path: '$.summary' | '$.venue.name'): RawBuilder<string | null> {
   return sql`case json_type(${document}, ${path}) when 'text' then json_extract(${document}, ${path}) end`;
 }

@@ -8,14 +8,14 @@ import { query } from '../sql/sql.ts';
  * What a walk over a list says about what it lacks, as a part of queries.
  */
 
-/** What it has met, in all its attempts: what only a drifting one met was there. */
+/** Returns what it has met, in all its attempts: what only a drifting one met was there. */
 export function metBy(resource: Resource, edition: RawBuilder<string>) {
   return query.selectFrom('walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
 }
 
 /**
- * Whether it is far enough from the last one to count beside it. An instant that has not come yet counts as absent: a
- * machine that once lived in 2038 counts on.
+ * Tells whether it is far enough from the last one to count beside it. An instant that has not come yet counts as
+ * absent: a machine that once lived in 2038 counts on.
  */
 export function countsBeside(last_missing_at: Expression<number>, started_at: RawBuilder<number>): RawBuilder<0 | 1> {
   return sql`(${started_at} - ${last_missing_at} >= ${listsApartMs} or ${last_missing_at} > ${started_at} + ${futureToleranceMs})`;

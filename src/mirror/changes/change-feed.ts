@@ -60,7 +60,7 @@ export function changeFeed(db: Reads): ChangeFeed {
   };
 }
 
-/** A change as one line of JSON: what `--json`, `GET /v1/changes` and its events have in common. */
+/** Returns a change as one line of JSON: what `--json`, `GET /v1/changes` and its events have in common. */
 export function changeJson({ detail, ...change }: FeedChange): string {
   return `${JSON.stringify(change).slice(0, -1)},"detail":${detail}}`;
 }

@@ -28,16 +28,16 @@ export interface DateChange {
 
 /** What is asked about changes. */
 export interface ChangeReads {
-  /** The newest number that the feed has given out; 0: none yet. */
+  /** Returns the newest number that the feed has given out; 0: none yet. */
   newest(): number;
-  /** What happened to a date of a product, in order. */
+  /** Returns what happened to a date of a product, in order. */
   ofDate(product_id: number, date: string): DateChange[];
 }
 
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable extends ChangeReads {
   add(change: FoundChange, by: FoundBy): void;
-  /** How many were added through this connection, committed or not. */
+  /** Returns how many were added through this connection, committed or not. */
   added(): number;
   /** Forgets what is older than an instant; a reader with a cursor below what is left has to start again. */
   prune(before: number): number;

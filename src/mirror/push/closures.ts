@@ -19,14 +19,14 @@ export interface ClosureCounts {
 
 /** What is asked about closures that notifications told of. */
 export interface ClosureReads {
-  /** The one that is in force; null: none is. */
+  /** Returns the one that is in force; null: none is. */
   inForce(product_id: number): StoredClosure | null;
-  /** How many took effect within the guard's span and were not confirmed, with older ones that still wait. */
+  /** Returns how many took effect within the guard's span and were not confirmed, with older ones that still wait. */
   unconfirmed(now: number): number;
   counts(): ClosureCounts;
-  /** Whether a walk that began at `started_at` left any undecided that another one would decide. */
+  /** Tells whether a walk that began at `started_at` left any undecided that another one would decide. */
   askAgain(started_at: number, now: number): boolean;
-  /** The last that ended, or were confirmed, the newest first. */
+  /** Returns the last that ended, or were confirmed, the newest first. */
   decided(limit: number): Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>[];
   ofProduct(product_id: number): Tables['closure'][];
 }

@@ -31,11 +31,11 @@ export interface EntityFilter {
 export interface SubscriptionReads extends CoveringReads {
   all(): StoredSubscription[];
   find(subscription_id: string): StoredSubscription | null;
-  /** What the parts of a declaration are known to hold. */
+  /** Returns what the parts of a declaration are known to hold. */
   parts(declared_id: string): Part[];
-  /** Every visible product, or every experience with one, that the filter means; in ascending order. */
+  /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
   mirrored(type: 'product_ids' | 'experience_ids', filter: EntityFilter): number[];
-  /** Whether the lists that `mirrored` depends on have been walked to their end once. */
+  /** Tells whether the lists that `mirrored` depends on have been walked to their end once. */
   isListed(type: 'product_ids' | 'experience_ids'): boolean;
 }
 

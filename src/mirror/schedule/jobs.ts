@@ -17,7 +17,7 @@ export interface JobState {
 
 /** Resyncs. */
 export interface JobTable {
-  /** How many records a selection names, by resource. */
+  /** Returns how many records a selection names, by resource. */
   count(selection: RecordSelection): Map<string, number>;
   /** The unfinished job of the same scope, which a kill has interrupted. */
   interrupted(selection: RecordSelection): JobState | null;

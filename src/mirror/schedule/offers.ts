@@ -14,10 +14,10 @@ export interface NotOffered {
 /** Which optional paths the service has. */
 export interface OfferReads {
   find(path: OptionalPath): OfferFacts;
-  /** Whether the path of a resource is asked as usual. */
+  /** Tells whether the path of a resource is asked as usual. */
   isOffered(path: OptionalPath): boolean;
   offers(resource: Resource): boolean;
-  /** Those that are not offered, by name. */
+  /** Returns those that are not offered, by name. */
   missing(): NotOffered[];
 }
 

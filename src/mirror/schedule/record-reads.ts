@@ -8,22 +8,31 @@ import { isRecord, triggered } from './record-rows.ts';
 
 /** What is known of each record's reads, and when it is due. */
 export interface RecordReads {
-  /** Those of a lane that are due at `now`, the longest due first; of those that notifications made due, the ones that confirm a closure first. */
+  /**
+   * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
+   * ones that confirm a closure first.
+   */
   due(now: number, entry: LaneEntry, limit: number): RecordFacts[];
   /** The same of one job, whatever their lanes. */
   dueOfJob(now: number, job_id: number, limit: number): RecordFacts[];
   /** When the next record is due, of a job or of all; null where there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
-  /** How many products had their last read answered for other dates altogether. */
+  /** Returns how many products had their last read answered for other dates altogether. */
   answeredAstray(): number;
-  /** How many products have dates that the service left out, or answered others for. */
+  /** Returns how many products have dates that the service left out, or answered others for. */
   unanswered(): number;
-  /** What `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of all. */
+  /**
+   * Returns what `reschedule` needs after a changed cadence: records that wait for it; of one product, or (null) of
+   * all.
+   */
   waiting(product_id: number | null): WaitingRecord[];
   /** Everything that is known of a product's records, for people. */
   ofProduct(product_id: number): RecordDetail[];
-  /** The availability records after `cursor` in the order of the key, for the price: null when there are no more. */
+  /**
+   * Returns the availability records after `cursor` in the order of the key, for the price: null when there are no
+   * more.
+   */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
   /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */

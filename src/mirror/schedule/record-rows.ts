@@ -16,19 +16,19 @@ export interface RecordSelection {
 
 type OfRecord = ExpressionBuilder<Schema, 'record'>;
 
-/** Whether a row is of this kind. */
+/** Tells whether a row is of this kind. */
 export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
   return ({ and, eb }: OfRecord) =>
     and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
 }
 
-/** Whether a row is this one. */
+/** Tells whether a row is this one. */
 export function isRecord(bound: Bound<RecordKey>) {
   const ofKind = isOfKind(bound);
   return ({ and, eb }: OfRecord) => and([ofKind(eb), eb('product_id', '=', bound.product_id)]);
 }
 
-/** The rows of a bound JSON array of templates. */
+/** Returns the rows of a bound JSON array of templates. */
 export function templateRows(templates: RawBuilder<string>) {
   return sql<RecordKind>`(select value ->> '$.resource' as resource, value ->> '$.edition' as edition,
     value ->> '$.part' as part, value ->> '$.due_at' as due_at from json_each(${templates}))`.as<'t'>('t');

@@ -6,7 +6,7 @@ import { type RecordReads, recordReads } from './record-reads.ts';
 
 /** What is known of each record's reads, and when it is due. */
 export interface RecordTable extends RecordReads, RecordMaking, RecordOutcomes, RecordDue {
-  /** How often something was made due since the start: as long as it stays, only time makes more due. */
+  /** Returns how often something was made due since the start: as long as it stays, only time makes more due. */
   generation(): number;
 }
 

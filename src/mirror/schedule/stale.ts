@@ -23,7 +23,7 @@ type Which = 'all' | 'one';
 interface StaleRows {
   /** What is the same for all products. */
   readonly ofEverything?: readonly ((bound: Bound<Every>) => Compilable<unknown>)[];
-  /** What depends on the product. */
+  /** Returns what depends on the product. */
   readonly byProduct?: (bound: Bound<OfProduct>, which: Which) => Compilable<unknown>;
 }
 

@@ -17,7 +17,7 @@ export interface WalkTable {
   begin(key: WalkKey, started_at: number, attempt: number): WalkState;
   /** Notes the rows of a page, and goes on to the next one; returns how many rows this walk has met before. */
   turn(key: WalkKey, walk: WalkState, ids: readonly number[]): number;
-  /** How many different rows this attempt has met, and how many all its attempts together. */
+  /** Returns how many different rows this attempt has met, and how many all its attempts together. */
   rows(key: WalkKey, attempt: number): { attempt: number; all: number };
   /** Ends the walk. Only a complete one says anything about what is absent. */
   end(key: WalkKey, completed_at: number | null): void;

@@ -6,7 +6,7 @@ import type { InstantRules } from '../../sqlite/instants.ts';
  */
 export const mirrorInstants: InstantRules = {
   mirror: { filled_at: 'now' },
-  zone_offset: { valid_from: { leave: 'written anew for the years around now with every healing' } },
+  zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
   // Only an authenticated read verifies an image, and nobody knows when that one was.
   product: {
     first_seen_at: 'now',
@@ -49,11 +49,11 @@ export const mirrorInstants: InstantRules = {
     unanswered_at: 'now',
   },
   walk: {
-    started_at: { leave: 'a walk that began in the future, or long ago, begins anew' },
+    started_at: { leave: 'a walk that began in the future, or long ago, begins again' },
     completed_at: 'now',
   },
   job: { requested_at: 'now', finished_at: 'now' },
-  // A price that is older than six hours, or younger than now, is found anew; pauses in `state` end by themselves.
+  // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
   budget: { priced_at: 'absent' },
   change: { at: 'now' },
   absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },

@@ -1,14 +1,16 @@
 import { statSync } from 'node:fs';
-import type { Tier } from '../../domain/catalogue/availability.ts';
 import { imageAlarmAfterMs, imageLimitMs } from '../../domain/catalogue/image.ts';
-import { errorRate, type ReportCounts } from '../../domain/checks/error-rate.ts';
-import { type AbsenceFacts, isMissing } from '../../domain/sale/absence.ts';
+import { isMissing } from '../../domain/sale/absence.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
-import { readsOf } from '../../sqlite/statements.ts';
+import { type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
+import { removalReads } from '../catalogue/removals.ts';
+import { closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
+import { query } from '../sql/sql.ts';
+import { type ErrorRate, errorRateOf } from './error-rate.ts';
 
 /** One line of the view `freshness`: how far a promise is kept, counted per record. */
 export interface Freshness {
@@ -70,18 +72,6 @@ export interface MirrorStatus {
   readonly alarms: readonly { readonly kind: string; readonly raised_at: number; readonly products: number }[];
 }
 
-/** The view `availability_error_rate`, summed up. */
-export interface ErrorRate extends ReportCounts {
-  /** The share of checks and orders in which the mirror was wrong; null: there was none yet. */
-  readonly rate: number | null;
-  /** Checks and orders of dates that the mirror did not have, and checks that the service did not answer: in no share. */
-  readonly unknown: number;
-  readonly unanswered: number;
-  readonly by_tier: readonly (ReportCounts & { readonly tier: Tier; readonly rate: number | null })[];
-  /** The ten products with the most wrong ones. */
-  readonly worst: readonly (ReportCounts & { readonly product_id: number; readonly rate: number | null })[];
-}
-
 /** One line of the view `subscriptions`, and whether what it covers is read less often. */
 export interface SubscriptionStatus {
   readonly subscription_id: string;
@@ -98,131 +88,139 @@ export interface SubscriptionStatus {
 
 /** Reads the status through a read-only connection. `quarantineAfter`: failures in a row. */
 export function readStatus(db: Database, quarantineAfter: number): MirrorStatus {
-  const info = db
-    .prepare<[], Pick<MirrorStatus, 'contract_version' | 'schema_version' | 'written_by' | 'filled_at'>>(
-      'SELECT contract_version, schema_version, written_by, filled_at FROM mirror_info',
-    )
-    .get();
-  const products = db
-    .prepare<[], MirrorStatus['products']>(
-      `SELECT COALESCE(sum(withdrawn_at IS NULL), 0) AS visible, COALESCE(sum(sellable), 0) AS sellable,
-         COALESCE(sum(withdrawn_at IS NOT NULL), 0) AS withdrawn FROM product`,
-    )
-    .get();
-  const records = db
-    .prepare<[number], MirrorStatus['records']>(
-      `SELECT count(*) AS "all", COALESCE(sum(fetched_at IS NULL), 0) AS never_fetched, COALESCE(sum(failures > 0), 0) AS failing,
-         COALESCE(sum(failures >= ?), 0) AS quarantined FROM record`,
-    )
-    .get(quarantineAfter);
-  const failures = db
-    .prepare<[], MirrorStatus['failures'][number]>(
-      'SELECT resource, failure, count(*) AS records FROM record WHERE failures > 0 GROUP BY resource, failure ORDER BY records DESC LIMIT 5',
-    )
-    .all();
-  const images = db
-    .prepare<[], Pick<MirrorStatus, 'images' | 'oldest_image_at'>>(
-      'SELECT count(*) AS images, min(verified_at) AS oldest_image_at FROM images',
-    )
-    .get();
-  if (info === undefined || products === undefined || records === undefined)
-    throw new Error('the mirror has no row about itself');
+  const reads = readsOf(db);
+  const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
+  const alarms = reads.rows(() => query.selectFrom('alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
   return {
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
     wal_bytes: walSizeOf(db.name),
-    ...info,
-    products,
-    ...(images ?? { images: 0, oldest_image_at: null }),
-    unconfirmed_images: unconfirmedImages(db),
-    records,
-    failures,
-    freshness: db.prepare<[], Freshness>('SELECT * FROM freshness').all(),
-    removals: removalsHeld(db),
-    contradicted: contradictedSales(db),
-    closures: closuresOpen(db),
-    subscriptions: db
-      .prepare<[], SubscriptionStatus>(
-        'SELECT v.*, s.trusted FROM subscriptions v JOIN subscription s USING (subscription_id) ORDER BY 1',
-      )
-      .all(),
-    gaps: db
-      .prepare<[], MirrorStatus['gaps'][number]>(
-        'SELECT subscription_id, from_at, to_at, products FROM gap WHERE closed_at IS NULL ORDER BY gap_id DESC LIMIT 10',
-      )
-      .all(),
-    error_rate: errorRateOf(db),
-    not_offered: offerReads(readsOf(db))
+    ...aboutItself(reads),
+    products: productCounts(reads),
+    ...imagesShown(reads),
+    unconfirmed_images: unconfirmedImages(reads),
+    ...recordCounts(reads, quarantineAfter),
+    freshness: freshness.all(),
+    removals: removalsHeld(reads),
+    contradicted: contradictedSales(reads),
+    closures: closureReads(reads).counts(),
+    ...pushStatus(reads),
+    error_rate: errorRateOf(reads),
+    not_offered: offerReads(reads)
       .missing()
       .map((each) => ({ ...each, set: keyOf[each.path] })),
-    alarms: db
-      .prepare<[], MirrorStatus['alarms'][number]>('SELECT kind, raised_at, products FROM alarm ORDER BY kind')
-      .all(),
+    alarms: alarms.all(),
   };
 }
 
-function errorRateOf(db: Database): ErrorRate {
-  const sums = 'sum(checks) AS checks, sum(wrong) AS wrong, sum(orders) AS orders, sum(orders_wrong) AS orders_wrong';
-  const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
-  const by_tier = db
-    .prepare<[], ReportCounts & { tier: Tier; unknown: number; unanswered: number }>(
-      `SELECT tier, ${sums}, sum(unknown) AS unknown, sum(unanswered) AS unanswered FROM check_count
-       GROUP BY tier ORDER BY CASE tier WHEN 'near' THEN 0 WHEN 'middle' THEN 1 ELSE 2 END`,
+function aboutItself(
+  db: Reads,
+): Pick<MirrorStatus, 'contract_version' | 'schema_version' | 'written_by' | 'filled_at'> {
+  const info = db
+    .rows(() =>
+      query.selectFrom('mirror_info').select(['contract_version', 'schema_version', 'written_by', 'filled_at']),
     )
-    .all();
-  const worst = db
-    .prepare<[], ReportCounts & { product_id: number }>(
-      `SELECT product_id, ${sums} FROM check_count GROUP BY product_id HAVING sum(wrong) + sum(orders_wrong) > 0
-       ORDER BY sum(wrong) + sum(orders_wrong) DESC, product_id LIMIT 10`,
-    )
-    .all();
-  const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
-    by_tier.reduce((sum, row) => sum + row[name], 0);
-  const all = {
-    checks: total('checks'),
-    wrong: total('wrong'),
-    orders: total('orders'),
-    orders_wrong: total('orders_wrong'),
-  };
+    .get();
+  if (info === undefined) throw new Error('the mirror has no row about itself');
+  return info;
+}
+
+function productCounts(db: Reads): MirrorStatus['products'] {
+  const counts = db.rows(() =>
+    query
+      .selectFrom('product')
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('withdrawn_at', 'is', null).as('visible'),
+        fn.countAll<number>().filterWhere('sellable', '=', 1).as('sellable'),
+        fn.countAll<number>().filterWhere('withdrawn_at', 'is not', null).as('withdrawn'),
+      ]),
+  );
+  return counts.get() ?? { visible: 0, sellable: 0, withdrawn: 0 };
+}
+
+function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'> {
+  const shown = db.rows(() =>
+    query
+      .selectFrom('images')
+      .select(({ fn }) => [
+        fn.countAll<number>().as('images'),
+        fn.min<number | null>('verified_at').as('oldest_image_at'),
+      ]),
+  );
+  return shown.get() ?? { images: 0, oldest_image_at: null };
+}
+
+function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'records' | 'failures'> {
+  const counts = db.rows(() =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => [
+        fn.countAll<number>().as('all'),
+        fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
+        fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
+        fn.countAll<number>().filterWhere('failures', '>=', quarantineAfter).as('quarantined'),
+      ]),
+  );
+  const failures = db.rows(() =>
+    query
+      .selectFrom('record')
+      .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
+      .where('failures', '>', 0)
+      .$narrowType<{ failure: string }>()
+      .groupBy(['resource', 'failure'])
+      .orderBy('records', 'desc')
+      .limit(5),
+  );
   return {
-    ...rated(all),
-    unknown: total('unknown'),
-    unanswered: total('unanswered'),
-    by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
-    worst: worst.map(rated),
+    records: counts.get() ?? { all: 0, never_fetched: 0, failing: 0, quarantined: 0 },
+    failures: failures.all(),
   };
+}
+
+function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
+  const subscriptions = db.rows(() =>
+    query
+      .selectFrom('subscriptions as v')
+      .innerJoin('subscription as s', 's.subscription_id', 'v.subscription_id')
+      .selectAll('v')
+      .select('s.trusted')
+      .orderBy('v.subscription_id'),
+  );
+  const gaps = db.rows(() =>
+    query
+      .selectFrom('gap')
+      .select(['subscription_id', 'from_at', 'to_at', 'products'])
+      .where('closed_at', 'is', null)
+      .orderBy('gap_id', 'desc')
+      .limit(10),
+  );
+  return { subscriptions: subscriptions.all(), gaps: gaps.all() };
 }
 
 /** While the alarm about them lasts, as of when it was last seen. */
-function unconfirmedImages(db: Database): MirrorStatus['unconfirmed_images'] {
-  const seen_at = db.prepare<[], number>("SELECT seen_at FROM alarm WHERE kind = 'images-unverified'").pluck().get();
+function unconfirmedImages(db: Reads): MirrorStatus['unconfirmed_images'] {
+  const seen = db.values(() => query.selectFrom('alarm').select('seen_at').where('kind', '=', 'images-unverified'));
+  const seen_at = seen.get();
   if (seen_at === undefined) return [];
-  const late = imageLedgerReads(readsOf(db)).unconfirmed(seen_at - imageAlarmAfterMs);
+  const late = imageLedgerReads(db).unconfirmed(seen_at - imageAlarmAfterMs);
   return late.slice(0, 10).map((each) => ({ ...each, hidden_from: each.verified_at + imageLimitMs }));
 }
 
-function contradictedSales(db: Database): MirrorStatus['contradicted'] {
+function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
   const found = db
-    .prepare<[], { products: number; since: number | null }>(
-      'SELECT count(*) AS products, min(dates_off_at) AS since FROM product WHERE dates_off_at IS NOT NULL AND sellable = 1',
+    .rows(() =>
+      query
+        .selectFrom('product')
+        .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<number | null>('dates_off_at').as('since')])
+        .where('dates_off_at', 'is not', null)
+        .where('sellable', '=', 1),
     )
     .get();
   return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
 }
 
-function closuresOpen(db: Database): MirrorStatus['closures'] {
-  const counts = db
-    .prepare<[], MirrorStatus['closures']>(
-      `SELECT COALESCE(sum(applied_at IS NOT NULL), 0) AS unconfirmed, COALESCE(sum(applied_at IS NULL), 0) AS held
-       FROM closure WHERE ended_at IS NULL AND confirmed_at IS NULL`,
-    )
-    .get();
-  return counts ?? { unconfirmed: 0, held: 0 };
-}
-
-function removalsHeld(db: Database): MirrorStatus['removals'] {
-  const since = db.prepare<[], number>('SELECT opened_at FROM hold WHERE ended_at IS NULL').pluck().get();
-  if (since === undefined) return null;
-  const absent = db.prepare<[], AbsenceFacts>('SELECT * FROM absence WHERE missing_walks > 0').all();
-  return { held: absent.filter(isMissing).length, since };
+function removalsHeld(db: Reads): MirrorStatus['removals'] {
+  const { absent, openHold } = removalReads(db);
+  const hold = openHold();
+  return hold === null ? null : { held: absent().filter(isMissing).length, since: hold.opened_at };
 }

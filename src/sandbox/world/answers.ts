@@ -40,21 +40,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     country_id: String(product.country_id),
     country_name: translate(place.country, language),
     tag_ids: product.tag_ids.map(String),
-    venue: {
-      id: String(product.experience_ids[0]),
-      name: product.title.split(':')[0],
-      address: `${1 + (id % 90)} Quay Street`,
-      postal_code: '1011 ZZ',
-    },
-    geolocation: { lat: place.lat, lng: place.lng },
-    distance: null,
-    starting_point: {
-      address: `${1 + (id % 90)} Quay Street`,
-      city_id: product.city_id,
-      label: null,
-      lat: place.lat,
-      lng: place.lng,
-    },
+    ...whereabouts(product),
     ...(place.zone === null ? {} : { timezone: place.zone }),
     images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
     ratings: rating ?? { average: null, total: 0 },
@@ -88,6 +74,26 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
   };
   const amount = printAmount(convert(from_price, currency), currency);
   return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(from_price, 'EUR')}}`;
+}
+
+function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProduct) {
+  return {
+    venue: {
+      id: String(experience_ids[0]),
+      name: title.split(':')[0],
+      address: `${1 + (id % 90)} Quay Street`,
+      postal_code: '1011 ZZ',
+    },
+    geolocation: { lat: place.lat, lng: place.lng },
+    distance: null,
+    starting_point: {
+      address: `${1 + (id % 90)} Quay Street`,
+      city_id,
+      label: null,
+      lat: place.lat,
+      lng: place.lng,
+    },
+  };
 }
 
 function printImage({ name, credit, alt_text, origin: own }: SandboxProduct['images'][number], origin: string) {

@@ -54,7 +54,7 @@ function priceSql(id: string, dates: boolean): string {
     : `(SELECT c.from_price FROM product_prices c WHERE c.product_id = ${id} AND c.currency = @currency)`;
 }
 
-/** The conditions of filters, about the product `id` and its row `p` of the view `products`. */
+/** Returns the conditions of filters, about the product `id` and its row `p` of the view `products`. */
 export function filterSql(form: FilterForm, id: string): string[] {
   const price = priceSql(id, form.dates);
   const conditions = [

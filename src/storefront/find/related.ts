@@ -12,8 +12,8 @@ export interface RelatedOptions {
 type Related = (product_id: number, options?: RelatedOptions) => ViewRow<'products'>[];
 
 /**
- * What else somebody may want who looks at a product: on sale, of one of its experiences or in its city; those of its
- * experiences first, then those with most of its tags, then the most popular.
+ * Returns what else somebody may want who looks at a product: on sale, of one of its experiences or in its city; those
+ * of its experiences first, then those with most of its tags, then the most popular.
  */
 export function relatedTo(connection: Connection, editions: Editions): Related {
   const related = connection.query<object, ViewRow<'products'>>(

@@ -39,7 +39,7 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
   };
 }
 
-/** Counts an order; inside the caller's transaction. A null rating shows nothing about availability. */
+/** Counts an order. A null rating shows nothing about availability. */
 export function countOrder(
   mirror: Mirror,
   { product_id, tier, at }: { readonly product_id: number; readonly tier: Tier; readonly at: number },

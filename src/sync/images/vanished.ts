@@ -13,8 +13,7 @@ const dayMs = 86_400_000;
 /**
  * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends an
  * account without image entitlement empty arrays: if every product of a page has lost its images, that says nothing
- * about any image, and the condition is stored until images appear again (reliability.md 3.1, Images). Inside the
- * caller's transaction.
+ * about any image, and the condition is stored until images appear again (reliability.md 3.1, Images).
  */
 export function holdVanishedImages(
   { mirror, clock, log }: ImagePorts,
@@ -49,8 +48,7 @@ function areVanished({ mirror }: Pick<Ports, 'mirror'>): boolean {
 
 /**
  * Makes the reads due that bring images: the products' own, or the list if products have none. While images have
- * vanished from everything, own reads would bring none either. Returns how many reads it brought forward. Inside the
- * caller's transaction.
+ * vanished from everything, own reads would bring none either. Returns how many reads it brought forward.
  */
 export function askForImages(
   ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>,

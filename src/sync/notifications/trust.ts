@@ -7,7 +7,7 @@ type TrustPorts = Pick<Ports, 'mirror' | 'clock' | 'policy' | 'log'>;
 
 /**
  * Called when a read found a change that a subscription should have announced: whether it did is judged when every
- * notification has had its time. Inside the caller's transaction.
+ * notification has had its time.
  */
 export function expectNotices(
   { mirror }: Pick<Ports, 'mirror'>,

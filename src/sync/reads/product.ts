@@ -38,7 +38,7 @@ export async function refreshProductDetail(
   return mirror.transaction(() => storeProductDetail(ports, record, reading));
 }
 
-/** Stores the answer of a product's own read, and plans the next one. Inside the caller's transaction. */
+/** Stores the answer of a product's own read, and plans the next one. */
 export function storeProductDetail(
   ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
   record: RecordFacts,

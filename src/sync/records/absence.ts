@@ -25,7 +25,7 @@ interface CompleteWalk {
   readonly rows: number;
 }
 
-/** Judges the products missing from a complete walk over the primary list. Inside the caller's transaction. */
+/** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   const { mirror, policy, clock } = ports;
   const { removals } = mirror;
@@ -39,7 +39,7 @@ export function judgeAbsence(ports: AbsencePorts, walk: CompleteWalk): void {
   for (const { product_id } of absent) withdrawIfGone(ports, product_id);
 }
 
-/** Makes the reads due that decide about missing products. Inside the caller's transaction. */
+/** Makes the reads due that decide about missing products. */
 export function askMissing(ports: AbsencePorts): void {
   const { removals } = ports.mirror;
   ask(ports, idsOf(mustBeAsked(removals.absent(), removals.openHold())));
@@ -81,7 +81,7 @@ function beginHold(
   log.error({ missing, visible, most }, 'mass removal held: catalogued removals list');
 }
 
-/** Notes the answer of the read that decides about a product's absence. Inside the caller's transaction. */
+/** Notes the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: AbsencePorts, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy } = ports;
   const absent = mirror.removals.one(product_id);

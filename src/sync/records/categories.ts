@@ -13,7 +13,7 @@ export const allProducts: ProductSlice = { after: 0, limit: -1 };
 
 /**
  * Assigns categories to a slice of products, and returns those whose category has changed. Does nothing if no
- * categories are configured. Inside the caller's transaction.
+ * categories are configured.
  */
 export function assignCategories(
   { mirror, clock, policy }: Pick<Ports, 'mirror' | 'clock' | 'policy'>,
@@ -36,7 +36,7 @@ export function assignCategories(
   return moved;
 }
 
-/** Assigns the category of one product, and replans its records if it has changed. Inside the caller's transaction. */
+/** Assigns the category of one product, and replans its records if it has changed. */
 export function assignCategory(ports: Pick<Ports, 'mirror' | 'clock' | 'policy'>, product_id: number): void {
   if (ports.policy.categories.length === 0) return;
   replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));

@@ -31,8 +31,7 @@ export function ownReads({ extent }: Extents, language = extent.languages[0]): R
 }
 
 /**
- * Makes the products' own reads due now. Returns how many it brought forward; null: products have none. Inside the
- * caller's transaction.
+ * Makes the products' own reads due now. Returns how many it brought forward; null: products have none.
  */
 export function askOwnReads(
   { mirror, clock, policy }: DecidingPorts,
@@ -64,7 +63,7 @@ export function walkedAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): 
   return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
 }
 
-/** Makes the primary list due at an instant, with the other lists given. Inside the caller's transaction. */
+/** Makes the primary list due at an instant, with the other lists given. */
 export function walkAgain(
   { mirror, policy }: Pick<Ports, 'mirror' | 'policy'>,
   at: number,

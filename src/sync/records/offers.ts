@@ -70,7 +70,7 @@ async function askProduct(
   return refusesPath(reading) ? 'refused' : 'silent';
 }
 
-/** Notes that a path has answered, once in half an hour. Inside the caller's transaction. */
+/** Notes that a path has answered, once in half an hour. */
 export function noteAnswered({ mirror }: Pick<OfferPorts, 'mirror'>, path: OptionalPath, at: number): void {
   const { answered_at } = mirror.offers.find(path);
   if (answered_at === null || Math.abs(at - answered_at) > noteEveryMs) mirror.offers.answered(path, at);

@@ -96,18 +96,10 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     for (const each of wanted) {
       if (signal.aborted) return;
       const row = mirror.subscriptions.find(each.subscription_id);
-      const unread = first || isDue(row) ? await readSubscription(ports, each, signal) : null;
+      const unread = first || isDue(row, now) ? await readSubscription(ports, each, signal) : null;
       await stepSubscription(ports, each, unread, signal);
     }
     updateAlarms(ports);
-  }
-
-  /** Tells whether the last answered read was an hour ago; instants in the future count as absent. */
-  function isDue(row: StoredSubscription | null): boolean {
-    const { checked_at = null, read_not_before = null } = row ?? {};
-    const now = clock.now();
-    if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
-    return checked_at === null || now - checked_at >= hourMs || checked_at > now;
   }
 
   async function compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]> {
@@ -122,29 +114,10 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   async function apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
     const applied: Application[] = [];
     const wanted = run === 'dry' ? wantedSubscriptions(ports).wanted : declare();
-    for (const each of wanted) applied.push(await (run === 'dry' ? preview(each, signal) : applyOne(each, signal)));
+    for (const each of wanted)
+      applied.push(await (run === 'dry' ? preview(ports, each, signal) : applyOne(ports, each, signal)));
     if (run === 'now') updateAlarms(ports);
     return applied;
-  }
-
-  async function applyOne(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
-    const unread = await readSubscription(ports, wanted, signal);
-    const row = mirror.subscriptions.find(wanted.subscription_id);
-    if (row === null || (unread !== null && !mayPutUnread(unread)))
-      return application(wanted, null, 'none', { done: false, message: unread === null ? null : failureText(unread) });
-    const action = actionOn(wanted, heldOf(ports, row));
-    if (action === 'none') return application(wanted, row.differences, action, { done: true, message: null });
-    const attempt = await putSubscription(ports, wanted, 'requested', signal);
-    return application(wanted, row.differences, action, attempt);
-  }
-
-  /** Returns what a run would do, and stores nothing, not even that the service was asked. */
-  async function preview(wanted: WantedSubscription, signal: AbortSignal): Promise<Application> {
-    const found = await lookAtSubscription(ports, wanted, signal);
-    if ('unread' in found)
-      return application(wanted, null, 'none', { done: false, message: failureText(found.unread) });
-    const action = actionOn(wanted, found.held);
-    return application(wanted, differences(wanted, found.held), action, { done: true, message: null });
   }
 
   return {
@@ -171,6 +144,40 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
         return attempts;
       }),
   };
+}
+
+/** Tells whether the last answered read was an hour ago; instants in the future count as absent. */
+function isDue(row: StoredSubscription | null, now: number): boolean {
+  const { checked_at = null, read_not_before = null } = row ?? {};
+  if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
+  return checked_at === null || now - checked_at >= hourMs || checked_at > now;
+}
+
+async function applyOne(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Application> {
+  const unread = await readSubscription(ports, wanted, signal);
+  const row = ports.mirror.subscriptions.find(wanted.subscription_id);
+  if (row === null || (unread !== null && !mayPutUnread(unread)))
+    return application(wanted, null, 'none', { done: false, message: unread === null ? null : failureText(unread) });
+  const action = actionOn(wanted, heldOf(ports, row));
+  if (action === 'none') return application(wanted, row.differences, action, { done: true, message: null });
+  const attempt = await putSubscription(ports, wanted, 'requested', signal);
+  return application(wanted, row.differences, action, attempt);
+}
+
+/** Returns what a run would do, and stores nothing, not even that the service was asked. */
+async function preview(
+  ports: SubscriptionPorts,
+  wanted: WantedSubscription,
+  signal: AbortSignal,
+): Promise<Application> {
+  const found = await lookAtSubscription(ports, wanted, signal);
+  if ('unread' in found) return application(wanted, null, 'none', { done: false, message: failureText(found.unread) });
+  const action = actionOn(wanted, found.held);
+  return application(wanted, differences(wanted, found.held), action, { done: true, message: null });
 }
 
 /** Returns the subscriptions of a declaration or of one part; null: all. Throws (64) for an id that is not declared. */

@@ -74,7 +74,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   };
 }
 
-/** The documents of dates, apart from what is searched by. */
+/** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
   const add = db.change(({ document }: Bound<{ document: string }>) =>
     query.insertInto('day_document').values({ document }),

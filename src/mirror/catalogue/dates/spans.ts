@@ -20,9 +20,9 @@ export interface SpanTable {
   put(read: WindowRead, facts: SpanFacts, range: { from: string; to: string }): void;
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
-  /** Whether a date of the range, both ends included, was ever read. */
+  /** Tells whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
-  /** The variants that the stored answers of a product speak of, over all its windows. */
+  /** Returns the variants that the stored answers of a product speak of, over all its windows. */
   variantIds(product_id: number): Set<number>;
   /** Forgets what ended before a date. */
   prune(of: OfProduct, date: string): void;
@@ -87,7 +87,7 @@ function spansOver(db: Writes) {
   );
 }
 
-/** What concerns stored spans as they are. */
+/** Returns what concerns stored spans as they are. */
 function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
   const overlapping = spansOver(db);
   const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>

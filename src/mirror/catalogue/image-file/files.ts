@@ -11,9 +11,9 @@ import { wantedFiles } from './wanted.ts';
  * are to be removed.
  */
 export interface ImageFileTable {
-  /** Whether no file is kept, or wanted. */
+  /** Tells whether no file is kept, or wanted. */
   isEmpty(): boolean;
-  /** The range of the next `limit` products; null: there are no more. */
+  /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(product_id: number, limit: number): ProductRange | null;
   /** Rows for what may be shown now, in these sizes; one whose URL has changed is due again. Returns how many are due by it. */
   want(range: ProductRange, sizes: readonly ImageSize[], now: number): number;
@@ -37,10 +37,10 @@ export interface ImageFileTable {
   gone(row: ImageFile, checked_at: number, due_at: number): string[];
   /** Nothing of an origin is due before an instant. */
   postpone(origin: string, until: number): void;
-  /** Whether a row uses this file. */
+  /** Tells whether a row uses this file. */
   isUsed(file: string): boolean;
   files(): string[];
-  /** Rows whose file is not there: fetched anew at once. */
+  /** Rows whose file is not there: fetched again at once. */
   lost(files: readonly string[], now: number): number;
   /** Bytes that the files take together; a file that several rows use counts once. */
   bytes(): number;

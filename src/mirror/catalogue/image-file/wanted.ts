@@ -50,7 +50,10 @@ export function wantedFiles(db: Writes): WantedFiles {
   };
 }
 
-/** The images that the view `images` shows at an instant, as `i`; in the order of products where a range of them is read. */
+/**
+ * Returns the images that the view `images` shows at an instant, as `i`; in the order of products where a range of them
+ * is read.
+ */
 function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
   const products = query.selectFrom('product as p');
   const images =
@@ -66,7 +69,7 @@ function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
     });
 }
 
-/** Whether the service's document gives a URL for a size. */
+/** Tells whether the service's document gives a URL for a size. */
 function hasUrl(document: Expression<string>, size: Expression<string>): RawBuilder<boolean> {
   return sql`json_type(${document}, '$.' || ${size}) = 'text'`;
 }

@@ -41,13 +41,13 @@ export interface ShownProduct {
 export interface ProductReads {
   find(product_id: number): KnownProduct | null;
   isVisible(product_id: number): boolean;
-  /** What people ask about a product, in the primary language; null where it was never seen. */
+  /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
-  /** How many images of these products stand: shown, until their 14 days are over. */
+  /** Returns how many images of these products stand: shown, until their 14 days are over. */
   countImages(product_ids: readonly number[]): number;
-  /** All visible products, in ascending order. */
+  /** Returns all visible products, in ascending order. */
   ids(): number[];
-  /** The next visible products after one, in ascending order. */
+  /** Returns the next visible products after one, in ascending order. */
   idsAfter(product_id: number, limit: number): number[];
   /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
   imagesVerifiedBefore(at: number, limit: number): number[];

@@ -18,7 +18,10 @@ type OffSale =
   | 'alternative_product_id'
   | 'closure_unconfirmed';
 
-/** Why a product is off sale: by the read, in whose silence the notification's words stand; or by the notification alone. */
+/**
+ * Returns why a product is off sale: by the read, in whose silence the notification's words stand; or by the
+ * notification alone.
+ */
 export function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Product, OffSale> {
   const disabled = entry.sale_status === 'disabled';
   const closed = closure !== null && closure.confirmed_at === null && closure.applied_at !== null;
@@ -39,7 +42,7 @@ export function isOnSale({
   return sale_status === 'enabled' && closure_unconfirmed === 0;
 }
 
-/** What a read says of a product's sale beside the row before it. */
+/** Returns what a read says of a product's sale beside the row before it. */
 export function saleOf(row: Product | undefined, next: Product): StoredProduct['sale'] {
   if (!isOnSale(next)) return 'neither';
   return row !== undefined && !isOnSale(row) ? 'back' : 'on';

@@ -32,7 +32,7 @@ export function productTexts(db: Writes, changes: ChangeTable, search: SearchTab
   );
   const put = db.change(upsert('product_text', ['product_id', 'language'], textColumns));
 
-  /** What differs in the document that readers see; what the detail brings for the first time is no change. */
+  /** Returns what differs in the document that readers see; what the detail brings for the first time is no change. */
   function tellFields(row: Text, next: Text, read: ProductRead): readonly string[] {
     const [before, after] = [row, next].map(shownDocument);
     if (before == null || after == null) return [];
@@ -86,7 +86,7 @@ function emptyText(product_id: number, language: string, at: number): Text {
   }; // biome-ignore format: one row
 }
 
-/** The document that the view `products` shows. */
+/** Returns the document that the view `products` shows. */
 function shownDocument({ merged_document, detail_document, list_document }: Text): string | null {
   return merged_document ?? detail_document ?? list_document;
 }

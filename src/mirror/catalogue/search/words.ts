@@ -79,7 +79,7 @@ export function searchWords(db: Writes): SearchWords {
   };
 }
 
-/** The terms of each entry, which the second index is made of. */
+/** Returns the terms of each entry, which the second index is made of. */
 function wordTexts(db: Writes) {
   const put = db.change(
     upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
@@ -140,7 +140,7 @@ function wordCounts(db: Writes) {
   return { add, take, clear: () => clear.map((all) => all.run()) };
 }
 
-/** Whether a typo may mean it: what is written as one word by habit only, is not guessed. */
+/** Tells whether a typo may mean it: what is written as one word by habit only, is not guessed. */
 function isGuessed(word: string, term: string): boolean {
   return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
 }
