@@ -218,7 +218,6 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       clock: 'ok',
       subscriptions: 'ok',
       receiver: 'skipped',
-      "storefront's door": 'skipped',
     });
     expect(out).toMatch(/public key is SHA256:/);
     const text = await at.doctor();
