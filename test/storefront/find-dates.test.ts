@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openReader } from '../../src/storefront/reader.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
+
+it('a search for dates finds what has tickets on one of them, at the lowest price of those and its first date', async () => {
+  await using harness = await virtualHarness({ products: 30 }, {}, { start: systemClock.now() });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  // The reader's views have the machine's own clock.
+  const { path } = harness.wiring.mirror;
+  const db = openMirrorAt(path, harness.clock.now());
+  const days = db
+    .prepare<[], { product_id: number; date: string; lowest_price: number | null }>(
+      "SELECT product_id, date, lowest_price FROM bookable_days WHERE currency = 'EUR'",
+    )
+    .all();
+  db.close();
+  const dates = [...new Set(days.map(({ date }) => date))].sort();
+  const [from = '', to = ''] = [dates[10], dates[12]];
+  using reader = openReader(path);
+  const within = days.filter(({ date }) => date >= from && date <= to);
+  const wanted = [...new Set(within.map(({ product_id }) => product_id))].sort((a, b) => a - b);
+  const { hits, total } = reader.find({ from, to, limit: 1000 });
+  expect(wanted.length).toBeGreaterThan(3);
+  expect(hits.map(({ product_id }) => product_id).sort((a, b) => a - b)).toEqual(wanted);
+  expect(total).toBe(wanted.length);
+  for (const { product_id, price, date } of hits) {
+    const own = within.filter((day) => day.product_id === product_id);
+    expect(date).toBe(own.map((day) => day.date).sort()[0]);
+    expect(price).toBe(Math.min(...own.flatMap(({ lowest_price }) => lowest_price ?? [])));
+  }
+  expect(reader.find({ from, to, max_price: hits[0]?.price ?? 0 }).total).toBeLessThanOrEqual(total);
+});
