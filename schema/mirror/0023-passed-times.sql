@@ -79,7 +79,7 @@ CROSS JOIN json_each(json_array(json(CASE WHEN d.date = substr(n.value, 1, 10) T
     max(CASE WHEN u.passed = 0 THEN u.most END),
     CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END) END
   FROM (
-    SELECT typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+    SELECT n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
       AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
       json_extract(t.value, '$[1]') AS places,
       max(json_extract(o.value, '$[1]')) AS most,
@@ -133,5 +133,5 @@ CROSS JOIN day_document c ON c.document_id = d.document_id
 CROSS JOIN json_each(c.document, '$[2]') t
 CROSS JOIN json_each(t.value, '$[2]') o
 WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10)
-  AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+  AND NOT (n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
       AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value);

@@ -17,7 +17,7 @@ import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { WrongShape } from './shape.ts';
 
-/** What a read ended in: decoded, the same bytes as last time, or one of the outcomes that are no answer. */
+/** The result of a read: decoded, the same bytes as last time, or an outcome without an answer. */
 export type Reading<Value> =
   | {
       readonly kind: 'read';
@@ -29,14 +29,16 @@ export type Reading<Value> =
   | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: number; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;
 
-/** The service: whoever calls says in which lane, or that a notification asked for it. */
+/** The service. Callers name the lane, or that a notification requested the call. */
 export interface Upstream {
   in(entry: LaneEntry): ServiceReads;
   /** Bytes of JSON received since the start, inflated: of availability, and of everything. */
   received(): { readonly availability: number; readonly all: number };
 }
 
-/** Every read endpoint of the service, through the one limiter. A caller's abort rejects with its reason. */
+/**
+ * Every read endpoint of the service, through the one limiter. Rejects with the signal's reason when a caller aborts.
+ */
 export interface ServiceReads {
   /** `ordered`: in the order of popularity, as the profile asks for it. */
   productPage(
@@ -63,10 +65,10 @@ export interface ServiceReads {
 export interface ReadRequest {
   readonly product_id: number;
   readonly language: string;
-  /** The hash of the body that is stored: where it comes again, nothing is parsed. */
+  /** The hash of the stored body: if the same body comes again, nothing is parsed. */
   readonly known_hash: string | null;
   readonly signal: AbortSignal;
-  /** Told when the call has had its turn: from now on the service is asked. */
+  /** Called when the request is sent. */
   readonly sent?: (() => void) | undefined;
 }
 
@@ -89,7 +91,7 @@ export interface UpstreamOptions {
   readonly select: Readonly<Record<string, string | readonly string[]>>;
   /** Whether the distributor's commission is mirrored. */
   readonly commission: boolean;
-  /** Which addresses of images are handed on to readers. */
+  /** Decides which image URLs are given to readers. */
   readonly mayPublish: MayPublish;
 }
 
@@ -221,7 +223,10 @@ function reader({
 /** Sixteen digits or more in a number: beyond what a JavaScript number holds exactly. */
 const longNumber = /[0-9](?:\.?[0-9]){15}/;
 
-/** As `parseExact` where a number needs it; else JSON.parse, several times as fast, whose numbers are then exact too. */
+/**
+ * Parses with `parseExact` if a number needs it, else with JSON.parse, which is several times as fast and then exact
+ * too.
+ */
 function parseFast(text: string): unknown {
   return longNumber.test(text) ? parseExact(text) : JSON.parse(text);
 }

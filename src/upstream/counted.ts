@@ -1,7 +1,7 @@
 import type { Http } from './http.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The same service, with a count of the calls that it answered. */
+/** Wraps the service and counts the calls that it answered. */
 export function counted(http: Pick<Http, 'get' | 'send'>): Pick<Http, 'get' | 'send'> & { answers(): number } {
   let answers = 0;
   const count = (outcome: Outcome) => {

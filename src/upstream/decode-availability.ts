@@ -26,7 +26,10 @@ const priceMembers = [
 ] as const;
 const knownPrices = new Set<string>(priceMembers);
 
-/** An availability answer (specification §2, service-facts.md section 6) in the compact form that the mirror stores. */
+/**
+ * Decodes an availability answer (specification §2, service-facts.md section 6) into the compact form that the mirror
+ * stores.
+ */
 export function decodeAvailability(json: unknown, question: AvailabilityQuestion): AvailabilityAnswer {
   const answer = answered(json);
   const days = new Map<string, DayForm>();
@@ -96,7 +99,7 @@ function decodeOffer(offer: Members, { currency, commission, refused }: Asked): 
   const prices = isMembers(offer.price_mediation) ? offer.price_mediation : {};
   const ours = offer.currency === undefined || offer.currency === currency;
   const sent = priceMembers.map((name) => (ours ? money(prices[name], currency) : null));
-  // Nobody sells below zero: such a price is no price with any of its parts, and what it is of cannot be bought.
+  // A negative price is rejected with all its parts, and what it belongs to is not sold.
   const belowZero = (sent[0] ?? 0) < 0;
   if (belowZero) refused.prices += 1;
   const amounts = belowZero ? sent.map(() => null) : sent;
@@ -141,7 +144,7 @@ function extraOf(object: Members, known: ReadonlySet<string>): Extra {
   return extra;
 }
 
-/** Known members whose value is not of the type their column takes are kept beside it. */
+/** Keeps known members whose value does not have the type of their column. */
 function withOddities(extra: Extra, object: Members, types: Record<string, (value: unknown) => unknown>): Extra {
   let all = extra;
   for (const name in types) {
@@ -150,7 +153,7 @@ function withOddities(extra: Extra, object: Members, types: Record<string, (valu
   return all;
 }
 
-/** `HH:MM` as minutes since midnight, `whole_day` as -1, anything else as it stands. */
+/** Decodes a time: `HH:MM` to minutes since midnight, `whole_day` to -1, anything else unchanged. */
 function compactTime(time: string): number | string {
   if (time === 'whole_day') return -1;
   return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;

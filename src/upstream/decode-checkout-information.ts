@@ -2,7 +2,9 @@ import type { CheckoutInformation } from '../domain/catalogue/checkout-informati
 import { isMembers } from '../domain/values/members.ts';
 import { answered, flag, text, WrongShape } from './shape.ts';
 
-/** The checkout information of a product (specification §2): an answer without either flag is a wrong shape. */
+/**
+ * Decodes the checkout information of a product (specification §2); an answer without either flag has the wrong shape.
+ */
 export function decodeCheckoutInformation(json: unknown): CheckoutInformation {
   const { success: _, ...rest } = answered(json);
   const [has_timeslots, has_dynamic_pricing] = [flag(rest.has_timeslots), flag(rest.has_dynamic_pricing)];

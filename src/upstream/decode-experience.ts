@@ -3,7 +3,7 @@ import { identifier } from '../domain/values/identifier.ts';
 import { decodePage, type Page } from './decode-product.ts';
 import { elements, members, text, WrongShape } from './shape.ts';
 
-/** A page of the experience list (service-facts.md section 3). */
+/** Decodes a page of the experience list (service-facts.md section 3). */
 export function decodeExperiencePage(json: unknown): Page<Experience> {
   return decodePage(json, 'experiences', decodeExperience);
 }

@@ -17,12 +17,12 @@ export interface Page<Entry> {
   readonly short: boolean;
 }
 
-/** A page of the product list (specification §4). A row without a usable id is rejected, the others stand. */
+/** Decodes a page of the product list (specification §4). Rejects rows without a usable id and keeps the others. */
 export function decodeProductPage(json: unknown, currency: string, mayPublish: MayPublish): Page<ProductEntry> {
   return decodePage(json, 'products', (row) => decodeProduct(row, currency, mayPublish));
 }
 
-/** The single-product read: `{success, product}`. */
+/** Decodes the single-product read: `{success, product}`. */
 export function decodeProductDetail(
   json: unknown,
   product_id: number,
@@ -35,7 +35,7 @@ export function decodeProductDetail(
   return entry;
 }
 
-/** A paged list under the member `name`, with its pagination. */
+/** Decodes a paged list under the member `name`, with its pagination. */
 export function decodePage<Entry>(json: unknown, name: string, decode: (row: unknown) => Entry): Page<Entry> {
   const answer = answered(json);
   const rows = elements(answer[name], name);
@@ -86,7 +86,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     tag_ids: Array.isArray(product.tag_ids)
       ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
       : [],
-    // Null or left out, it says nothing about images: those that are known stand until their 14 days are over.
+    // If null or missing, it says nothing about images: the known ones stay until their 14 days are over.
     images: shown?.images ?? null,
     document: JSON.stringify(rest),
     ...(refused.images + refused.prices > 0 ? { refused } : {}),
@@ -120,7 +120,7 @@ function isPublishable(image: Members, mayPublish: MayPublish): boolean {
   });
 }
 
-/** An image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
+/** Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
 function decodeImage(image: Members, position: number): Image | null {
   const url = sizes.map((size) => text(image[size])).find((each) => each !== null);
   const image_key = url == null ? null : imageKey(url);

@@ -2,7 +2,7 @@ import type { Variant } from '../domain/catalogue/variant.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { answered, elements, members, WrongShape } from './shape.ts';
 
-/** All active variants of a product (specification §2). */
+/** Decodes the variants of a product (specification §2). */
 export function decodeVariants(json: unknown): Variant[] {
   return decodeVariantList(answered(json).variants);
 }

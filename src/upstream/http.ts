@@ -22,7 +22,7 @@ export interface HttpOptions {
    */
   readonly timeouts: { readonly connect: number; readonly headers: number; readonly idle: number };
   readonly connections: number;
-  /** Statuses that mean "less, please" (service profile). */
+  /** Statuses that mean throttling (service profile). */
   readonly throttle_statuses: readonly number[];
   readonly clock: Clock;
   /** Called with each answer: by how many milliseconds the service's clock is ahead of ours; null: it has no `Date`. */
@@ -35,7 +35,7 @@ export interface GetOptions {
   /** Before and after inflating. */
   readonly max_bytes: number;
   readonly signal: AbortSignal;
-  /** Told of the status and the headers (in lower case) as soon as they are there. */
+  /** Called with the status and the headers (in lower case) as soon as they arrive. */
   readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
 }
 
@@ -47,8 +47,8 @@ export interface SendOptions extends GetOptions {
 
 export interface Http extends AsyncDisposable {
   /**
-   * One GET of an absolute path, tried once. Rejects only with the reason of an aborted `signal`, and for a path that
-   * is none. Messages carry neither the key nor an address nor the query.
+   * Sends one GET of an absolute path, without retries. Rejects only with the reason of an aborted `signal`, and for an
+   * invalid path. Messages contain neither the key nor an address nor the query.
    */
   get(path: string, query: Readonly<Record<string, string | readonly string[]>>, options: GetOptions): Promise<Outcome>;
   /**
@@ -62,8 +62,8 @@ export interface Http extends AsyncDisposable {
 const movedMs = 30_000;
 
 /**
- * The service over HTTP: one pool of connections to one origin. Redirects are not followed and no proxy is used, so the
- * key goes nowhere else.
+ * Creates the HTTP client of the service: one pool of connections to one origin. Follows no redirect and uses no proxy,
+ * so the key goes nowhere else.
  */
 export function createHttp(options: HttpOptions): Http {
   const { base_url, authorization, key, user_agent, timeouts, clock } = options;
@@ -181,7 +181,7 @@ function read(body: Buffer | Failed, sent_at: number): Outcome {
   };
 }
 
-/** Leaves a byte order mark out. */
+/** Strips a byte order mark. */
 const utf8 = new TextDecoder('utf-8');
 
 function plainHeaders({ headers }: Response): Record<string, string> {

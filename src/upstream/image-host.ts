@@ -24,7 +24,7 @@ export interface ImageHostOptions {
   readonly lookup?: LookupFunction;
 }
 
-/** What is known of the file that is kept: the host need not send it again. */
+/** What is known about the kept file, so that the host need not send it again. */
 export interface Validators {
   readonly etag: string | null;
   readonly last_modified: string | null;
@@ -47,7 +47,7 @@ export interface ReceivedImage extends Validators {
   readonly tail: Uint8Array;
 }
 
-/** How asking for an image ended. Messages carry no address. */
+/** The outcome of requesting an image. Messages contain no address. */
 export type ImageOutcome =
   | ReceivedImage
   | { readonly kind: 'unchanged'; readonly sent_at: number }
@@ -59,9 +59,12 @@ export type ImageOutcome =
   /** The host wants, or needs, a rest: nothing of this origin before `until`. */
   | { readonly kind: 'paused'; readonly origin: string; readonly until: number };
 
-/** Where image files are, which is not the service: its key never goes there, and its budget is not touched. */
+/** The host of image files, which is not the service: its key is never sent there, and its budget is not used. */
 export interface ImageHost extends AsyncDisposable {
-  /** One GET of one file, tried once. Rejects only with the reason of an aborted `signal`, and with what the sink rejects with. */
+  /**
+   * Sends one GET for one file, without retries. Rejects only with the reason of an aborted `signal`, and with the
+   * sink's error.
+   */
   get(url: string, known: Validators | null, sink: ImageSink, signal: AbortSignal): Promise<ImageOutcome>;
 }
 

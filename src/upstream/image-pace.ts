@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** How fast the image host is asked: its own rate and places, nothing of the service's budget. */
+/** Limits requests to the image host: its own rate and concurrency, independent of the service's budget. */
 export interface ImagePace {
   /** Waits for a turn; rejects with the reason of an aborted signal. Dispose what it returns when the answer is read. */
   turn(signal: AbortSignal): Promise<Disposable>;

@@ -37,7 +37,7 @@ function form(price: number, availability = 5): DayForm {
     availability,
     'UTC',
     [
-      [600, availability, [[1, 4, price, price - 100, 100]]],
+      [1439, availability, [[1, 4, price, price - 100, 100]]],
       [-1, 2, [[2, 2, price + 500]]],
     ],
   ];
@@ -120,7 +120,7 @@ it('slots come out as rows, with the time as people write it', () => {
     ),
   ).toEqual([
     {
-      time: '10:00',
+      time: '23:59',
       variant_id: 1,
       availability: 5,
       max_tickets: 4,

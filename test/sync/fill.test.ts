@@ -33,7 +33,7 @@ const planted = {
     'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
   availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
   bookable_days: `DELETE FROM availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM availability_span s WHERE s.product_id = ${first})`,
-  availability_slots: `UPDATE day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = (SELECT document_id FROM day WHERE product_id = ${first} AND available = 1 ORDER BY date DESC LIMIT 1)`,
+  availability_slots: `UPDATE day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = (SELECT document_id FROM day WHERE product_id = ${first} AND available = 1 ORDER BY date LIMIT 1 OFFSET 2)`,
   freshness: 'UPDATE record SET stale_at = 0 WHERE product_id > 0',
   withdrawn_products: `UPDATE product SET withdrawn_at = 1 WHERE product_id = ${first}`,
   mirror_info: 'UPDATE mirror SET filled_at = NULL',

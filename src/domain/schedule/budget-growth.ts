@@ -15,11 +15,13 @@ export const drift = {
   down: 0.03,
   downGuessed: 0.06,
 };
-/** Without a throttle for so long (and so many calls) after it was back, the rate probes upwards, faster and faster. */
+/**
+ * After this long (and this many calls) without a throttle at the limit, the rate probes upwards, faster and faster.
+ */
 const probe = { afterMs: 30_000, afterCalls: 800, latestMs: 300_000, share: 0.15, everyMs: 20_000 };
-/** So few calls well below the limit prove little: as many more count as let through. */
+/** Few calls well below the limit prove little: this many more count as passed. */
 const doubt = 20;
-/** Fewer throttles there are no strays. */
+/** With fewer throttles than this, none counts as a stray. */
 const few = 1.5;
 
 /**
@@ -46,7 +48,10 @@ export function grown(budget: Budget, demand: 'waiting' | 'none', ms: number): B
   return { ...budget, rate: Math.min(rate, ceiling), limit, grown_ms };
 }
 
-/** A limit that was only guessed is soon known better, and one that nothing but strays speak for is left behind. */
+/**
+ * Returns how fast the limit rises by the second: a guessed limit is soon known better, and one supported only by
+ * strays is left behind.
+ */
 function upBySecond(budget: Budget, limit: number): number {
   if (budget.limit_is === 'guessed') return Math.max(drift.guessedByCall * limit, drift.guessedBySecond);
   const times = realShare(budget) === 0 ? drift.strayTimes : 1;
@@ -74,7 +79,10 @@ function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: numb
   return over <= 0 ? limit : limit * (1 + probe.share * (over / probe.everyMs) ** 3);
 }
 
-/** Of the throttles near the limit, the share that strays don't explain: as many of the calls below the limit met one. */
+/**
+ * Returns the share of throttles near the limit that strays do not explain, given how many of the calls below the limit
+ * were throttled.
+ */
 export function realShare(budget: Budget): number {
   const { near } = budget;
   if (near.throttled === 0) return 1;

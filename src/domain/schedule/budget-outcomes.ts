@@ -5,25 +5,25 @@ import { drift, grown, isBack, realShare, strayShare } from './budget-growth.ts'
 const cut = { single: 0.85, many: 0.7, apartMs: 5_000 };
 /** Shares of throttled calls above which the limit is what was delivered: it has moved, or was not known. From `soon` on a second throttle came soon after. */
 const many = { lately: 0.22, lastingly: 0.08, soon: 0.07 };
-/** Below this share of the limit a throttle isn't the limit's. */
+/** A throttle below this share of the limit is not caused by the limit. */
 const wellBelow = 0.95;
-/** After so many calls near a limit it was held. */
+/** After this many calls near a limit it counts as held. */
 const held = 10;
 const memory = { lately: 20, lastingly: 100, below: 3_000, near: 1_000, deliveredMs: 5_000, deliveredCalls: 10 };
 const pause = {
   throttled: { single: 500, singleCalls: 10, first: 1_000, longest: 60_000 },
   unreachable: { first: 1_000, longest: 120_000 },
 };
-/** Two outcomes further apart have nothing to do with each other. */
+/** Outcomes further apart than this are unrelated. */
 const longestGapMs = 60_000;
 
 /**
- * An answer came, to a call sent at `sent_at`, that was neither a throttle nor a lost connection. `demand` says whether the
- * call had to wait for its turn: what nobody asks for proves nothing, so beyond the last limit the rate grows only with a demand.
+ * Called when a call sent at `sent_at` was answered, neither throttled nor lost. `demand` tells whether the call had to
+ * wait for its turn: without demand nothing is proved, so beyond the last limit the rate grows only with demand.
  */
 export function afterAnswer(before: Budget, demand: 'waiting' | 'none', now: number, sent_at = now): Budget {
   const budget = { ...heard(before, 'answer', demand, now, sent_at), misses: 0, unreachable_since: null };
-  // Asked before the throttle came: it says nothing about now.
+  // Sent before the throttle: it says nothing about now.
   if (pauseLeft(before, now) > 0) return budget;
   // A pause that counts as absent must not come back when the clock has caught up with it.
   return { ...grown(budget, demand, sinceHeard(before, now)), throttles: 0, not_before: 0, told_until: 0 };
@@ -43,7 +43,7 @@ export function afterThrottle(
 ): Budget {
   const left = pauseLeft(before, now);
   const budget = heard(before, 'throttled', 'none', now, sent_at);
-  // Calls in flight when the pause began are throttled with it: they are no sign that it was too short.
+  // Calls in flight when the pause began are throttled with it, which does not mean that the pause was too short.
   const again = budget.throttles > 0 && (left > 0 || (sent_at < budget.cut_at && budget.cut_at <= now));
   const cuts = !again && isCut(budget, now);
   const next = cuts ? reduced(budget, now) : again ? reducedFurther(budget) : budget;
@@ -60,8 +60,8 @@ export function afterThrottle(
 }
 
 /**
- * No connection: nobody calls for a second, then for longer and longer, up to two minutes (and up to a tenth more by
- * `chance`), until any answer comes.
+ * Called when there was no connection: pauses calls for a second, then longer and longer, up to two minutes (and up to
+ * a tenth more by `chance`), until any answer comes.
  */
 export function afterMiss(budget: Budget, chance: number, now: number): Budget {
   const since = budget.unreachable_since;
@@ -88,7 +88,10 @@ function ownPause(budget: Budget, cuts: boolean, again: boolean): number {
   return Math.max(Math.min(single, (1000 * singleCalls) / rate) * realShare(budget), 1000 / rate);
 }
 
-/** Near the limit each throttle cuts the rate; below, on the way back, only many together, once in five seconds. */
+/**
+ * Decides whether a throttle cuts the rate: near the limit each one does; below it, on the way back, only many
+ * together, once in five seconds.
+ */
 function isCut(budget: Budget, now: number): boolean {
   const apart = now < budget.cut_at || now - budget.cut_at >= cut.apartMs;
   return isBack(budget) || (isCrowd(budget) ? apart : budget.throttled.lately >= many.soon && realShare(budget) > 0.5);
@@ -157,7 +160,7 @@ function sinceHeard({ heard_at, not_before }: Budget, now: number): number {
   return Math.min(Math.max(0, now - from), longestGapMs);
 }
 
-/** What is counted of every outcome. */
+/** Counts what every outcome contributes. */
 function heard(
   budget: Budget,
   outcome: 'answer' | 'throttled',
@@ -167,7 +170,7 @@ function heard(
 ): Budget {
   const passed = sinceHeard(budget, now);
   const paused_ms = Math.min(Math.max(0, now - budget.heard_at), longestGapMs) - passed;
-  // Time in which nobody asked says nothing about what would have been let through.
+  // Time without calls says nothing about what would have passed.
   const ms = demand === 'waiting' ? passed : Math.min(passed, 1000 / budget.rate);
   const lasts = Math.max(memory.deliveredMs, (1000 * memory.deliveredCalls) / budget.rate);
   const kept = Math.exp(-(ms + paused_ms) / lasts);
@@ -178,7 +181,7 @@ function heard(
     const fades = 1 - 1 / lasts;
     return { calls: calls * fades + 1, throttled: throttled * fades + hit };
   };
-  // What was sent before the last cut belongs to the throttle that made it.
+  // A call sent before the last cut belongs to the throttle that caused it.
   const since = limit !== null && sent_at > budget.cut_at;
   const isBelow = since && rate < wellBelow * limit;
   return {

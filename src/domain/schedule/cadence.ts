@@ -3,9 +3,7 @@ import type { Due, RecordKey } from './record.ts';
 import { resources } from './resources.ts';
 import { type Volatility, worthwhileInterval } from './volatility.ts';
 
-/*
- * When is a record due? Pure functions of the facts and the cadence, without `now`.
- */
+/* Decides when a record is due: pure functions of the facts and the cadence, without `now`. */
 
 /** In a first fill the far dates come last, after the lists, the near dates of everything and what a checkout page needs. */
 const farOrder = 50;
@@ -23,7 +21,7 @@ export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boo
   return { at: few ? 0 : dueNeverFetched(key).at, reason: 'requested' };
 }
 
-/** Of its cadence: records are read a little more often, so that a tick and a queue make none late. */
+/** The share of its cadence after which a record is read: a little early, so that a tick and a queue make none late. */
 const period = 0.99;
 /** The latest that a read is planned for, and how far it is moved at a time towards the record's own phase. */
 const latest = 0.995;
@@ -46,23 +44,23 @@ export function readsPerPeriod(span: number, cadence: number): number {
   return span / (cadence * period);
 }
 
-/** What adaptive scheduling knows when it plans a record's next read. */
+/** The facts by which adaptive scheduling plans a record's next read. */
 export interface Worth {
   readonly volatility: Volatility;
   readonly weight: number;
   /** The price of a call (price.ts). */
   readonly price: number;
-  /** Milliseconds: nothing is read again earlier. */
+  /** The shortest interval between two reads, in milliseconds. */
   readonly floor: number;
 }
 
-/** Due by its cadence, or before that, as soon as a call is worth its price. */
+/** Returns when a record is due: by its cadence, or earlier, as soon as a call is worth its price. */
 export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, worth: Worth): Due {
   const due = dueByCadence(key, fetched_at, cadence);
   const cap = due.at - fetched_at;
   const interval = worthwhileInterval(worth.volatility, { ...worth, cap });
   if (interval >= cap) return due;
-  // A little sooner or later each time, so that records of the same rate do not stay together.
+  // Varied a little each time, so that records of the same rate drift apart.
   const spread = 0.975 + 0.05 * phase({ ...key, product_id: key.product_id + fetched_at });
   return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
 }
@@ -86,7 +84,10 @@ export function dueForIncomingDate(next: NextWindow | null, midnight: number): D
   return { at: Math.round(Math.max(midnight, last_read + next.cadence * period)), reason: 'cadence-elapsed' };
 }
 
-/** After a change of cadence: as `dueByCadence`, but what would have been due before `now` is spread over one cadence. */
+/**
+ * Returns when a record is due after a change of cadence: like `dueByCadence`, but records that would have been due
+ * before `now` are spread over one cadence.
+ */
 export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: number, now: number): Due {
   const due = dueByCadence(key, fetched_at, cadence);
   return due.at >= now ? due : { ...due, at: Math.round(now + phase(key) * cadence) };

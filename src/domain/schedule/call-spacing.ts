@@ -1,7 +1,7 @@
 import type { Budget } from './budget.ts';
 import { triggeredShare } from './lanes.ts';
 
-/** So many triggered calls may start at once after a rest: all of one product's. */
+/** How many triggered calls may start at once after a rest: those of one product. */
 const triggeredBurst = 8;
 
 /**

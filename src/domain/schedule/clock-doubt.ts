@@ -1,21 +1,21 @@
 import { futureToleranceMs } from './record.ts';
 
 /*
- * Which clock is right. Three tell the time: the machine's wall clock, which may jump; the time since the machine was
- * booted, which goes on through a suspend and never jumps, counted on from the last instant that was believed; and the
- * service's `Date`. Two of three decide.
+ * Decides which clock is right. Three tell the time: the machine's wall clock, which may jump; the time since boot,
+ * which counts through a suspend and never jumps, added to the last believed instant; and the service's `Date`. Two of
+ * three decide.
  */
 
 /** Two clocks that differ by no more than this agree: a `Date` has whole seconds, and answers are under way for some. */
 export const agreeMs = 60_000;
 
-/** After a doubt has ended, nothing is pruned, swept or rotated for so long. */
+/** For this long after a doubt has ended, nothing is pruned, swept or rotated. */
 export const quietMs = 3_600_000;
 
-/** Longer than this, nobody has been down: at a start it is the wall clock that is doubted. */
+/** No daemon is down for longer than this: at a start the wall clock is doubted instead. */
 const longestDowntimeMs = 30 * 86_400_000;
 
-/** Where nothing else decides, a service is believed against our wall clock only when they are at least a day apart. */
+/** If nothing else decides, a service is believed against our wall clock only if they are at least a day apart. */
 const farApartMs = 86_400_000;
 
 const agree = (one: number, other: number) => Math.abs(one - other) <= agreeMs;
@@ -56,7 +56,7 @@ export function judgeStart({
   if (mayBe(service) && !mayBe(wall)) return { believe: 'service', reason: 'after-the-last' };
   // A clock of ours that is a few hours off is healed when it is set right; a service's may stay so for ever.
   if (Math.abs(wall - service) < farApartMs) return { believe: 'wall', reason: 'own' };
-  // Where both lie before it, the last instant is what was wrong.
+  // If both lie before it, the last instant was wrong.
   if (!mayBe(wall)) return { believe: 'service', reason: 'far-apart' };
   return wall < service ? { believe: 'wall', reason: 'nearer' } : { believe: 'service', reason: 'nearer' };
 }

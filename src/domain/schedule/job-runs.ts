@@ -1,4 +1,4 @@
-/** How one of the daemon's jobs runs, since the start. */
+/** The runs of one of the daemon's jobs since the start. */
 export interface JobRuns {
   readonly name: string;
   /** Milliseconds between two ticks; null: tied to a wall clock. */
@@ -19,9 +19,9 @@ export interface JobRuns {
   readonly failure: string | null;
 }
 
-/** Sleeps of the schedule are half a minute at most; the rest is for a machine that is busy. */
+/** How late a job may start: sleeps of the schedule take half a minute at most, the rest is for a busy machine. */
 const lateMs = 60_000;
-/** Nothing that a job does without asking the service takes so long on a disk that works. */
+/** The longest plausible run of a job that does not call the service. */
 const longMs = 3_600_000;
 
 /**

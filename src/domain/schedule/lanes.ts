@@ -6,7 +6,7 @@ import { usualLane } from './resources.ts';
  * other lane can take from it, so that a shopper never queues behind a sweep and a sweep never starves.
  */
 
-/** From the most urgent one down: the index is what records are stored with. */
+/** The lanes, most urgent first; records store the index. */
 export const lanes = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
 export type Lane = (typeof lanes)[number];
 
@@ -21,7 +21,7 @@ export const triggeredShare = 0.3;
 /** The share of the rate that is reserved for each lane, from 0 to 1. */
 export type LaneShares = Readonly<Record<Lane, number>>;
 
-/** Calls that a lane may be owed: more than a few, and an idle lane would come back with a burst. */
+/** The most calls that a lane may be owed: with more, an idle lane would return with a burst. */
 const mostOwed = 2;
 
 /**
@@ -31,8 +31,8 @@ const mostOwed = 2;
 const checksAhead = { seconds: 2, least: 4, most: 30 };
 
 /**
- * Reserved whatever the configuration says: what notifications ask for is read while shoppers flood the checkout lane,
- * and what was never read comes in while the near lane is never empty.
+ * The least shares, whatever the configuration says: reads that notifications request proceed while shoppers flood the
+ * checkout lane, and first reads while the near lane is never empty.
  */
 const floors: Partial<LaneShares> = { notification: 0.15, fill: 0.1 };
 
@@ -52,7 +52,7 @@ export function withFloors(shares: LaneShares): LaneShares {
   ) as Record<Lane, number>;
 }
 
-/** What each lane is owed of its reserved share, in calls. */
+/** The calls that each lane is owed of its reserved share. */
 export type LaneCredit = Readonly<Record<Lane, number>>;
 
 /** At the start nothing is owed, but to checks. */
@@ -64,8 +64,8 @@ export function noCredit(): LaneCredit {
 }
 
 /**
- * Whose turn it is among the lanes with somebody waiting: the most urgent one that is owed a call of its reserved share,
- * else the most urgent one. `null` where nobody waits.
+ * Returns whose turn it is among the lanes with waiting calls: the most urgent one that is owed a call of its reserved
+ * share, else the most urgent one. `null`: no call waits.
  */
 export function nextLane(credit: LaneCredit, waiting: (lane: Lane) => boolean): Lane | null {
   return lanes.find((lane) => credit[lane] >= 1 && waiting(lane)) ?? lanes.find(waiting) ?? null;

@@ -1,12 +1,12 @@
 import { type OptionalResourcePath, type Resource, resourceNames, resources } from './resources.ts';
 
 /*
- * Paths that the specification does not list: a service may not have them, and a 404 or 405 then speaks of the path and
- * not of what was asked for. `subscription` is the read of a subscription; its PUT the specification lists.
+ * Paths that the specification does not list: a service may lack them, and a 404 or 405 then concerns the path, not the
+ * requested subject. `subscription` is the read of a subscription; the specification lists its PUT.
  */
 export type OptionalPath = OptionalResourcePath | 'subscription' | 'reactivate';
 
-/** What an operator sets so that it is not asked for any more. */
+/** The setting with which an operator stops it from being requested. */
 export const keyOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'service.profile.paths.experiences: null',
   product: 'service.profile.paths.product: null',
@@ -17,7 +17,7 @@ export const keyOf: Readonly<Record<OptionalPath, string>> = {
 /** All of them. */
 export const optionalPaths = Object.keys(keyOf) as readonly OptionalPath[];
 
-/** What it is, in words. */
+/** The name of each path for people. */
 export const nameOf: Readonly<Record<OptionalPath, string>> = {
   experiences: 'the list of experiences',
   product: 'the read of a single product',
@@ -36,7 +36,7 @@ export function resourceAt(path: OptionalPath): Resource | null {
   return resourceNames.find((resource) => optionalPathOf(resource) === path) ?? null;
 }
 
-/** What is known of a path. Instants in epoch milliseconds; null where it never happened. */
+/** The facts of a path. Instants in epoch milliseconds; null: never. */
 export interface OfferFacts {
   readonly answered_at: number | null;
   readonly refused_at: number | null;
@@ -44,7 +44,7 @@ export interface OfferFacts {
   readonly asked_at: number | null;
 }
 
-/** How often a path that is not offered is asked again. */
+/** How often to ask again for a missing path. */
 const askAgainMs = 7 * 86_400_000;
 /** A path that answered within this exists: a 404 speaks of the product. */
 const believedMs = 3_600_000;
@@ -70,9 +70,9 @@ export function mayAskAgain({ asked_at }: Pick<OfferFacts, 'asked_at'>, now: num
   return !isWithin(asked_at, askAgainMs, now);
 }
 
-/** So many different products have to answer 404 or 405, and none with its data, before their path counts as not offered. */
+/** How many products must answer 404 or 405, and none with its data, before their path counts as missing. */
 const leastRefused = 5;
-/** More than that are asked, so that a handful that are really gone cannot speak for all. */
+/** More products than that are asked, so that a few that are really gone do not decide. */
 const mostAsked = 10;
 
 /**
@@ -96,7 +96,7 @@ export function judgeWitnesses(
   return refused === asked ? 'not-offered' : 'unknown';
 }
 
-/** The service's reads may be cached for so long: a subscription that was put since is not missed. */
+/** How long the service's reads may be cached: a subscription put since then does not count as missing. */
 const readsBehindMs = 5 * 60_000;
 
 /**

@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** After how long an outage is told of again, before it is told of every hour. */
+/** After how long an outage is logged again, before it is logged every hour. */
 const remindersAfterMs = [1, 5, 15].map((minutes) => minutes * minuteMs);
 
 /**

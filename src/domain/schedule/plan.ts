@@ -16,20 +16,20 @@ import {
 } from './resources.ts';
 
 /*
- * What keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
+ * Computes what keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
  */
 
 /** What is read product by product, whatever the date. */
 type TextResource = Extract<ProductResource, UntieredResource>;
 
-/** Products that are read alike: those of one category (or of none). */
+/** Products with one policy: those of one category, or of none. */
 export interface Group {
   /** On sale and off sale, in products. */
   readonly on_sale: number;
   readonly off_sale: number;
   /** Of both, those with dynamic prices. */
   readonly dynamic: number;
-  /** Of both, those that a working, trusted subscription covers, and of these the ones with dynamic prices. */
+  /** Of both, those covered by a working, trusted subscription, and of these the ones with dynamic prices. */
   readonly covered: number;
   readonly covered_dynamic: number;
   readonly windows: readonly Window[];
@@ -162,7 +162,7 @@ export function callsPerDay(lines: readonly PlanLine[]): number {
   return lines.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0);
 }
 
-/** What a lane gets of a rate. */
+/** The share of the rate that a lane gets. */
 export interface LaneSupply {
   readonly lane: Lane;
   /** Calls a day. */
@@ -170,7 +170,9 @@ export interface LaneSupply {
   readonly got: number;
 }
 
-/** How a rate (calls a second) is shared out: each lane its reserved share first, what is left in the lanes' order. */
+/**
+ * Shares out a rate (calls a second): each lane gets its reserved share first, then the rest goes in the lanes' order.
+ */
 export function shareOut(lines: readonly PlanLine[], shares: LaneShares, rate: number): LaneSupply[] {
   const perDay = (rate * dayMs) / 1000;
   const wanted = lanes.map((lane) => callsPerDay(lines.filter((line) => line.lane === lane)));

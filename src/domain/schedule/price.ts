@@ -1,8 +1,8 @@
 import { type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
- * The price of a call: the one number by which adaptive scheduling compares records. It is set so that what all of them
- * ask for at that price is what may be spent.
+ * The price of a call: the one number by which adaptive scheduling compares records. It is set so that the demand of
+ * all records at that price equals the calls that may be spent.
  */
 
 /** A record as the price sees it. */
@@ -14,7 +14,7 @@ export interface Priced {
   readonly floor: number;
 }
 
-/** What a number of records would ask for at several prices. */
+/** The demand of a number of records at several prices. */
 export interface Demand {
   /** Calls a millisecond that the cadences alone need. */
   readonly needed: number;
@@ -23,7 +23,7 @@ export interface Demand {
   readonly prices: readonly number[];
 }
 
-/** Nobody is worth a call beyond the cadence at this price. */
+/** At this price no record is worth an extra call. */
 export const noExtraCalls = Number.MAX_VALUE;
 
 /** Prices around one that may be far off (none known), or nearly right. */
@@ -37,7 +37,7 @@ export function noDemand(prices: readonly number[]): Demand {
   return { needed: 0, asked: prices.map(() => 0), prices };
 }
 
-/** Adds records to a demand: a few hundred at a time, so that nobody waits for a long sum. */
+/** Adds records to a demand, a few hundred at a time, so that the event loop is not blocked. */
 export function addDemand(demand: Demand, records: readonly Priced[]): Demand {
   const asked = [...demand.asked];
   let needed = demand.needed;

@@ -2,10 +2,10 @@ import type { Window } from '../catalogue/availability.ts';
 import { dueNeverFetched } from './cadence.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 
-/** What can be asked of the service, as of now: what it turns out to lack goes, and may come back. */
+/** What can be requested from the service now, without the paths that it turned out to lack. */
 export type Offered = Pick<ReadonlySet<Resource>, 'has'>;
 
-/** What the configuration and the service profile ask to be mirrored. The first language and currency are the primary. */
+/** What to mirror, by configuration and service profile. The first language and currency are the primary ones. */
 export interface Extent {
   readonly languages: readonly [string, ...string[]];
   readonly currencies: readonly [string, ...string[]];

@@ -10,9 +10,9 @@ export type DueReason =
   | 'never-fetched'
   /** A notification said that its product has changed (specification §6). */
   | 'notified'
-  /** A notification closed its product, and no read has decided yet: the first that goes. */
+  /** A notification closed its product, and no read has decided yet: goes first. */
   | 'closure-unconfirmed'
-  /** Nothing could be received for longer than the service repeats itself: what it covers is read again. */
+  /** Nothing could be received for longer than the service retries: covered products are read again. */
   | 'gap-healing'
   /** Its cadence has passed. */
   | 'cadence-elapsed'
@@ -30,13 +30,13 @@ export type DueReason =
   | 'order-failed'
   /** Somebody asked for it. */
   | 'requested'
-  /** It was read at an instant that has not come yet: the clock was set back since. */
+  /** It was read at an instant in the future: the clock was set back since. */
   | 'clock-set-back'
   /** Its last read failed. */
   | 'retry'
-  /** The list lacks it, and its own read decides (reliability.md 3.1). */
+  /** It is missing from the list, and its own read decides (reliability.md 3.1). */
   | 'missing-from-list'
-  /** Something does not fit together: the list is walked again. */
+  /** Facts contradict each other: the list is walked again. */
   | 'suspicion'
   | 'list-entry-changed'
   | 'sale-status-changed'
@@ -52,7 +52,7 @@ export interface RecordKey {
   readonly part: number;
 }
 
-/** What the mirror knows of a record's reads. Instants are null where it never happened. */
+/** The facts of a record's reads. Instants are null: never. */
 export interface RecordFacts extends RecordKey {
   readonly due_at: number;
   readonly due_reason: DueReason;
@@ -64,7 +64,7 @@ export interface RecordFacts extends RecordKey {
   readonly job_id: number | null;
   /** The newest notification that no read sent after it has answered. */
   readonly notified_at: number | null;
-  /** What its visits taught of its change rate (volatility.ts); null before the second one. */
+  /** What its visits taught about its rate of change (volatility.ts); null before the second visit. */
   readonly shape: number | null;
   readonly exposure: number | null;
   /** When a failed order said that it has changed since its last read; null: none did. */

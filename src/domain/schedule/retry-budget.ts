@@ -10,9 +10,9 @@ export interface RetryBudget {
   readonly take: () => 'soon' | 'later';
 }
 
-/** Of all reads so many may be quick retries. */
+/** The share of all reads that may be quick retries. */
 const share = 0.15;
-/** A small mirror has that many at once, and no more are saved up. */
+/** The quick retries available at the start, and the most that are saved up. */
 const most = 20;
 
 export function retryBudget(): RetryBudget {
