@@ -14,12 +14,12 @@ CREATE TABLE bookable (
   max_tickets INTEGER,
   PRIMARY KEY (product_id, currency, date, from_at)
 ) STRICT, WITHOUT ROWID;
--- The end of each date by the offset that is in force now: exact before the date comes near.
+-- The end of each date by the offset in force then, as far as it is known.
 INSERT INTO bookable (product_id, currency, date, from_at, until_at, whole, lowest_price, max_tickets)
 SELECT d.product_id, d.currency, d.date, 0,
   CAST(round((julianday(d.date) - 2440587.5 + 1) * 86400000) AS INTEGER) - 60000 * COALESCE((
     SELECT z.offset_minutes FROM zone_offset z JOIN product p ON p.product_id = d.product_id
-    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
+    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from <= (julianday(d.date) - 2440587.5 + 1) * 86400000
     ORDER BY z.valid_from DESC LIMIT 1), -720),
   1, d.lowest_price, d.max_tickets
 FROM day d WHERE d.available = 1
