@@ -48,9 +48,13 @@ export function legacyBody(
   });
 }
 
+const legacyType: Readonly<Record<ProductChange['change_type'], LegacyChangeType>> = {
+  checkout_disabled: 'checkout',
+  checkout_enabled: 'checkout',
+  product_details_update: 'content',
+};
+
 /** Returns what the older system calls these changes. */
 export function legacyTypes(changes: readonly ProductChange[]): LegacyChangeType[] {
-  return [
-    ...new Set(changes.map(({ change_type }) => (change_type === 'product_details_update' ? 'content' : 'checkout'))),
-  ];
+  return [...new Set(changes.map(({ change_type }) => legacyType[change_type]))];
 }

@@ -19,11 +19,12 @@ const types: readonly unknown[] = [
   'experience_ids',
   'products_i_sell',
 ] satisfies SandboxSubscriptionType[];
-const changeTypes: readonly unknown[] = [
-  'checkout_disabled',
-  'checkout_enabled',
-  'product_details_update',
-] satisfies SandboxChangeType[];
+const known: Readonly<Record<SandboxChangeType, true>> = {
+  checkout_disabled: true,
+  checkout_enabled: true,
+  product_details_update: true,
+};
+const changeTypes: readonly unknown[] = Object.keys(known);
 
 /** Reads a subscription object; all that is wrong with it, where anything is. Unknown members are overlooked. */
 export function readRequest(

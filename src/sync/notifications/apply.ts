@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
-import type { ChangeType } from '../../domain/push/subscription.ts';
+import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, guardSpanMs, isMisuse, mayApply } from '../../domain/sale/closure.ts';
 import type { Ports } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkAgainSpaced, walkListSoon } from '../records/deciding-reads.ts';
@@ -152,12 +152,13 @@ function noteNotice(
   { subscription_id, received_at }: StoredDelivery,
   { product_id, closure, enabled, updated }: ProductNotice,
 ): void {
-  const types: ChangeType[] = [
-    ...(closure === null ? [] : (['checkout_disabled'] as const)),
-    ...(enabled ? (['checkout_enabled'] as const) : []),
-    ...(updated ? (['product_details_update'] as const) : []),
-  ];
-  for (const change_type of types) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
+  const said: Readonly<Record<ChangeType, boolean>> = {
+    checkout_disabled: closure !== null,
+    checkout_enabled: enabled,
+    product_details_update: updated,
+  };
+  for (const change_type of changeTypes)
+    if (said[change_type]) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at });
 }
 
 /** Takes a known product off sale at once, unless too many closures are unconfirmed. */
