@@ -93,10 +93,10 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   };
 }
 
-/** Nobody rates with no star: that, and a rating by nobody, is none. */
+/** Returns the average and how many rated; a rating by nobody is none, whatever the average says. */
 function rated({ average, total }: Members): Pick<ProductEntry, 'rating' | 'rating_count'> {
   const [stars, people] = [measure(average), integer(total)];
-  return { rating: stars === null || stars <= 0 || people === 0 ? null : stars, rating_count: people };
+  return { rating: people === 0 ? null : stars, rating_count: people };
 }
 
 /** `refused`: how many have an address that is not handed on. */

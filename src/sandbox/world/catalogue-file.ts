@@ -49,7 +49,8 @@ function listed(entry: Members): CatalogueEntry | null {
           .filter((tag) => tag > 0),
       ),
     ],
-    rating: typeof entry.rating === 'number' ? entry.rating : null,
+    // Nobody rates with no star: such an entry has not been rated.
+    rating: typeof entry.rating === 'number' && entry.rating > 0 ? entry.rating : null,
     available: entry.status !== 'inactive',
     recorded: null,
   };
