@@ -1,6 +1,7 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
+import type { DocumentFacts } from '../../domain/catalogue/document-facts.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
@@ -78,7 +79,7 @@ export interface Tables {
     checked_at: number;
     changed_at: number;
     stale_at: number;
-  };
+  } & DocumentFacts;
   search_entry: {
     search_id: number;
     product_id: number;
@@ -106,7 +107,14 @@ export interface Tables {
   search_generic_word: { language: string; word: string };
   search_rules: { rules_id: number; version: string };
   product_list_place: { product_id: number; list_place: number };
-  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
+  product_price: {
+    product_id: number;
+    currency: string;
+    from_price: number | null;
+    prediscount_price: number | null;
+    read_at: number;
+    stale_at: number;
+  };
   product_tag: { product_id: number; tag_id: number };
   experience: {
     experience_id: number;
