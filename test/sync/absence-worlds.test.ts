@@ -193,7 +193,7 @@ it(`in ${worlds} worlds whose lists come back empty, halved, drifted or short, n
   );
   expect(sum.wrong).toBe(0);
   expect(sum.right).toBeGreaterThan(worlds * 5);
-  expect(sum.returned).toBeGreaterThan(worlds);
+  expect(sum.returned).toBeGreaterThan(0.8 * worlds);
   expect(sum.left / (sum.right + sum.left)).toBeLessThan(0.05);
-  expect(Math.min(control.one, control.three)).toBeGreaterThan(0.8 * worlds);
+  expect(Math.min(control.one, control.three)).toBeGreaterThan(worlds);
 });
