@@ -1,7 +1,7 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
+import type { DocumentFacts } from '../../domain/catalogue/document-facts.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
-import type { DocumentFacts } from '../../domain/catalogue/document-facts.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';

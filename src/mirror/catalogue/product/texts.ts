@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { factsOf } from '../../../domain/catalogue/document-facts.ts';
+import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { changedFields } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../../domain/values/exact-json.ts';
