@@ -33,24 +33,24 @@ FROM change;
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,
-  CASE WHEN s.type <> 'products_i_sell'
-    THEN (SELECT count(*) FROM subscription_product c WHERE c.subscription_id = s.subscription_id) END AS covered_products,
+  CAST(CASE WHEN s.type <> 'products_i_sell'
+    THEN (SELECT count(*) FROM subscription_product c WHERE c.subscription_id = s.subscription_id) END AS INTEGER) AS covered_products,
   s.last_delivery_at,
-  CASE WHEN s.announceable > 0 THEN CAST(s.announced AS REAL) / s.announceable END AS trust
+  CAST(CASE WHEN s.announceable > 0 THEN CAST(s.announced AS REAL) / s.announceable END AS REAL) AS trust
 FROM subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
 SELECT i.product_id, i.position, i.image_key,
-  json_extract(i.document, '$.small') AS small_url,
-  json_extract(i.document, '$.medium') AS medium_url,
-  json_extract(i.document, '$.large') AS large_url,
-  json_extract(i.document, '$.extra_large') AS extra_large_url,
-  json_extract(i.document, '$.alt_text') AS alt_text,
+  CAST(json_extract(i.document, '$.small') AS TEXT) AS small_url,
+  CAST(json_extract(i.document, '$.medium') AS TEXT) AS medium_url,
+  CAST(json_extract(i.document, '$.large') AS TEXT) AS large_url,
+  CAST(json_extract(i.document, '$.extra_large') AS TEXT) AS extra_large_url,
+  CAST(json_extract(i.document, '$.alt_text') AS TEXT) AS alt_text,
   i.credit,
   (SELECT f.file FROM image_file f, mirror m
     WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
-  p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at, i.document
+  p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
 FROM image i
 JOIN product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
@@ -60,7 +60,7 @@ WHERE p.withdrawn_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;
 
 CREATE VIEW languages AS
-SELECT language, max(is_primary) AS is_primary
+SELECT CAST(language AS TEXT) AS language, CAST(max(is_primary) AS INTEGER) AS is_primary
 FROM (
   SELECT m.language, 1 AS is_primary FROM mirror m WHERE m.language IS NOT NULL
   UNION ALL
@@ -69,7 +69,7 @@ FROM (
 GROUP BY language;
 
 CREATE VIEW currencies AS
-SELECT currency, max(is_primary) AS is_primary
+SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary
 FROM (
   SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
   UNION ALL
@@ -94,10 +94,13 @@ CROSS JOIN product a ON a.product_id = r.candidate_id
 WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;
 
 CREATE VIEW availability_error_rate AS
-SELECT product_id, tier, sum(checks) AS checks, sum(wrong) AS wrong, sum(orders) AS orders, sum(orders_wrong) AS orders_wrong,
-  CAST(sum(wrong) + sum(orders_wrong) AS REAL) / NULLIF(sum(checks) + sum(orders), 0) AS rate,
-  sum(said_available) AS said_available, sum(said_sold_out) AS said_sold_out, sum(said_price) AS said_price,
-  sum(tickets) AS tickets, sum(unknown) AS unknown, sum(unanswered) AS unanswered, min(day) * 86400000 AS since_at
+SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
+  CAST(sum(orders) AS INTEGER) AS orders, CAST(sum(orders_wrong) AS INTEGER) AS orders_wrong,
+  CAST(CAST(sum(wrong) + sum(orders_wrong) AS REAL) / NULLIF(sum(checks) + sum(orders), 0) AS REAL) AS rate,
+  CAST(sum(said_available) AS INTEGER) AS said_available, CAST(sum(said_sold_out) AS INTEGER) AS said_sold_out,
+  CAST(sum(said_price) AS INTEGER) AS said_price, CAST(sum(tickets) AS INTEGER) AS tickets,
+  CAST(sum(unknown) AS INTEGER) AS unknown, CAST(sum(unanswered) AS INTEGER) AS unanswered,
+  CAST(min(day) * 86400000 AS INTEGER) AS since_at
 FROM check_count
 GROUP BY product_id, tier;
 
@@ -106,15 +109,15 @@ SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, 
   p.expected_reopening, p.alternative_product_id,
   (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
-  COALESCE(t.merged_document, t.detail_document, t.list_document) AS document,
+  CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
   t.checked_at, t.changed_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS stale,
-  4 * t.stale_at - 3 * t.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
-  COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS INTEGER) AS stale,
+  CAST(4 * t.stale_at - 3 * t.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
-    FROM promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS detail_freshness
+    FROM promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
 FROM product p
 JOIN product_text t ON t.product_id = p.product_id
 CROSS JOIN mirror m
@@ -122,39 +125,39 @@ WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
 SELECT c.product_id, c.language, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS stale,
-  4 * c.stale_at - 3 * c.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 3 * c.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM checkout_information_read c
 JOIN product p ON p.product_id = c.product_id
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
 SELECT v.product_id, v.language, v.variant_id,
-  COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS label,
-  COALESCE(json_extract(v.variants_document, '$.variant_type'), json_extract(v.availability_document, '$.variant_type')) AS variant_type,
-  'variants' AS source,
-  COALESCE(v.merged_document, v.variants_document) AS document,
+  CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
+  CAST(COALESCE(json_extract(v.variants_document, '$.variant_type'), json_extract(v.availability_document, '$.variant_type')) AS TEXT) AS variant_type,
+  CAST('variants' AS TEXT) AS source,
+  CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
   v.checked_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS stale,
-  4 * v.stale_at - 3 * v.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS INTEGER) AS stale,
+  CAST(4 * v.stale_at - 3 * v.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM variant v
 JOIN product p ON p.product_id = v.product_id
 WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
 UNION ALL
 SELECT v.product_id, v.language, v.variant_id,
-  json_extract(v.availability_document, '$.label'),
-  json_extract(v.availability_document, '$.variant_type'),
-  'availability',
+  CAST(json_extract(v.availability_document, '$.label') AS TEXT),
+  CAST(json_extract(v.availability_document, '$.variant_type') AS TEXT),
+  CAST('availability' AS TEXT),
   v.availability_document,
-  max(s.checked_at),
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at),
-  max(4 * s.stale_at - 3 * s.checked_at),
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END
+  CAST(max(s.checked_at) AS INTEGER),
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) AS INTEGER),
+  CAST(max(4 * s.stale_at - 3 * s.checked_at) AS INTEGER),
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
 FROM variant v
 JOIN product p ON p.product_id = v.product_id
 JOIN availability_span s ON s.product_id = v.product_id
@@ -163,7 +166,8 @@ WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
 GROUP BY v.product_id, v.language, v.variant_id;
 
 CREATE VIEW policies AS
-SELECT column1 AS resource, column2 AS state, column3 AS action, column4 AS expires_after, column5 AS reason
+SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(column3 AS TEXT) AS action,
+  CAST(column4 AS INTEGER) AS expires_after, CAST(column5 AS TEXT) AS reason
 FROM (VALUES
   ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
   ('products', 'stale', 'show', 4, 'a title seldom changes, and a closed product is announced or found by the next read'),
@@ -207,8 +211,9 @@ SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, 
 FROM mirror;
 
 CREATE VIEW freshness AS
-SELECT resource, NULLIF(tier, '') AS tier, records, records - stale - expired AS fresh, stale, expired, oldest_checked_at,
-  promise_ms, stale + expired = 0 AS kept
+SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER) AS records,
+  CAST(records - stale - expired AS INTEGER) AS fresh, CAST(stale AS INTEGER) AS stale, CAST(expired AS INTEGER) AS expired,
+  CAST(oldest_checked_at AS INTEGER) AS oldest_checked_at, promise_ms, CAST(stale + expired = 0 AS INTEGER) AS kept
 FROM (
   SELECT q.resource, q.tier, count(*) AS records, sum(n.now >= t.stale_at) AS stale, 0 AS expired,
     min(t.checked_at) AS oldest_checked_at, q.promise_ms
@@ -242,10 +247,10 @@ FROM (
 
 CREATE VIEW product_prices AS
 SELECT c.product_id, c.currency, c.from_price, c.read_at AS checked_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS stale,
-  4 * c.stale_at - 3 * c.read_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM product_price c
 JOIN product p ON p.product_id = c.product_id
 WHERE p.withdrawn_at IS NULL;
@@ -267,13 +272,18 @@ SELECT s.product_search AS entry, s.rank AS rank, CAST(s.product_id AS INTEGER) 
   CAST(s.city AS TEXT) AS city, CAST(s.venue AS TEXT) AS venue
 FROM product_search s;
 
+CREATE VIEW place_rows AS
+SELECT l.product_id, l.min_latitude, l.max_latitude, l.min_longitude, l.max_longitude,
+  CAST(l.x AS REAL) AS x, CAST(l.y AS REAL) AS y, CAST(l.z AS REAL) AS z
+FROM product_places l;
+
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable,
-  0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS popularity,
+  CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
   list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales,
-  max(1, COALESCE(list_place, 10001 - 2 * weighed_rating)
+  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating)
     >> ((recent >= 1) + (recent >= 2) + (recent >= 4) + (recent >= 8) + (recent >= 16) + (recent >= 32) + (recent >= 64)
-      + (recent >= 128) + (recent >= 256) + (recent >= 512))) AS place
+      + (recent >= 128) + (recent >= 256) + (recent >= 512))) AS INTEGER) AS place
 FROM (
   SELECT p.product_id, p.sellable, p.rating, p.rating_count, l.list_place,
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
@@ -286,10 +296,10 @@ FROM (
 
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checked_at,
-  CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS stale,
-  4 * s.stale_at - 3 * s.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM bookable b
 CROSS JOIN product p ON p.product_id = b.product_id
 CROSS JOIN availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
@@ -301,16 +311,16 @@ WHERE p.sellable = 1 AND p.dates_off_at IS NULL
 
 CREATE VIEW availability_days AS
 SELECT d.product_id, d.date, d.currency,
-  CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
-    WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS state,
+  CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
+    WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS TEXT) AS state,
   CAST(CASE WHEN l.value IS NULL THEN d.lowest_price ELSE json_extract(l.value, '$[2]') END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN l.value IS NULL THEN d.max_tickets ELSE json_extract(l.value, '$[3]') END AS INTEGER) AS max_tickets,
   CAST(CASE WHEN l.value IS NULL THEN d.availability ELSE json_extract(l.value, '$[4]') END AS INTEGER) AS availability,
   s.max_tickets_per_order, s.checked_at,
-  (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS stale,
-  4 * s.stale_at - 3 * s.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
 CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((
@@ -347,22 +357,22 @@ WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10);
 
 CREATE VIEW availability_slots AS
 SELECT d.product_id, d.date, d.currency,
-  CASE WHEN typeof(json_extract(t.value, '$[0]')) = 'text' THEN json_extract(t.value, '$[0]')
+  CAST(CASE WHEN typeof(json_extract(t.value, '$[0]')) = 'text' THEN json_extract(t.value, '$[0]')
     WHEN json_extract(t.value, '$[0]') < 0 THEN 'whole_day'
-    ELSE printf('%02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) END AS time,
-  json_extract(o.value, '$[0]') AS variant_id,
-  json_extract(t.value, '$[1]') AS availability,
-  json_extract(o.value, '$[1]') AS max_tickets,
-  json_extract(o.value, '$[2]') AS retail_price,
-  json_extract(o.value, '$[3]') AS ticket_value,
-  json_extract(o.value, '$[4]') AS booking_fee,
-  json_extract(o.value, '$[5]') AS commission,
-  json_extract(o.value, '$[6]') AS pricing_restriction,
+    ELSE printf('%02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) END AS TEXT) AS time,
+  CAST(json_extract(o.value, '$[0]') AS INTEGER) AS variant_id,
+  CAST(json_extract(t.value, '$[1]') AS INTEGER) AS availability,
+  CAST(json_extract(o.value, '$[1]') AS INTEGER) AS max_tickets,
+  CAST(json_extract(o.value, '$[2]') AS INTEGER) AS retail_price,
+  CAST(json_extract(o.value, '$[3]') AS INTEGER) AS ticket_value,
+  CAST(json_extract(o.value, '$[4]') AS INTEGER) AS booking_fee,
+  CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
+  CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
   s.checked_at,
-  (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS stale,
-  4 * s.stale_at - 3 * s.checked_at AS expired_at,
-  CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
-    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
 CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((

@@ -70,6 +70,16 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     y: 'real, cos(latitude) * sin(longitude)',
     z: 'real, sin(latitude)',
   },
+  place_rows: {
+    product_id: `${id}: a visible one that says where it is`,
+    min_latitude: 'real, as in product_places',
+    max_latitude: 'real, as in product_places',
+    min_longitude: 'real, as in product_places',
+    max_longitude: 'real, as in product_places',
+    x: 'real, as in product_places',
+    y: 'real, as in product_places',
+    z: 'real, as in product_places',
+  },
   product_popularity: {
     product_id: id,
     sellable: `${bit}: as in products`,
