@@ -1,5 +1,4 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
-import type { DocumentFacts } from '../../domain/catalogue/document-facts.ts';
 import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
@@ -79,7 +78,20 @@ export interface Tables {
     checked_at: number;
     changed_at: number;
     stale_at: number;
-  } & DocumentFacts;
+    slug: string | null;
+    url: string | null;
+    summary: string | null;
+    description: string | null;
+    duration: string | null;
+    languages: string | null;
+    cancellation_policy: string | null;
+    cancellation_window: number | null;
+    supplier: string | null;
+    venue_name: string | null;
+    venue_address: string | null;
+    wheelchair_access: Bit | null;
+    is_package: Bit | null;
+  };
   search_entry: {
     search_id: number;
     product_id: number;
