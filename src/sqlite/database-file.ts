@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { type FileKind, migrationsOf } from './file-kind.ts';
+import { type FileKind, migrationsOf, viewsOf } from './file-kind.ts';
 import { type Look, lookAt, lookBeside } from './look.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
 
@@ -124,6 +125,7 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   db.exec('BEGIN IMMEDIATE');
   try {
     for (const step of steps.slice(version)) db.exec(step);
+    replaceViews(db, viewsOf(kind));
     db.pragma(`application_id = ${kind.application_id}`);
     db.pragma(`user_version = ${steps.length}`);
     db.exec('COMMIT');
@@ -131,6 +133,25 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */
+function replaceViews(db: Database.Database, text: string): void {
+  const stands = viewsIn(db);
+  const fresh = new Database(':memory:');
+  try {
+    if (isDeepStrictEqual(stands, viewsIn(fresh.exec(text)))) return;
+  } finally {
+    fresh.close();
+  }
+  for (const { name } of stands) db.exec(`DROP VIEW ${name}`);
+  db.exec(text);
+}
+
+function viewsIn(db: Database.Database): readonly { readonly name: string; readonly sql: string }[] {
+  return db
+    .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY name")
+    .all();
 }
 
 /** Read back after the first write: on a new file `synchronous` answers 2 before it and 1 after, unless set. */

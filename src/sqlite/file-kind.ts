@@ -6,6 +6,8 @@ export interface FileKind {
   readonly application_id: number;
   /** The directory of numbered, forward-only SQL files; the last number is the schema's version. */
   readonly migrations: URL;
+  /** The text of its views, made anew where a file's own differ; absent: it has none. */
+  readonly views?: URL;
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */
   readonly mode: number;
   readonly wal_autocheckpoint: number;
@@ -21,6 +23,11 @@ export function schemaVersion(kind: FileKind): number {
 /** Returns the steps that lead to it, in order. */
 export function migrationsOf(kind: FileKind): string[] {
   return namesOf(kind).map((name) => readFileSync(new URL(name, kind.migrations), 'utf8'));
+}
+
+/** Returns the text that makes its views; empty for a file without any. */
+export function viewsOf({ views }: FileKind): string {
+  return views === undefined ? '' : readFileSync(views, 'utf8');
 }
 
 function namesOf({ migrations }: FileKind): string[] {

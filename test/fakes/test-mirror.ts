@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -7,6 +7,7 @@ import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
+import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 
 /** A directory that is gone when the test is over. */
 export function temporaryDirectory(): Disposable & { readonly path: string } {
@@ -34,14 +35,11 @@ export function testMirrorOptions(directory: string): MirrorOptions {
   };
 }
 
-const schema = new URL('../../schema/mirror/', import.meta.url);
-
 /** A mirror as a version of so many migrations left it, with these rows. */
 function writeOlderMirror(path: string, migrations: number, rows: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const old = new Sqlite(path);
-  for (const name of readdirSync(schema).sort().slice(0, migrations))
-    old.exec(readFileSync(new URL(name, schema), 'utf8'));
+  for (const step of migrationsOf(mirrorFile).slice(0, migrations)) old.exec(step);
   old.pragma(`application_id = ${mirrorFile.application_id}`);
   old.pragma(`user_version = ${migrations}`);
   old.exec(rows);

@@ -1,14 +1,14 @@
-import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
-const schema = new URL('../../schema/mirror/', import.meta.url);
 const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
 
 /** The code of what is thrown. */
@@ -233,8 +233,8 @@ describe('a reader', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'mirror.db');
     const old = new Database(path);
-    const steps = readdirSync(schema).sort().slice(0, 7);
-    for (const name of steps) old.exec(readFileSync(new URL(name, schema), 'utf8'));
+    const steps = migrationsOf(mirrorFile);
+    for (const step of steps.slice(0, 7)) old.exec(step);
     old.pragma(`application_id = ${mirrorFile.application_id}`);
     old.exec(`INSERT INTO mirror (mirror_id, pair_id, contract_version, schema_version, written_by, language, currency)
       VALUES (1, 'p', 1, 7, 'catalogued 0.0.1', 'en', 'EUR');
@@ -246,7 +246,7 @@ describe('a reader', () => {
     expect(codeOf(() => reader.search({ text: 'tower' }))).toBe('older-contract');
     expect(() => reader.search({ text: 'tower' })).toThrow('has no product_search: its contract is 1');
     // The daemon is upgraded beside it.
-    for (const name of readdirSync(schema).sort().slice(7)) old.exec(readFileSync(new URL(name, schema), 'utf8'));
+    for (const step of steps.slice(7)) old.exec(step);
     old.exec('UPDATE mirror SET contract_version = 3');
     expect(reader.search({ text: 'tower' })).toMatchObject([{ product_id: 7 }]);
     expect(reader.product(7)).toMatchObject({ title: 'Tower' });

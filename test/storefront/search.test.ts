@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
@@ -14,7 +15,6 @@ import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
-const schema = new URL('../../schema/mirror/', import.meta.url);
 const hour = 3_600_000;
 
 interface Entry {
@@ -157,10 +157,9 @@ describe('product_search', () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'mirror.db');
     const old = new Database(path);
-    const steps = readdirSync(schema).sort().slice(0, 11);
-    for (const name of steps) old.exec(readFileSync(new URL(name, schema), 'utf8'));
+    for (const step of migrationsOf(mirrorFile).slice(0, 11)) old.exec(step);
     old.pragma(`application_id = ${mirrorFile.application_id}`);
-    old.pragma(`user_version = ${steps.length}`);
+    old.pragma('user_version = 11');
     using test = testMirror();
     const entries = [1, 2, 3, 4].map((id) =>
       productOf(id, {

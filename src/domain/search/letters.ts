@@ -31,6 +31,18 @@ const partOfWord = /[\p{L}\p{N}\p{M}]/u;
  * nothing where it is to be passed over.
  */
 export function foldLetter(letter: string): string {
+  const known = folds.get(letter);
+  if (known !== undefined) return known;
+  const folded = foldOne(letter);
+  // What has two halves is not kept: there are a million of them.
+  if (letter.length === 1) folds.set(letter, folded);
+  return folded;
+}
+
+/** What was folded once: texts are made of few letters, and a fold is a normalisation. */
+const folds = new Map<string, string>();
+
+function foldOne(letter: string): string {
   const code = letter.codePointAt(0) ?? 0;
   // Beyond what most keyboards have: emoji, and further ideographs. A syllable of Korean comes apart in NFKD, and is searched whole.
   if (code > 0xffff) return isRunOn(letter) ? letter : ' ';
@@ -63,11 +75,15 @@ const folding = [
 ] as const;
 
 /** Every letter that is not searched as itself, with what it is searched as: for those who fold in SQL. */
-export function* foldedLetters(): Generator<[letter: string, folded: string]> {
-  for (const [first, last] of folding) yield* foldedBetween(first, last);
+export function foldedLetters(): readonly FoldedLetter[] {
+  everyFold ??= folding.flatMap(([first, last]) => [...foldedBetween(first, last)]);
+  return everyFold;
 }
 
-function* foldedBetween(first: number, last: number): Generator<[letter: string, folded: string]> {
+type FoldedLetter = readonly [letter: string, folded: string];
+let everyFold: readonly FoldedLetter[] | undefined;
+
+function* foldedBetween(first: number, last: number): Generator<FoldedLetter> {
   for (let code = first; code <= last; code++) {
     const letter = String.fromCodePoint(code);
     // Nobody types what is no character.

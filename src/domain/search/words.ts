@@ -22,13 +22,13 @@ export function fold(text: string): string {
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   for (const [token] of text.normalize('NFC').matchAll(pattern)) {
-    for (const part of fold(token).split(' ')) {
+    const folded = fold(token);
+    for (const part of folded.split(' ')) {
       for (const run of runs(part)) {
         if (run.pair) words.push(...pairs(run.text).map((pair) => ({ written: pair, folded: pair, pair: true })));
         else if (run.text !== '') {
-          const folded = [...run.text].slice(0, mostLetters).join('');
-          const whole = run.text === fold(token);
-          words.push({ written: whole ? token.toLowerCase() : folded, folded, pair: false });
+          const kept = run.text.length > mostLetters ? [...run.text].slice(0, mostLetters).join('') : run.text;
+          words.push({ written: run.text === folded ? token.toLowerCase() : kept, folded: kept, pair: false });
         }
       }
     }

@@ -1,0 +1,402 @@
+-- The views for storefronts, as they stand: the contract of schema/contract.json. They are made anew, in this order, whenever
+-- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
+-- What the numbered steps say of views is how they once were.
+--
+-- Nothing newer than SQLite 3.38; now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
+
+CREATE VIEW withdrawn_products AS
+SELECT p.product_id,
+  (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
+  p.withdrawn_at, p.withdrawn_reason AS reason
+FROM product p
+WHERE p.withdrawn_at IS NOT NULL;
+
+CREATE VIEW product_tags AS
+SELECT g.product_id, g.tag_id
+FROM product_tag g
+JOIN product p ON p.product_id = g.product_id
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW product_experiences AS
+SELECT x.product_id, x.experience_id
+FROM product_experience x
+JOIN product p ON p.product_id = x.product_id
+WHERE p.withdrawn_at IS NULL
+UNION
+SELECT p.product_id, p.venue_id
+FROM product p
+WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
+
+CREATE VIEW changes AS
+SELECT seq, at, product_id, kind, language, date, detail
+FROM change;
+
+CREATE VIEW subscriptions AS
+SELECT s.subscription_id, s.type, s.status,
+  CAST(CASE WHEN s.type <> 'products_i_sell'
+    THEN (SELECT count(*) FROM subscription_product c WHERE c.subscription_id = s.subscription_id) END AS INTEGER) AS covered_products,
+  s.last_delivery_at,
+  CAST(CASE WHEN s.announceable > 0 THEN CAST(s.announced AS REAL) / s.announceable END AS REAL) AS trust
+FROM subscription s
+WHERE s.declared_id IS NOT NULL;
+
+CREATE VIEW images AS
+SELECT i.product_id, i.position, i.image_key,
+  CAST(json_extract(i.document, '$.small') AS TEXT) AS small_url,
+  CAST(json_extract(i.document, '$.medium') AS TEXT) AS medium_url,
+  CAST(json_extract(i.document, '$.large') AS TEXT) AS large_url,
+  CAST(json_extract(i.document, '$.extra_large') AS TEXT) AS extra_large_url,
+  CAST(json_extract(i.document, '$.alt_text') AS TEXT) AS alt_text,
+  i.credit,
+  (SELECT f.file FROM image_file f, mirror m
+    WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
+  p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
+FROM image i
+JOIN product p ON p.product_id = i.product_id
+WHERE p.withdrawn_at IS NULL
+  AND i.withdrawn_at IS NULL
+  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
+  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= p.images_verified_at - 86400000
+  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;
+
+CREATE VIEW languages AS
+SELECT CAST(language AS TEXT) AS language, CAST(max(is_primary) AS INTEGER) AS is_primary
+FROM (
+  SELECT m.language, 1 AS is_primary FROM mirror m WHERE m.language IS NOT NULL
+  UNION ALL
+  SELECT substr(r.edition, 1, instr(r.edition, '/') - 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
+)
+GROUP BY language;
+
+CREATE VIEW currencies AS
+SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary
+FROM (
+  SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
+  UNION ALL
+  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
+)
+GROUP BY currency;
+
+CREATE VIEW alternatives AS
+WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
+  SELECT p.product_id, p.alternative_product_id, 1
+  FROM product p
+  WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
+  UNION ALL
+  SELECT r.product_id, c.alternative_product_id, r.depth + 1
+  FROM recommended r
+  CROSS JOIN product c ON c.product_id = r.candidate_id
+  WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
+)
+SELECT r.product_id, r.candidate_id AS alternative_product_id
+FROM recommended r
+CROSS JOIN product a ON a.product_id = r.candidate_id
+WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;
+
+CREATE VIEW availability_error_rate AS
+SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
+  CAST(sum(orders) AS INTEGER) AS orders, CAST(sum(orders_wrong) AS INTEGER) AS orders_wrong,
+  CAST(CAST(sum(wrong) + sum(orders_wrong) AS REAL) / NULLIF(sum(checks) + sum(orders), 0) AS REAL) AS rate,
+  CAST(sum(said_available) AS INTEGER) AS said_available, CAST(sum(said_sold_out) AS INTEGER) AS said_sold_out,
+  CAST(sum(said_price) AS INTEGER) AS said_price, CAST(sum(tickets) AS INTEGER) AS tickets,
+  CAST(sum(unknown) AS INTEGER) AS unknown, CAST(sum(unanswered) AS INTEGER) AS unanswered,
+  CAST(min(day) * 86400000 AS INTEGER) AS since_at
+FROM check_count
+GROUP BY product_id, tier;
+
+CREATE VIEW products AS
+SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
+  p.expected_reopening, p.alternative_product_id,
+  (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
+  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count,
+  (SELECT c.prediscount_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
+  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
+  t.venue_name, t.venue_address,
+  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM zone_offset z
+    WHERE z.timezone = p.timezone AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
+    ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
+  t.wheelchair_access, t.is_package,
+  CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
+  t.checked_at, t.changed_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS INTEGER) AS stale,
+  CAST(4 * t.stale_at - 3 * t.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * t.stale_at - 3 * t.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
+      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
+    FROM promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
+FROM product p
+JOIN product_text t ON t.product_id = p.product_id
+CROSS JOIN mirror m
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW checkout_information AS
+SELECT c.product_id, c.language, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 3 * c.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM checkout_information_read c
+JOIN product p ON p.product_id = c.product_id
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW variants AS
+SELECT v.product_id, v.language, v.variant_id,
+  CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
+  CAST(COALESCE(json_extract(v.variants_document, '$.variant_type'), json_extract(v.availability_document, '$.variant_type')) AS TEXT) AS variant_type,
+  CAST('variants' AS TEXT) AS source,
+  CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
+  v.checked_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS INTEGER) AS stale,
+  CAST(4 * v.stale_at - 3 * v.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM variant v
+JOIN product p ON p.product_id = v.product_id
+WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
+UNION ALL
+SELECT v.product_id, v.language, v.variant_id,
+  CAST(json_extract(v.availability_document, '$.label') AS TEXT),
+  CAST(json_extract(v.availability_document, '$.variant_type') AS TEXT),
+  CAST('availability' AS TEXT),
+  v.availability_document,
+  CAST(max(s.checked_at) AS INTEGER),
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) AS INTEGER),
+  CAST(max(4 * s.stale_at - 3 * s.checked_at) AS INTEGER),
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
+FROM variant v
+JOIN product p ON p.product_id = v.product_id
+JOIN availability_span s ON s.product_id = v.product_id
+JOIN json_each(s.variant_ids) l ON l.value = v.variant_id
+WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
+GROUP BY v.product_id, v.language, v.variant_id;
+
+CREATE VIEW policies AS
+SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(column3 AS TEXT) AS action,
+  CAST(column4 AS INTEGER) AS expires_after, CAST(column5 AS TEXT) AS reason
+FROM (VALUES
+  ('products', 'fresh', 'show', 4, 'titles and sale status are those of the last list, within its cadence'),
+  ('products', 'stale', 'show', 4, 'a title seldom changes, and a closed product is announced or found by the next read'),
+  ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
+  ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
+  ('product_prices', 'fresh', 'show_as_from', 4, 'it is what the list says of the product, not the price of the chosen date'),
+  ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway; the date that is chosen has its own price'),
+  ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
+  ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
+  ('product_detail', 'fresh', 'show', 4, 'descriptions are those of the last read, within its cadence'),
+  ('product_detail', 'stale', 'show', 4, 'texts change seldom, and an old one beats none'),
+  ('product_detail', 'expired', 'hide', 4, 'what is said to be included may not be any more: the title stands without it'),
+  ('product_detail', 'unknown', 'hide', 4, 'there is no description to show'),
+  ('checkout_information', 'fresh', 'show', 4, 'what a customer must know is that of the last read, within its cadence'),
+  ('checkout_information', 'stale', 'show', 4, 'it changes seldom, and must be shown before a sale in any case'),
+  ('checkout_information', 'expired', 'check_first', 4, 'what must be shown before a sale may have changed: ask before one is made'),
+  ('checkout_information', 'unknown', 'hide', 4, 'what must be shown before a sale is not known: offer none'),
+  ('variants', 'fresh', 'show', 4, 'the options are those of the last read, within its cadence'),
+  ('variants', 'stale', 'show', 4, 'options change less than monthly, and the dates say which of them are sold'),
+  ('variants', 'expired', 'check_first', 4, 'an option may be gone: ask before it is promised'),
+  ('variants', 'unknown', 'hide', 4, 'it has no name to be sold under'),
+  ('experiences', 'fresh', 'show', 4, 'which product belongs to which venue is that of the last walk'),
+  ('experiences', 'stale', 'show', 4, 'a product hardly ever moves to another venue'),
+  ('experiences', 'expired', 'show', 4, 'a list by venue that is old still leads to products with a freshness of their own'),
+  ('experiences', 'unknown', 'hide', 4, 'the venue was never read: list the product elsewhere'),
+  ('images', 'fresh', 'show', NULL, 'confirmed within its cadence: with its credit'),
+  ('images', 'stale', 'show', NULL, 'confirmed less than 14 days ago, which the service allows: with its credit'),
+  ('images', 'expired', 'hide', NULL, 'not confirmed for 14 days: it may be unpublished, and the view has it no more'),
+  ('images', 'unknown', 'hide', NULL, 'no complete read has returned it: there is no licence to show it'),
+  ('availability', 'fresh', 'show', 4, 'read within the cadence of its tier'),
+  ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since: ask when a shopper picks it'),
+  ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
+  ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
+  ('day_prices', 'fresh', 'show', 4, 'the price of that date, read within the cadence of its tier'),
+  ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since: the check before the order brings the amount'),
+  ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
+  ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency'));
+
+CREATE VIEW mirror_info AS
+SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id
+FROM mirror;
+
+CREATE VIEW freshness AS
+SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER) AS records,
+  CAST(records - stale - expired AS INTEGER) AS fresh, CAST(stale AS INTEGER) AS stale, CAST(expired AS INTEGER) AS expired,
+  CAST(oldest_checked_at AS INTEGER) AS oldest_checked_at, promise_ms, CAST(stale + expired = 0 AS INTEGER) AS kept
+FROM (
+  SELECT q.resource, q.tier, count(*) AS records, sum(n.now >= t.stale_at) AS stale, 0 AS expired,
+    min(t.checked_at) AS oldest_checked_at, q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN product_text t
+  CROSS JOIN product p ON p.product_id = t.product_id
+  WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    COALESCE(sum(n.now >= p.images_verified_at + q.promise_ms AND n.now < p.images_verified_at + 1209600000), 0),
+    sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
+    min(COALESCE(p.images_verified_at, 0)), q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN product p
+  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL
+  GROUP BY q.resource, q.tier
+  UNION ALL
+  SELECT q.resource, q.tier, count(*),
+    count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END
+      AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
+    0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
+  FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
+  CROSS JOIN promise q
+  CROSS JOIN record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
+  WHERE q.resource NOT IN ('products', 'images')
+  GROUP BY q.resource, q.tier
+);
+
+CREATE VIEW product_prices AS
+SELECT c.product_id, c.currency, c.from_price, c.prediscount_price, c.read_at AS checked_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
+  CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM product_price c
+JOIN product p ON p.product_id = c.product_id
+WHERE p.withdrawn_at IS NULL;
+
+CREATE VIEW search_words AS SELECT language, word, term, documents FROM search_word;
+
+CREATE VIEW search_deletes AS SELECT shorter, word FROM search_delete;
+
+CREATE VIEW search_letters AS SELECT letter, folded FROM search_letter;
+
+CREATE VIEW search_generic_words AS SELECT language, word FROM search_generic_word;
+
+CREATE VIEW search_entries AS
+SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM search_entry;
+
+CREATE VIEW search_rows AS
+SELECT s.product_search AS entry, s.rank AS rank, CAST(s.product_id AS INTEGER) AS product_id, CAST(s.language AS TEXT) AS language,
+  CAST(s.title AS TEXT) AS title, CAST(s.tagline AS TEXT) AS tagline, CAST(s.summary AS TEXT) AS summary,
+  CAST(s.city AS TEXT) AS city, CAST(s.venue AS TEXT) AS venue
+FROM product_search s;
+
+CREATE VIEW place_rows AS
+SELECT l.product_id, l.min_latitude, l.max_latitude, l.min_longitude, l.max_longitude,
+  CAST(l.x AS REAL) AS x, CAST(l.y AS REAL) AS y, CAST(l.z AS REAL) AS z
+FROM product_places l;
+
+CREATE VIEW product_popularity AS
+SELECT product_id, sellable,
+  CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
+  list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales,
+  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating)
+    >> ((recent >= 1) + (recent >= 2) + (recent >= 4) + (recent >= 8) + (recent >= 16) + (recent >= 32) + (recent >= 64)
+      + (recent >= 128) + (recent >= 256) + (recent >= 512))) AS INTEGER) AS place
+FROM (
+  SELECT p.product_id, p.sellable, p.rating, p.rating_count, l.list_place,
+    CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
+      / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
+    p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent
+  FROM product p
+  LEFT JOIN product_list_place l ON l.product_id = p.product_id
+  WHERE p.withdrawn_at IS NULL
+);
+
+-- Spans of a product do not overlap: the one that covers a date is found by its ends.
+CREATE VIEW bookable_days AS
+SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checked_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM bookable b
+CROSS JOIN product p ON p.product_id = b.product_id
+CROSS JOIN availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
+  AND s.from_date <= b.date AND s.to_date >= b.date
+WHERE p.sellable = 1 AND p.dates_off_at IS NULL
+  AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
+
+-- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
+-- begun nowhere, and is shown as it was read. n: the venue's clock; where it is put back within hours, no further than it will show
+-- twice. l: of a date that may have begun, "over", or, once it has lost a time, what is left of it: [times, whether tickets,
+-- lowest price, most tickets, places]; NULL: the date is whole. A json_each of NULL costs a far date next to nothing.
+CREATE VIEW availability_days AS
+SELECT d.product_id, d.date, d.currency,
+  CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
+    WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS TEXT) AS state,
+  CAST(CASE WHEN l.value IS NULL THEN d.lowest_price ELSE json_extract(l.value, '$[2]') END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN l.value IS NULL THEN d.max_tickets ELSE json_extract(l.value, '$[3]') END AS INTEGER) AS max_tickets,
+  CAST(CASE WHEN l.value IS NULL THEN d.availability ELSE json_extract(l.value, '$[4]') END AS INTEGER) AS availability,
+  s.max_tickets_per_order, s.checked_at,
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM day d
+CROSS JOIN product p ON p.product_id = d.product_id
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
+  SELECT CASE WHEN d.date < substr(n.value, 1, 10) THEN '["over"]' WHEN d.date = substr(n.value, 1, 10) THEN (
+    SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(json_array(
+      sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
+      COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
+      max(CASE WHEN u.passed = 0 THEN u.most END),
+      CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END)) END
+    FROM (
+      SELECT typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+          AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
+        json_extract(t.value, '$[1]') AS places,
+        max(json_extract(o.value, '$[1]')) AS most,
+        max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
+      FROM day_document c
+      CROSS JOIN json_each(c.document, '$[2]') t
+      LEFT JOIN json_each(t.value, '$[2]') o
+      WHERE c.document_id = d.document_id
+      GROUP BY t.key
+    ) u) END
+  FROM json_each(json_array(COALESCE((
+    SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
+    FROM zone_offset z
+    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
+      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')))) n) END) l
+CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
+  AND s.from_date <= d.date AND s.to_date >= d.date
+WHERE p.withdrawn_at IS NULL AND l.value IS NOT 'over';
+
+CREATE VIEW availability_slots AS
+SELECT d.product_id, d.date, d.currency,
+  CAST(CASE WHEN typeof(json_extract(t.value, '$[0]')) = 'text' THEN json_extract(t.value, '$[0]')
+    WHEN json_extract(t.value, '$[0]') < 0 THEN 'whole_day'
+    ELSE printf('%02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) END AS TEXT) AS time,
+  CAST(json_extract(o.value, '$[0]') AS INTEGER) AS variant_id,
+  CAST(json_extract(t.value, '$[1]') AS INTEGER) AS availability,
+  CAST(json_extract(o.value, '$[1]') AS INTEGER) AS max_tickets,
+  CAST(json_extract(o.value, '$[2]') AS INTEGER) AS retail_price,
+  CAST(json_extract(o.value, '$[3]') AS INTEGER) AS ticket_value,
+  CAST(json_extract(o.value, '$[4]') AS INTEGER) AS booking_fee,
+  CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
+  CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
+  s.checked_at,
+  CAST((p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
+  CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
+    WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM day d
+CROSS JOIN product p ON p.product_id = d.product_id
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
+    SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
+    FROM zone_offset z
+    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
+      WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
+CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
+  AND s.from_date <= d.date AND s.to_date >= d.date
+CROSS JOIN day_document c ON c.document_id = d.document_id
+CROSS JOIN json_each(c.document, '$[2]') t
+CROSS JOIN json_each(t.value, '$[2]') o
+WHERE p.withdrawn_at IS NULL
+  AND (n.value IS NULL OR (d.date >= substr(n.value, 1, 10)
+    AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value)));
