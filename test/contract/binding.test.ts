@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
 import { contract } from './columns.ts';
+import { keys } from './keys.ts';
 import { typeOf } from './taken-away.ts';
 import { type TypedCopy, typedCopy } from './typed-copy.ts';
 
@@ -121,6 +122,15 @@ describe('a column of a view', () => {
     const asked = questions('bare_').filter(({ sql }) => sql.includes(' = :value'));
     expect(differingHere(db, asked)).toEqual(expect.arrayContaining(numbers()));
     expect(differingInPython(copy.path, asked)).toEqual(expect.arrayContaining(numbers()));
+  });
+
+  it('tells the rows of its view apart where it is of the key (test/contract/keys.ts)', () => {
+    expect(Object.keys(keys)).toEqual([...copy.views].sort());
+    const twice = (view: string, columns: string) =>
+      db.prepare(`SELECT ${columns} FROM ${view} GROUP BY ${columns} HAVING count(*) > 1`).all();
+    for (const [view, key] of Object.entries(keys)) expect(twice(view, key.join(', ')), view).toEqual([]);
+    // Control: half a key does not.
+    expect(twice('products', 'product_id')).not.toEqual([]);
   });
 
   it('has the type that schema/contract.json names', () => {
