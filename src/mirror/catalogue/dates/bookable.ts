@@ -20,7 +20,10 @@ export interface BookableTable {
   putAgain(key: Key, form: DayForm, types: VariantTypes): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
-  /** Divides dates that have come near since the last time, at most `limit` of them. Returns whether more are left. */
+  /**
+   * Divides dates that have come near since the last time, at most `limit` of them, in a transaction of its own. Returns
+   * whether more are left.
+   */
   divideNear(today: string, limit: number): boolean;
 }
 
@@ -89,11 +92,12 @@ export function bookableTable(db: Writes): BookableTable {
     prune,
     divideNear: (today, limit) => {
       const rows = near.all({ last: addDays(today, nearDays), limit });
-      for (const { document, ...key } of rows) {
+      const divide = ({ document, ...key }: (typeof rows)[number]) => {
         const form = document === null ? null : (JSON.parse(document) as DayForm);
         replace(key, form, typesOf(key.product_id), 'stretches');
         printed.find(key);
-      }
+      };
+      if (rows.length > 0) db.transaction(() => rows.forEach(divide));
       return rows.length === limit;
     },
   };

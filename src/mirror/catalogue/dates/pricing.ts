@@ -17,7 +17,7 @@ type Priced = Pick<
 export interface Pricing {
   /** Prices the dates of a product by whom its variants are for now. */
   again(product_id: number): void;
-  /** Does so for products whose dates another version has stored, at most `limit` of them. Returns whether more are left. */
+  /** Does so for products whose dates another version has stored, at most `limit` of them, in a transaction of its own. Returns whether more are left. */
   next(limit: number): boolean;
 }
 
@@ -65,10 +65,11 @@ export function pricingOf(db: Writes, bookable: BookableTable): Pricing {
     again,
     next: (limit) => {
       const products = unpriced.all({ limit });
-      for (const product_id of products) {
+      const price = (product_id: number) => {
         again(product_id);
         drop.run({ product_id });
-      }
+      };
+      if (products.length > 0) db.transaction(() => products.forEach(price));
       return products.length === limit;
     },
   };
