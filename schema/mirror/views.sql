@@ -108,7 +108,16 @@ CREATE VIEW products AS
 SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
   p.expected_reopening, p.alternative_product_id,
   (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
-  r.lowest_price, r.lowest_adult_price, r.price_variant_type, m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
+  m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count,
+  (SELECT c.prediscount_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
+  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
+  t.venue_name, t.venue_address,
+  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM zone_offset z
+    WHERE z.timezone = p.timezone AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
+    ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
+  t.wheelchair_access, t.is_package,
   CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
   t.checked_at, t.changed_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS INTEGER) AS stale,
@@ -250,7 +259,8 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.read_at AS checked_at,
+SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
+  c.read_at AS checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
