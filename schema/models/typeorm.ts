@@ -15,6 +15,8 @@ export class AvailabilityDays {
   @ViewColumn() currency!: string;
   @ViewColumn() state!: string;
   @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
   @ViewColumn() max_tickets!: number | null;
   @ViewColumn() availability!: number | null;
   @ViewColumn() max_tickets_per_order!: number | null;
@@ -68,6 +70,8 @@ export class BookableDays {
   @ViewColumn() date!: string;
   @ViewColumn() currency!: string;
   @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
   @ViewColumn() max_tickets!: number | null;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;
@@ -197,6 +201,9 @@ export class ProductPrices {
   @ViewColumn() product_id!: number;
   @ViewColumn() currency!: string;
   @ViewColumn() from_price!: number | null;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
   @ViewColumn() prediscount_price!: number | null;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;
@@ -223,6 +230,9 @@ export class Products {
   @ViewColumn() expected_reopening!: string | null;
   @ViewColumn() alternative_product_id!: number | null;
   @ViewColumn() from_price!: number | null;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
   @ViewColumn() currency!: string;
   @ViewColumn() city_id!: number | null;
   @ViewColumn() city_name!: string | null;
