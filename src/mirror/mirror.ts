@@ -5,6 +5,7 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
+import { withinQuota } from '../sqlite/quota.ts';
 import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
@@ -119,6 +120,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
   const listeners = new Set<() => void>();
+  const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
   return {
     path,
@@ -162,11 +164,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     writeZones: zones.write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
-      if (noteFilled(now)) connection.pragma('optimize');
+      if (noteFilled(now)) optimise();
     },
-    optimise: () => {
-      connection.pragma('optimize');
-    },
+    optimise,
     checkpoint: log.checkpoint,
     waitForLocks: log.waitForLocks,
     [Symbol.dispose]: () => {
