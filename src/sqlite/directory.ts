@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { isWithoutRoom } from './quota.ts';
+import { isWithoutRoom } from './fault.ts';
 
 /** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
 const networkFileSystems: Readonly<Record<number, string>> = {

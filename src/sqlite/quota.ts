@@ -1,13 +1,6 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-
-/** Tells whether an error of the system says that there is no room: on the disk, or within the quota of this user. */
-export function isWithoutRoom(error: unknown): boolean {
-  // Node has no name for EDQUOT: its `code` would be "Unknown system error -122".
-  const { errno = 0 } = error as NodeJS.ErrnoException;
-  return -errno === constants.errno.ENOSPC || -errno === constants.errno.EDQUOT;
-}
+import { isWithoutRoom } from './fault.ts';
 
 /** SQLite calls a used-up quota a failed write, like one of a broken disk: this error says what it would of a full disk. */
 class QuotaUsedUp extends Error {
