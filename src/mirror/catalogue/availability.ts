@@ -33,6 +33,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         max_tickets_per_order,
         variant_ids: JSON.stringify(variants.map(({ variant_id }) => variant_id)),
       };
+      const dated = { ...read, timezone: bookable.zoneOf(product_id) };
       let run: string[] = [];
       const closeRun = () => {
         const [first = '', last = first] = [run[0], run.at(-1)];
@@ -46,7 +47,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         }
         run.push(date);
         const before = stored.get(date);
-        if (!days.store({ product_id, currency, date }, answer.days.get(date), before, read)) continue;
+        if (!days.store({ product_id, currency, date }, answer.days.get(date), before, dated)) continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;
       }

@@ -1,6 +1,5 @@
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
-import { addDays } from '../../../domain/time/dates.ts';
 import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
@@ -11,22 +10,18 @@ type Key = Pick<Tables['bookable'], 'product_id' | 'currency' | 'date'>;
 
 /** What can be bought of each date, from one instant to another. */
 export interface BookableTable {
-  /** Replaces the rows of a date; null: it is sold out. */
-  put(key: Key, form: DayForm | null, today: string): void;
+  /** Writes the rows of a date at the venue, in place of those it had if it is `known`; null: it is sold out. */
+  put(key: Key, form: DayForm | null, at: { readonly timezone: string | null; readonly known: boolean }): void;
+  /** Returns the zone whose clock a product's times are told by. */
+  zoneOf(product_id: number): string | null;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
   /**
-   * Divides dates that have come near since the last time, at most `limit` of them, in a transaction of its own. Returns
-   * whether more are left.
+   * Divides dates that are one row still, as an older version wrote them or because the product turned out to be elsewhere:
+   * at most `limit` of them, in a transaction of its own, the earliest first. Returns whether more are left.
    */
-  divideNear(today: string, limit: number): boolean;
+  divide(limit: number): boolean;
 }
-
-/**
- * Dates up to so many days ahead are divided at their times: a mirror whose daemon is dead for two days still tells what is
- * left. Dividing all dates would multiply the rows, and nobody needs that.
- */
-const nearDays = 3;
 
 export function bookableTable(db: Writes): BookableTable {
   const put = db.change(
@@ -53,9 +48,44 @@ export function bookableTable(db: Writes): BookableTable {
   const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('product').select('timezone').where('product_id', '=', product_id),
   );
-  const near = db.rows(({ last, limit }: Bound<{ last: string; limit: number }>) =>
+  const undivided = undividedDates(db);
+  const instant = venueInstants();
+
+  function write({ product_id, currency, date }: Key, form: DayForm, timezone: string | null): void {
+    for (const { from, until, ...left } of bookableStretches(form)) {
+      const from_at = from === notBegun ? 0 : instant(timezone, date, from);
+      const until_at = instant(timezone, date, until);
+      put.run({ product_id, currency, date, from_at, until_at, whole: 0, ...left });
+    }
+  }
+
+  return {
+    put: (key, form, { timezone, known }) => {
+      if (known) drop.run(key);
+      if (form !== null) write(key, form, timezone);
+    },
+    zoneOf: (product_id) => zoneOf.get({ product_id }) ?? null,
+    prune: ({ product_id, currency }, date) => {
+      dropBefore.run({ product_id, currency, date });
+    },
+    divide: (limit) => {
+      const dates = undivided.all({ limit });
+      const divide = ({ document, timezone, ...key }: (typeof dates)[number]) => {
+        drop.run(key);
+        if (document !== null) write(key, JSON.parse(document) as DayForm, timezone);
+      };
+      if (dates.length > 0) db.transaction(() => dates.forEach(divide));
+      return dates.length === limit;
+    },
+  };
+}
+
+/** Returns dates that one row stands for still, with what is stored of them. */
+function undividedDates(db: Writes) {
+  return db.rows(({ limit }: Bound<{ limit: number }>) =>
     query
       .selectFrom('bookable as b')
+      .leftJoin('product as p', 'p.product_id', 'b.product_id')
       .leftJoin('day as d', (on) =>
         on
           .onRef('d.product_id', '=', 'b.product_id')
@@ -63,37 +93,10 @@ export function bookableTable(db: Writes): BookableTable {
           .onRef('d.date', '=', 'b.date'),
       )
       .leftJoin('day_document as c', 'c.document_id', 'd.document_id')
-      .select(['b.product_id', 'b.currency', 'b.date', 'c.document'])
+      .select(['b.product_id', 'b.currency', 'b.date', 'p.timezone', 'c.document'])
       .distinct()
       .where('b.whole', '=', 1)
-      .where('b.date', '<=', last)
       .orderBy('b.date')
       .limit(limit),
   );
-  const instant = venueInstants();
-
-  function replace({ product_id, currency, date }: Key, form: DayForm | null, detail: 'whole' | 'stretches'): void {
-    drop.run({ product_id, currency, date });
-    if (form === null) return;
-    const timezone = zoneOf.get({ product_id }) ?? null;
-    for (const { from, until, ...left } of bookableStretches(form, detail)) {
-      const from_at = from === notBegun ? 0 : instant(timezone, date, from);
-      const until_at = instant(timezone, date, until);
-      put.run({ product_id, currency, date, from_at, until_at, whole: detail === 'whole' ? 1 : 0, ...left });
-    }
-  }
-
-  return {
-    put: (key, form, today) => replace(key, form, key.date > addDays(today, nearDays + 1) ? 'whole' : 'stretches'),
-    prune: ({ product_id, currency }, date) => {
-      dropBefore.run({ product_id, currency, date });
-    },
-    divideNear: (today, limit) => {
-      const rows = near.all({ last: addDays(today, nearDays), limit });
-      const divide = ({ document, ...key }: (typeof rows)[number]) =>
-        replace(key, document === null ? null : (JSON.parse(document) as DayForm), 'stretches');
-      if (rows.length > 0) db.transaction(() => rows.forEach(divide));
-      return rows.length === limit;
-    },
-  };
 }

@@ -12,12 +12,15 @@ type Day = Tables['day'];
 export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
+/** A read of dates, and the zone whose clock their times are told by. */
+type DayRead = WindowRead & { readonly timezone: string | null };
+
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
   /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): boolean;
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): boolean;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -61,7 +64,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
       put.run({ ...key, ...summary, ...next, hash: digest, document_id });
-      bookable.put(key, form ?? null, read.today);
+      bookable.put(key, form ?? null, { timezone: read.timezone, known: stored !== undefined });
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
       return true;
