@@ -2,7 +2,9 @@
 -- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
 -- What the numbered steps say of views is how they once were.
 --
--- Nothing newer than SQLite 3.38; now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
+-- Nothing newer than SQLite 3.38. A comment has a line of its own: a file gets each view as one line, and drizzle-kit
+-- wants a SELECT at its beginning. A column that is an expression is CAST to its type, so that it compares as it; one of a
+-- table stands bare, as it would lose its index. Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
 
 CREATE VIEW withdrawn_products AS
 SELECT p.product_id,
@@ -78,20 +80,23 @@ FROM (
 GROUP BY currency;
 
 CREATE VIEW alternatives AS
-WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
-  SELECT p.product_id, p.alternative_product_id, 1
-  FROM product p
-  WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
-  UNION ALL
-  SELECT r.product_id, c.alternative_product_id, r.depth + 1
+SELECT product_id, alternative_product_id
+FROM (
+  WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
+    SELECT p.product_id, p.alternative_product_id, 1
+    FROM product p
+    WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
+    UNION ALL
+    SELECT r.product_id, c.alternative_product_id, r.depth + 1
+    FROM recommended r
+    CROSS JOIN product c ON c.product_id = r.candidate_id
+    WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
+  )
+  SELECT r.product_id, r.candidate_id AS alternative_product_id
   FROM recommended r
-  CROSS JOIN product c ON c.product_id = r.candidate_id
-  WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
-)
-SELECT r.product_id, r.candidate_id AS alternative_product_id
-FROM recommended r
-CROSS JOIN product a ON a.product_id = r.candidate_id
-WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;
+  CROSS JOIN product a ON a.product_id = r.candidate_id
+  WHERE a.sellable = 1 AND r.candidate_id <> r.product_id
+);
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
