@@ -10,7 +10,8 @@ import { type AvailabilityTables, availabilityTables } from './catalogue/availab
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { bookableTable } from './catalogue/dates/bookable.ts';
+import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -51,7 +52,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
-  readonly bookable: BookableTable;
+  readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -130,10 +131,10 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     closures,
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
-    bookable,
+    pricing: pricingOf(writes, bookable),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
-    variants: variantTables(writes),
+    variants: variantTables(writes, pricingOf(writes, bookable)),
     experiences: experienceTables(writes, search),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),

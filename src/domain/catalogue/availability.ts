@@ -100,7 +100,8 @@ export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): voi
   }
 }
 
-function lower(lowest: number | null, price: number): number {
+/** Returns the lower of two prices, or the one above 0. */
+export function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;
   return price === 0 ? lowest : Math.min(lowest, price);
 }

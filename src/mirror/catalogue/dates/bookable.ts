@@ -1,26 +1,29 @@
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
+import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { variantTypes } from '../variant-types.ts';
 import type { OfProduct } from './window.ts';
 
 type Key = Pick<Tables['bookable'], 'product_id' | 'currency' | 'date'>;
 
+/** Where a date is, and whom its variants are for. */
+export interface DateSetting {
+  readonly timezone: string | null;
+  readonly types: VariantTypes;
+}
+
 /** What can be bought of each date, from one instant to another. */
 export interface BookableTable {
-  /** Writes the rows of a date at the venue, in place of those it had if it is `known`; null: it is sold out. */
-  put(key: Key, form: DayForm | null, at: { readonly timezone: string | null; readonly known: boolean }): void;
-  /** Returns the zone whose clock a product's times are told by. */
-  zoneOf(product_id: number): string | null;
+  /** Writes the rows of a date, in place of those it had if it is `known`; null: it is sold out. */
+  put(key: Key, form: DayForm | null, at: DateSetting & { readonly known: boolean }): void;
+  /** Returns where a product is, and whom its variants are for. */
+  settingOf(product_id: number): DateSetting;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
-  /**
-   * Divides dates that are one row still, as an older version wrote them or because the product turned out to be elsewhere:
-   * at most `limit` of them, in a transaction of its own, the earliest first. Returns whether more are left.
-   */
-  divide(limit: number): boolean;
 }
 
 export function bookableTable(db: Writes): BookableTable {
@@ -28,7 +31,7 @@ export function bookableTable(db: Writes): BookableTable {
     upsert(
       'bookable',
       ['product_id', 'currency', 'date', 'from_at'],
-      ['until_at', 'whole', 'lowest_price', 'max_tickets'],
+      ['until_at', 'lowest_price', 'max_tickets', 'lowest_adult_price', 'price_variant_type'],
     ),
   );
   const drop = db.change(({ product_id, currency, date }: Bound<Key>) =>
@@ -48,55 +51,23 @@ export function bookableTable(db: Writes): BookableTable {
   const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('product').select('timezone').where('product_id', '=', product_id),
   );
-  const undivided = undividedDates(db);
+  const typesOf = variantTypes(db);
   const instant = venueInstants();
 
-  function write({ product_id, currency, date }: Key, form: DayForm, timezone: string | null): void {
-    for (const { from, until, ...left } of bookableStretches(form)) {
-      const from_at = from === notBegun ? 0 : instant(timezone, date, from);
-      const until_at = instant(timezone, date, until);
-      put.run({ product_id, currency, date, from_at, until_at, whole: 0, ...left });
-    }
-  }
-
   return {
-    put: (key, form, { timezone, known }) => {
+    put: (key, form, { timezone, types, known }) => {
       if (known) drop.run(key);
-      if (form !== null) write(key, form, timezone);
+      if (form === null) return;
+      const { product_id, currency, date } = key;
+      for (const { from, until, ...left } of bookableStretches(form, types)) {
+        const from_at = from === notBegun ? 0 : instant(timezone, date, from);
+        const until_at = instant(timezone, date, until);
+        put.run({ product_id, currency, date, from_at, until_at, ...left });
+      }
     },
-    zoneOf: (product_id) => zoneOf.get({ product_id }) ?? null,
+    settingOf: (product_id) => ({ timezone: zoneOf.get({ product_id }) ?? null, types: typesOf(product_id) }),
     prune: ({ product_id, currency }, date) => {
       dropBefore.run({ product_id, currency, date });
     },
-    divide: (limit) => {
-      const dates = undivided.all({ limit });
-      const divide = ({ document, timezone, ...key }: (typeof dates)[number]) => {
-        drop.run(key);
-        if (document !== null) write(key, JSON.parse(document) as DayForm, timezone);
-      };
-      if (dates.length > 0) db.transaction(() => dates.forEach(divide));
-      return dates.length === limit;
-    },
   };
-}
-
-/** Returns dates that one row stands for still, with what is stored of them. */
-function undividedDates(db: Writes) {
-  return db.rows(({ limit }: Bound<{ limit: number }>) =>
-    query
-      .selectFrom('bookable as b')
-      .leftJoin('product as p', 'p.product_id', 'b.product_id')
-      .leftJoin('day as d', (on) =>
-        on
-          .onRef('d.product_id', '=', 'b.product_id')
-          .onRef('d.currency', '=', 'b.currency')
-          .onRef('d.date', '=', 'b.date'),
-      )
-      .leftJoin('day_document as c', 'c.document_id', 'd.document_id')
-      .select(['b.product_id', 'b.currency', 'b.date', 'p.timezone', 'c.document'])
-      .distinct()
-      .where('b.whole', '=', 1)
-      .orderBy('b.date')
-      .limit(limit),
-  );
 }
