@@ -11,7 +11,7 @@ import { type AvailabilityTables, availabilityTables } from './catalogue/availab
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { bookableTable } from './catalogue/dates/bookable.ts';
 import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
@@ -53,7 +53,6 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
-  readonly bookable: BookableTable;
   readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
@@ -134,7 +133,6 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     closures,
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
-    bookable,
     pricing: pricingOf(writes, bookable),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
