@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
+import { nothingPrinted, type PricedStretch, printedOn } from '../../src/domain/catalogue/printed-price.ts';
 import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { divideNearDates } from '../../src/sync/records/near-dates.ts';
+import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
 import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { manualClock } from '../upstream/manual-clock.ts';
 
 const hour = 3_600_000;
 const near = { days: 14, every: 6 * hour };
@@ -46,6 +46,13 @@ const forms: Readonly<Record<string, DayForm>> = {
 };
 const names = Object.keys(forms);
 
+/** The first variant is an adult's, the second a child's; of every third product neither is. */
+const typesOf = (product_id: number) =>
+  new Map([
+    [1, product_id % 3 === 0 ? 'group' : 'adult'],
+    [2, product_id % 3 === 0 ? 'group' : 'child'],
+  ]);
+
 const zones = [
   'Europe/Amsterdam',
   'Asia/Kolkata',
@@ -66,7 +73,12 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   const { earliest: today, latest } = venueToday(zone, now);
   const dates = datesBetween(today, addDays(latest, 2));
   test.mirror.transaction(() => {
-    for (const [index, name] of names.entries())
+    for (const [index, name] of names.entries()) {
+      test.mirror.variants.store(
+        { source: 'variants', product_id: index + 1, language: 'en', sent_at: now, stale_at: now, now },
+        [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
+        new Set(),
+      ); // biome-ignore format: one answer
       test.mirror.availability.store(
         { product_id: index + 1, currency: 'EUR', from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
         {
@@ -74,6 +86,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
         },
       ); // biome-ignore format: one answer
+    }
   });
   return { ...test, dates };
 }
@@ -89,14 +102,17 @@ function expected(zone: string | null, dates: readonly string[], now: number) {
       const { available, ...summary } = summarise(left);
       const isOver = left[2].length === 0 && whole[2].length > 0;
       const state = isOver ? 'not_on_sale' : available ? 'available' : 'sold_out';
-      return [{ product_id: index + 1, date, state, ...summary, left }];
+      const printed = state === 'available' ? printedOn(left, typesOf(index + 1)) : nothingPrinted;
+      return [{ product_id: index + 1, date, state, ...summary, ...printed, left }];
     }),
   );
+  const bookable = rows
+    .filter(({ state }) => state === 'available')
+    .map(({ state: _, availability: __, left: ___, ...row }) => row);
   return {
     days: rows.map(({ left: _, ...row }) => row),
-    bookable: rows
-      .filter(({ state }) => state === 'available')
-      .map(({ product_id, date, lowest_price, max_tickets }) => ({ product_id, date, lowest_price, max_tickets })),
+    bookable,
+    products: names.map((_, index) => leastOf(bookable.filter(({ product_id }) => product_id === index + 1))),
     slots: rows.flatMap(({ product_id, date, left }) =>
       left[2].flatMap(([time, , offers]) =>
         offers.map(([variant_id]) => ({ product_id, date, time: slotTime(time), variant_id })),
@@ -105,13 +121,31 @@ function expected(zone: string | null, dates: readonly string[], now: number) {
   };
 }
 
+type Priced = Pick<PricedStretch, 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'>;
+
+/** The least over dates that are all for one type. */
+function leastOf(dates: readonly Priced[]): Priced {
+  const least = (prices: readonly (number | null)[]) => {
+    const known = prices.filter((price) => price !== null);
+    return known.length === 0 ? null : Math.min(...known);
+  };
+  return {
+    lowest_price: least(dates.map(({ lowest_price }) => lowest_price)),
+    lowest_adult_price: least(dates.map(({ lowest_adult_price }) => lowest_adult_price)),
+    price_variant_type: dates.find(({ price_variant_type }) => price_variant_type !== null)?.price_variant_type ?? null,
+  };
+}
+
 function shownBy(db: Database) {
   const all = (sql: string) => db.prepare(sql).all() as object[];
   return {
     days: all(
-      'SELECT product_id, date, state, lowest_price, max_tickets, availability FROM availability_days ORDER BY 1, 2',
+      'SELECT product_id, date, state, lowest_price, lowest_adult_price, price_variant_type, max_tickets, availability FROM availability_days ORDER BY 1, 2',
     ),
-    bookable: all('SELECT product_id, date, lowest_price, max_tickets FROM bookable_days ORDER BY 1, 2'),
+    bookable: all(
+      'SELECT product_id, date, lowest_price, lowest_adult_price, price_variant_type, max_tickets FROM bookable_days ORDER BY 1, 2',
+    ),
+    products: all('SELECT lowest_price, lowest_adult_price, price_variant_type FROM products ORDER BY product_id'),
     slots: all('SELECT product_id, date, time, variant_id FROM availability_slots'),
   };
 }
@@ -147,6 +181,7 @@ describe('on the days around it the views leave out what has passed', () => {
       const at = new Date(now).toISOString();
       expect(found.days, at).toEqual(wanted.days);
       expect(found.bookable, at).toEqual(wanted.bookable);
+      expect(found.products, at).toEqual(wanted.products);
       expect(bySlot(found.slots), at).toEqual(bySlot(wanted.slots));
       if (wanted.days.some(({ state }) => state === 'not_on_sale')) passed += 1;
     }
@@ -156,34 +191,33 @@ describe('on the days around it the views leave out what has passed', () => {
   });
 });
 
-describe('a date that was stored while it was far', () => {
-  it('is divided when it comes near, and until then never shows what has passed', async () => {
+describe('a date', () => {
+  it('that is stored while it is far loses its times one after the other when it comes, also while the daemon is dead', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = testMirror();
     putProducts(test.mirror, [productOf(1)], { sent_at: now });
     const date = '2026-12-05';
-    const form: DayForm = [10, 'UTC', [slot(540, 900), slot(900, 1500)]];
-    test.mirror.transaction(() =>
-      test.mirror.availability.store(
-        { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
-        { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, form]]) },
-      ),
-    ); // biome-ignore format: one answer
-    const prices = (at: string) => shown(test.mirror.path, Date.parse(at)).bookable.map((row) => Object.values(row)[2]);
-    const instants = [`${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`];
-    expect(prices('2026-11-21T12:00:00Z')).toEqual([900]);
-    expect(instants.map(prices)).toEqual([[900], [], []]);
-    const clock = manualClock(now);
-    const divide = () => divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
-    await divide();
-    expect(instants.map(prices)).toEqual([[900], [], []]);
-    clock.jump(Date.parse('2026-12-02T00:00:00Z') - now);
-    await divide();
-    expect(instants.map(prices)).toEqual([[900], [1500], []]);
-    expect(test.mirror.transaction(() => test.mirror.bookable.divideNear('2027-12-31', 10))).toBe(false);
+    const store = (...times: Timeslot[]) =>
+      test.mirror.transaction(() =>
+        test.mirror.availability.store(
+          { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
+          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
+        ),
+      ); // biome-ignore format: one answer
+    const prices = () =>
+      ['2026-11-21T12:00:00Z', `${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`]
+        .flatMap((at) => shown(test.mirror.path, Date.parse(at)).bookable)
+        .map((row) => Object.values(row)[2]);
+    store(slot(540, 900), slot(900, 1500));
+    expect(prices()).toEqual([900, 900, 1500]);
+    // What it had is gone, also the time that it has no more.
+    store(slot(540, 700));
+    expect(prices()).toEqual([700, 700]);
+    store();
+    expect(prices()).toEqual([]);
   });
 
-  it('is told by another clock when the product turns out to be elsewhere', async () => {
+  it('is told by another clock when its product turns out to be elsewhere', async () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = stored('Asia/Kolkata', now);
     putProducts(
@@ -193,7 +227,7 @@ describe('a date that was stored while it was far', () => {
         sent_at: now + 1,
       },
     );
-    await divideNearDates({ mirror: test.mirror, clock: manualClock(now) }, new AbortController().signal);
+    await priceStoredDates(test, new AbortController().signal);
     const at = Date.parse('2026-11-22T13:00:00Z');
     expect(shown(test.mirror.path, at).bookable).toEqual(expected('America/New_York', test.dates, at).bookable);
   });
@@ -205,11 +239,10 @@ describe('a date that was stored while it was far', () => {
         INSERT INTO day_document VALUES (1, '[10,"UTC",[[540,5,[[1,5,900]]],[900,5,[[1,5,1500]]]]]');
         INSERT INTO day VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);`,
     });
-    const clock = manualClock(Date.parse('2026-11-21T12:00:00Z'));
-    await divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
-    expect(test.all('SELECT date, from_at, lowest_price, whole FROM bookable')).toEqual([
-      { date: '2026-11-21', from_at: 0, lowest_price: 900, whole: 0 },
-      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500, whole: 0 },
+    await priceStoredDates(test, new AbortController().signal);
+    expect(test.all('SELECT date, from_at, lowest_price FROM bookable')).toEqual([
+      { date: '2026-11-21', from_at: 0, lowest_price: 900 },
+      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500 },
     ]);
   });
 });

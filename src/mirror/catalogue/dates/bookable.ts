@@ -1,39 +1,37 @@
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { bookableStretches, notBegun } from '../../../domain/catalogue/passed-times.ts';
-import { addDays } from '../../../domain/time/dates.ts';
+import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
+import { variantTypes } from '../variant-types.ts';
 import type { OfProduct } from './window.ts';
 
 type Key = Pick<Tables['bookable'], 'product_id' | 'currency' | 'date'>;
 
-/** What can be bought of each date, from one instant to another. */
-export interface BookableTable {
-  /** Replaces the rows of a date; null: it is sold out. */
-  put(key: Key, form: DayForm | null, today: string): void;
-  /** Forgets dates before one. */
-  prune(of: OfProduct, date: string): void;
-  /**
-   * Divides dates that have come near since the last time, at most `limit` of them, in a transaction of its own. Returns
-   * whether more are left.
-   */
-  divideNear(today: string, limit: number): boolean;
+/** Where a date is, and whom its variants are for. */
+export interface DateSetting {
+  readonly timezone: string | null;
+  readonly types: VariantTypes;
 }
 
-/**
- * Dates up to so many days ahead are divided at their times: a mirror whose daemon is dead for two days still tells what is
- * left. Dividing all dates would multiply the rows, and nobody needs that.
- */
-const nearDays = 3;
+/** What can be bought of each date, from one instant to another. */
+export interface BookableTable {
+  /** Writes the rows of a date, in place of those it had if it is `known`; null: it is sold out. */
+  put(key: Key, form: DayForm | null, at: DateSetting & { readonly known: boolean }): void;
+  /** Returns where a product is, and whom its variants are for. */
+  settingOf(product_id: number): DateSetting;
+  /** Forgets dates before one. */
+  prune(of: OfProduct, date: string): void;
+}
 
 export function bookableTable(db: Writes): BookableTable {
   const put = db.change(
     upsert(
       'bookable',
       ['product_id', 'currency', 'date', 'from_at'],
-      ['until_at', 'whole', 'lowest_price', 'max_tickets'],
+      ['until_at', 'lowest_price', 'max_tickets', 'lowest_adult_price', 'price_variant_type'],
     ),
   );
   const drop = db.change(({ product_id, currency, date }: Bound<Key>) =>
@@ -53,47 +51,23 @@ export function bookableTable(db: Writes): BookableTable {
   const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('product').select('timezone').where('product_id', '=', product_id),
   );
-  const near = db.rows(({ last, limit }: Bound<{ last: string; limit: number }>) =>
-    query
-      .selectFrom('bookable as b')
-      .leftJoin('day as d', (on) =>
-        on
-          .onRef('d.product_id', '=', 'b.product_id')
-          .onRef('d.currency', '=', 'b.currency')
-          .onRef('d.date', '=', 'b.date'),
-      )
-      .leftJoin('day_document as c', 'c.document_id', 'd.document_id')
-      .select(['b.product_id', 'b.currency', 'b.date', 'c.document'])
-      .distinct()
-      .where('b.whole', '=', 1)
-      .where('b.date', '<=', last)
-      .orderBy('b.date')
-      .limit(limit),
-  );
+  const typesOf = variantTypes(db);
   const instant = venueInstants();
 
-  function replace({ product_id, currency, date }: Key, form: DayForm | null, detail: 'whole' | 'stretches'): void {
-    drop.run({ product_id, currency, date });
-    if (form === null) return;
-    const timezone = zoneOf.get({ product_id }) ?? null;
-    for (const { from, until, ...left } of bookableStretches(form, detail)) {
-      const from_at = from === notBegun ? 0 : instant(timezone, date, from);
-      const until_at = instant(timezone, date, until);
-      put.run({ product_id, currency, date, from_at, until_at, whole: detail === 'whole' ? 1 : 0, ...left });
-    }
-  }
-
   return {
-    put: (key, form, today) => replace(key, form, key.date > addDays(today, nearDays + 1) ? 'whole' : 'stretches'),
+    put: (key, form, { timezone, types, known }) => {
+      if (known) drop.run(key);
+      if (form === null) return;
+      const { product_id, currency, date } = key;
+      for (const { from, until, ...left } of bookableStretches(form, types)) {
+        const from_at = from === notBegun ? 0 : instant(timezone, date, from);
+        const until_at = instant(timezone, date, until);
+        put.run({ product_id, currency, date, from_at, until_at, ...left });
+      }
+    },
+    settingOf: (product_id) => ({ timezone: zoneOf.get({ product_id }) ?? null, types: typesOf(product_id) }),
     prune: ({ product_id, currency }, date) => {
       dropBefore.run({ product_id, currency, date });
-    },
-    divideNear: (today, limit) => {
-      const rows = near.all({ last: addDays(today, nearDays), limit });
-      const divide = ({ document, ...key }: (typeof rows)[number]) =>
-        replace(key, document === null ? null : (JSON.parse(document) as DayForm), 'stretches');
-      if (rows.length > 0) db.transaction(() => rows.forEach(divide));
-      return rows.length === limit;
     },
   };
 }
