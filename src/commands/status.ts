@@ -12,6 +12,7 @@ import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
+import { type BackupStatus, backupStatus } from '../backup/keep.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmMessage } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
@@ -32,6 +33,7 @@ type Status = MirrorStatus & {
   /** The daemon's jobs; null: none runs. */
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
+  readonly backup: BackupStatus;
 };
 
 export function statusCommand(io: Io): Command {
@@ -59,6 +61,7 @@ export function statusCommand(io: Io): Command {
         storefront: live?.storefront ?? null,
         jobs: live?.jobs ?? null,
         snapshot,
+        backup: backupStatus(config.backup, { filled_at: mirror.filled_at, failure: live?.backup.failure ?? null, now }),
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
@@ -83,7 +86,7 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, storefront: ______, ...mirror } = live;
+    const { daemon: _, inbox: __, storage: ___, snapshot: ____, backup: _______, jobs: _____, storefront: ______, ...mirror } = live;
     return mirror;
   }
 }
@@ -107,6 +110,7 @@ function render(status: Status, now: number): string {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
+    describeBackup(status.backup, now),
     `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but not answering: what follows is read from the file; check its log, then restart it' : 'not running: nothing is refreshed') : describeDaemon(daemon, now)}`,
     ...(status.jobs ?? []).flatMap((job) => {
       const trouble = jobTrouble(job, now);
@@ -164,6 +168,18 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
     `Snapshot  ${age}: ${path}${lateness}`,
     ...when(failure !== null, `          the last attempt failed: ${printable(failure ?? '')}`),
   ];
+}
+
+function describeBackup({ directory, copies, made_at, bytes, tried_at, tried_failure, late, failure }: BackupStatus, now: number): string {
+  if (made_at === null) return `Backup    none yet in ${directory}${late === 1 ? ': LATE' : ''}`;
+  const tried =
+    tried_at === null
+      ? 'not tried yet'
+      : tried_failure === null
+        ? `restored on trial ${ago(tried_at, now)}`
+        : `CANNOT be restored, tried ${ago(tried_at, now)}`;
+  const lateness = late === 1 ? `, LATE${failure === null ? '' : `: ${printable(failure)}`}` : '';
+  return `Backup    ${ago(made_at, now)}, ${megabytes(bytes ?? 0)}, ${tried}; ${number(copies)} kept in ${directory}${lateness}`;
 }
 
 /** Returns the lines about what needs a person. */

@@ -24,13 +24,14 @@ const looks = { workAt: () => null };
  * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
-  const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
+  const { wiring, guard, snapshots, backups, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? looks : {};
   const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
+  const drillAt = wallClock({ at: '30 5 * * 0', zone: config.backup.zone });
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
@@ -89,6 +90,8 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => whenTimeKnown(() => images.fetch(signal)),
     },
     { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
+    { name: 'backup', at: wallClock(config.backup), doneAt: backups.madeAt, run: backups.make, trouble: backups.failure },
+    { name: 'restore-drill', at: drillAt, doneAt: backups.triedAt, run: backups.drill, trouble: backups.drillFailure },
     {
       name: 'optimise',
       at: maintenance,
@@ -99,7 +102,6 @@ export function jobsOf(parts: Parts): Job[] {
           if (files.isWell('inbox')) inbox.optimise();
         }),
     },
-    // After the backup job, so that its writes are checked too.
     { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',

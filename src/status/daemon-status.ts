@@ -3,6 +3,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
+import type { BackupStatus } from '../backup/keep.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 
@@ -51,6 +52,7 @@ export type DaemonStatus = MirrorStatus & {
   readonly jobs: readonly JobRuns[];
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
+  readonly backup: BackupStatus;
 };
 
 /**
