@@ -294,6 +294,7 @@ FROM (
   WHERE p.withdrawn_at IS NULL
 );
 
+-- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
@@ -303,12 +304,14 @@ SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checke
 FROM bookable b
 CROSS JOIN product p ON p.product_id = b.product_id
 CROSS JOIN availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = b.product_id AND r.currency = b.currency AND r.from_date <= b.date)
-  AND s.to_date >= b.date
+  AND s.from_date <= b.date AND s.to_date >= b.date
 WHERE p.sellable = 1 AND p.dates_off_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
 
+-- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
+-- begun nowhere, and is shown as it was read. n: the venue's clock; where it is put back within hours, no further than it will show
+-- twice. l: of a date that may have begun, "over", or, once it has lost a time, what is left of it: [times, whether tickets,
+-- lowest price, most tickets, places]; NULL: the date is whole. A json_each of NULL costs a far date next to nothing.
 CREATE VIEW availability_days AS
 SELECT d.product_id, d.date, d.currency,
   CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
@@ -323,37 +326,36 @@ SELECT d.product_id, d.date, d.currency,
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
-CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
+  SELECT CASE WHEN d.date < substr(n.value, 1, 10) THEN '["over"]' WHEN d.date = substr(n.value, 1, 10) THEN (
+    SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(json_array(
+      sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
+      COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
+      max(CASE WHEN u.passed = 0 THEN u.most END),
+      CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END)) END
+    FROM (
+      SELECT typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+          AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
+        json_extract(t.value, '$[1]') AS places,
+        max(json_extract(o.value, '$[1]')) AS most,
+        max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
+      FROM day_document c
+      CROSS JOIN json_each(c.document, '$[2]') t
+      LEFT JOIN json_each(t.value, '$[2]') o
+      WHERE c.document_id = d.document_id
+      GROUP BY t.key
+    ) u) END
+  FROM json_each(json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')) ELSE '' END)) n
-CROSS JOIN json_each(json_array(json(CASE WHEN d.date = substr(n.value, 1, 10) THEN (
-  SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(
-    sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
-    COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
-    max(CASE WHEN u.passed = 0 THEN u.most END),
-    CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END) END
-  FROM (
-    SELECT n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
-      json_extract(t.value, '$[1]') AS places,
-      max(json_extract(o.value, '$[1]')) AS most,
-      max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
-      min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
-      min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
-    FROM day_document c
-    CROSS JOIN json_each(c.document, '$[2]') t
-    LEFT JOIN json_each(t.value, '$[2]') o
-    WHERE c.document_id = d.document_id
-    GROUP BY t.key
-  ) u) END))) l
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')))) n) END) l
 CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = d.product_id AND r.currency = d.currency AND r.from_date <= d.date)
-  AND s.to_date >= d.date
-WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10);
+  AND s.from_date <= d.date AND s.to_date >= d.date
+WHERE p.withdrawn_at IS NULL AND l.value IS NOT 'over';
 
 CREATE VIEW availability_slots AS
 SELECT d.product_id, d.date, d.currency,
@@ -375,19 +377,18 @@ SELECT d.product_id, d.date, d.currency,
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
-CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')) ELSE '' END)) n
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
 CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = d.product_id AND r.currency = d.currency AND r.from_date <= d.date)
-  AND s.to_date >= d.date
+  AND s.from_date <= d.date AND s.to_date >= d.date
 CROSS JOIN day_document c ON c.document_id = d.document_id
 CROSS JOIN json_each(c.document, '$[2]') t
 CROSS JOIN json_each(t.value, '$[2]') o
-WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10)
-  AND NOT (n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value);
+WHERE p.withdrawn_at IS NULL
+  AND (n.value IS NULL OR (d.date >= substr(n.value, 1, 10)
+    AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value)));
