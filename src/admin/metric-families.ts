@@ -223,6 +223,19 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     'Is 1 if the snapshot is missing or older than two periods, else 0.',
     ({ status }) => one(status.snapshot?.late ?? null),
   ),
+  gauge('catalogued_backup_made_timestamp_seconds', 'Time at which the newest backup was made.', ({ status }) =>
+    one(seconds(status.backup.made_at)),
+  ),
+  gauge(
+    'catalogued_backup_late',
+    'Is 1 if the newest backup is older than two intervals, or there is none, else 0.',
+    ({ status }) => one(status.backup.late),
+  ),
+  gauge(
+    'catalogued_backup_unusable',
+    'Is 1 if the backup that was last restored on trial cannot be restored, else 0.',
+    ({ status }) => one(status.backup.tried_failure === null ? 0 : 1),
+  ),
   gauge(
     'catalogued_storage_trouble',
     'Is 1 while a full disk or another writer keeps a file from being written, else 0.',

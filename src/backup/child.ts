@@ -2,7 +2,9 @@ import { tryBackup } from './drill.ts';
 import { type BackupOrder, makeBackup } from './make.ts';
 
 /** What this program is told to do. */
-export type BackupWork = { readonly make: BackupOrder } | { readonly drill: { readonly backup: string; readonly now: number } };
+export type BackupWork =
+  | { readonly make: BackupOrder }
+  | { readonly drill: { readonly backup: string; readonly now: number } };
 
 /*
  * Makes or tries a backup in a process of its own: gigabytes take minutes, in which the daemon must answer and be able to

@@ -1,4 +1,13 @@
-import { copyFileSync, constants, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { inboxCopy, mirrorCopy } from '../files/backups.ts';
 import { inboxFile } from '../inbox/inbox.ts';
@@ -43,7 +52,8 @@ function restoreAside(backup: string): void {
     openedCopy(mirrorCopy(backup), join(aside, 'mirror.db'), mirrorFile);
     if (manifest.inbox !== null) openedCopy(inboxCopy(backup), join(aside, 'inbox.db'), inboxFile);
     // A newer version adds rows of its own where it brings the schema up to date.
-    if (manifest.mirror.schema_version === schemaVersion(mirrorFile)) compareRows(backup, factsOf(join(aside, 'mirror.db')).rows, manifest.rows);
+    if (manifest.mirror.schema_version === schemaVersion(mirrorFile))
+      compareRows(backup, factsOf(join(aside, 'mirror.db')).rows, manifest.rows);
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
@@ -57,7 +67,10 @@ export function verifyBackup(backup: string): Manifest {
     ...(manifest.inbox === null ? [] : [['inbox.db', manifest.inbox, inboxFile] as const]),
   ].find(([, { schema_version }, kind]) => schema_version > schemaVersion(kind));
   if (newer !== undefined)
-    throw notABackup(backup, `${backup} was made by ${manifest.made_by}, which is newer: its ${newer[0]} has schema ${newer[1].schema_version}`);
+    throw notABackup(
+      backup,
+      `${backup} was made by ${manifest.made_by}, which is newer: its ${newer[0]} has schema ${newer[1].schema_version}`,
+    );
   verifyCopy(backup, mirrorCopy(backup), manifest.mirror);
   if (manifest.inbox !== null) verifyCopy(backup, inboxCopy(backup), manifest.inbox);
   return manifest;

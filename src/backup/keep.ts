@@ -37,16 +37,17 @@ export interface BackupStatus {
 export interface Backups {
   /** Makes one, and removes the oldest beyond `backup.keep`. Not before the mirror is filled. Logs a failure. */
   make(signal: AbortSignal): Promise<void>;
-  /** Restores the newest beside itself, and compares. */
-  drill(signal: AbortSignal): Promise<void>;
+  /** Restores the newest beside itself, and compares: once a week. */
+  drillDue(signal: AbortSignal): Promise<void>;
   /** When the newest was made; null: there is none. */
   madeAt(): number | null;
-  triedAt(): number | null;
   failure(): string | null;
   drillFailure(): string | null;
   /** Returns an alarm while the last attempt failed, or the last drill did. */
   alarms(): LiveAlarm[];
 }
+
+const weekMs = 7 * 86_400_000;
 
 export interface BackupPorts {
   readonly mirror: Pick<Mirror, 'path' | 'filledAt'>;
@@ -55,14 +56,24 @@ export interface BackupPorts {
   readonly log: Logger;
 }
 
-export function keepBackups({ mirror, inbox, clock, log }: BackupPorts, { directory, keep }: Config['backup']): Backups {
+export function keepBackups(
+  { mirror, inbox, clock, log }: BackupPorts,
+  { directory, keep }: Config['backup'],
+): Backups {
   let failed: { readonly since: number; readonly reason: string } | null = null;
 
   async function make(signal: AbortSignal): Promise<void> {
     if (mirror.filledAt() === null || signal.aborted) return;
     const began = clock.monotonic();
     try {
-      const order = { mirror: mirror.path, inbox: inbox.path, directory, why: 'schedule', made_by: `catalogued ${version}`, now: clock.now() } as const;
+      const order = {
+        mirror: mirror.path,
+        inbox: inbox.path,
+        directory,
+        why: 'schedule',
+        made_by: `catalogued ${version}`,
+        now: clock.now(),
+      } as const;
       const { backup, bytes } = (await inChild({ make: order }, signal)) as MadeBackup;
       const removed = removeOld(directory, keep);
       failed = null;
@@ -75,11 +86,15 @@ export function keepBackups({ mirror, inbox, clock, log }: BackupPorts, { direct
     }
   }
 
-  async function drill(signal: AbortSignal): Promise<void> {
+  async function drillDue(signal: AbortSignal): Promise<void> {
     const backup = backupsIn(directory).at(-1);
+    const tried = lastDrill(directory)?.at ?? null;
+    const now = clock.now();
+    // One that lies ahead was made by a wrong clock.
+    if (tried !== null && tried <= now && now < tried + weekMs) return;
     if (backup === undefined || signal.aborted) return;
     try {
-      const { failure } = (await inChild({ drill: { backup, now: clock.now() } }, signal)) as Drill;
+      const { failure } = (await inChild({ drill: { backup, now } }, signal)) as Drill;
       if (failure === null) log.info({ backup }, 'backup restored on trial: it can be');
       else log.error({ backup, failure }, 'backup cannot be restored');
     } catch (error) {
@@ -89,9 +104,8 @@ export function keepBackups({ mirror, inbox, clock, log }: BackupPorts, { direct
 
   return {
     make,
-    drill,
+    drillDue,
     madeAt: () => newestOf(directory)?.manifest.made_at ?? null,
-    triedAt: () => lastDrill(directory)?.at ?? null,
     failure: () => failed?.reason ?? null,
     drillFailure: () => lastDrill(directory)?.failure ?? null,
     alarms: () => {
@@ -130,12 +144,16 @@ function newestOf(directory: string): { readonly backup: string; readonly manife
 /** Returns the status of the backups, from their directory. `failure` comes from the daemon. */
 export function backupStatus(
   { directory, at, zone }: Config['backup'],
-  { filled_at, failure, now }: { readonly filled_at: number | null; readonly failure: string | null; readonly now: number },
+  {
+    filled_at,
+    failure,
+    now,
+  }: { readonly filled_at: number | null; readonly failure: string | null; readonly now: number },
 ): BackupStatus {
   const found = newestOf(directory);
   const tried = lastDrill(directory);
   const since = found?.manifest.made_at ?? filled_at;
-  const { next } = wallClock({ at, zone });
+  const next = at === null ? () => Number.POSITIVE_INFINITY : wallClock({ at, zone }).next;
   return {
     directory,
     copies: backupsIn(directory).length,

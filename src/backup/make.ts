@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
@@ -8,8 +8,8 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { publishCopy } from '../sqlite/published-copy.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
-import { type Manifest, sha256Of, type WhyBackup } from './manifest.ts';
 import { sync } from '../sqlite/sync.ts';
+import { type Manifest, sha256Of, type WhyBackup } from './manifest.ts';
 
 /** What a backup is made of, and where. */
 export interface BackupOrder {
@@ -97,14 +97,20 @@ export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'appl
   const db = openReadOnly(path);
   try {
     const tables = db
-      .prepare<[], string>("SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite%'")
+      .prepare<[], string>(
+        "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite%'",
+      )
       .pluck()
       .all();
-    const rows = tables.map((name) => [name, db.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0] as const);
+    const rows = tables.map(
+      (name) => [name, db.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0] as const,
+    );
     const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('mirror')").pluck().all();
     const applied = columns.includes('last_delivery_id') ? 'last_delivery_id' : '0';
     const own = db
-      .prepare<[], { contract_version: number; applied: number }>(`SELECT contract_version, ${applied} AS applied FROM mirror`)
+      .prepare<[], { contract_version: number; applied: number }>(
+        `SELECT contract_version, ${applied} AS applied FROM mirror`,
+      )
       .get();
     return {
       contract_version: own?.contract_version ?? 0,

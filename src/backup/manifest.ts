@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { manifestOf } from '../files/backups.ts';
+import { backupsIn, manifestOf } from '../files/backups.ts';
 
 const copy = z.object({
   bytes: z.number().int(),
@@ -50,11 +50,15 @@ function notThere(backup: string): string {
   return `${backup} is no backup: it has no manifest.json`;
 }
 
-/** The refusal of what should have been a backup. */
+/** The refusal of what should have been a backup, or is one no longer. */
 export function notABackup(backup: string, wrong: string, exitCode: 65 | 77 = exitCodes.data): CataloguedError {
+  const inside = backupsIn(backup).at(-1);
   return new CataloguedError('not-a-backup', wrong, {
     exitCode,
-    hint: `name one backup, a directory like ${dirname(backup)}/2026-11-21T030000Z; catalogued backup --list shows those there are`,
+    hint:
+      inside === undefined
+        ? 'name another backup: catalogued backup --list shows those in backup.directory'
+        : `name one of the backups in it: ${inside}`,
   });
 }
 
@@ -73,10 +77,15 @@ export function sha256Of(path: string): string {
 }
 
 /** Throws 65 unless a copy is, byte by byte, what the manifest says. */
-export function verifyCopy(backup: string, path: string, { bytes, sha256 }: Pick<z.infer<typeof copy>, 'bytes' | 'sha256'>): void {
+export function verifyCopy(
+  backup: string,
+  path: string,
+  { bytes, sha256 }: Pick<z.infer<typeof copy>, 'bytes' | 'sha256'>,
+): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw notABackup(backup, `${backup} has no ${basename(path)}`);
   if (found.size !== bytes)
     throw notABackup(backup, `${path} has ${found.size} bytes, and had ${bytes} when the backup was made`);
-  if (sha256Of(path) !== sha256) throw notABackup(backup, `${path} is not what it was when the backup was made (its SHA-256 differs)`);
+  if (sha256Of(path) !== sha256)
+    throw notABackup(backup, `${path} is not what it was when the backup was made (its SHA-256 differs)`);
 }

@@ -45,7 +45,7 @@ export interface UpgradeCheck {
 }
 
 /** Tells whether this version will change the schema of either file at its next start. */
-export function schemaSteps({ mirror }: Pick<Paths, 'mirror'>): Pick<UpgradeCheck, 'mirror' | 'inbox'> {
+function schemaSteps({ mirror }: Pick<Paths, 'mirror'>): Pick<UpgradeCheck, 'mirror' | 'inbox'> {
   return { mirror: stepOf(mirror.path, mirrorFile), inbox: stepOf(mirror.inbox_path, inboxFile) };
 }
 
@@ -65,11 +65,19 @@ function stepOf(path: string, kind: FileKind): SchemaStep | null {
  * Makes a backup where this version is about to change the schema: the way back. Without one nothing is changed, and the
  * start is refused. For who holds the lock.
  */
-export function backUpBeforeUpgrade({ mirror, backup }: Paths, { clock, log }: { readonly clock: Pick<Clock, 'now'>; readonly log: Logger }): void {
+export function backUpBeforeUpgrade(
+  { mirror, backup }: Paths,
+  { clock, log }: { readonly clock: Pick<Clock, 'now'>; readonly log: Logger },
+): void {
   const steps = schemaSteps({ mirror });
   if ((steps.mirror ?? steps.inbox) === null || noteOf(mirror.path) === null) return;
   try {
-    const order = { mirror: mirror.path, inbox: mirror.inbox_path, directory: backup.directory, why: 'upgrade' } as const;
+    const order = {
+      mirror: mirror.path,
+      inbox: mirror.inbox_path,
+      directory: backup.directory,
+      why: 'upgrade',
+    } as const;
     const made = makeBackup({ ...order, made_by: `catalogued ${version}`, now: clock.now() });
     log.info({ ...steps, ...made }, 'backup made before the upgrade');
   } catch (error) {
@@ -79,7 +87,9 @@ export function backUpBeforeUpgrade({ mirror, backup }: Paths, { clock, log }: {
       `no backup could be made before the upgrade, so nothing was changed: ${(error as Error).message}`,
       {
         exitCode: known ? error.exitCode : exitCodes.io,
-        hint: (known ? error.hint : undefined) ?? `make ${backup.directory} writable, or set backup.directory to another disk`,
+        hint:
+          (known ? error.hint : undefined) ??
+          `make ${backup.directory} writable, or set backup.directory to another disk`,
         cause: error,
       },
     );
@@ -138,7 +148,11 @@ function shownBy(path: string): Shown {
       .pluck()
       .all();
     const own = db.prepare<[], Omit<Shown, 'columns'>>('SELECT contract_version, written_by FROM mirror').get();
-    return { contract_version: own?.contract_version ?? 0, written_by: own?.written_by ?? 'nobody', columns: new Set(columns) };
+    return {
+      contract_version: own?.contract_version ?? 0,
+      written_by: own?.written_by ?? 'nobody',
+      columns: new Set(columns),
+    };
   } finally {
     db.close();
   }

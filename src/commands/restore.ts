@@ -23,7 +23,9 @@ export function restoreCommand(io: Io): Command {
       const dry = options.dryRun === true;
       const now = systemClock.now();
       const done = restoreBackup(config, resolve(dir), { now, dry });
-      io.stdout.write(options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry, now));
+      io.stdout.write(
+        options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry, now),
+      );
     });
 }
 

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { type BackupStatus, backupStatus } from '../backup/keep.ts';
 import { systemClock } from '../clock.ts';
 import { unshared } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
@@ -12,7 +13,6 @@ import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
-import { type BackupStatus, backupStatus } from '../backup/keep.ts';
 import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
 import { alarmMessage } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
@@ -61,7 +61,11 @@ export function statusCommand(io: Io): Command {
         storefront: live?.storefront ?? null,
         jobs: live?.jobs ?? null,
         snapshot,
-        backup: backupStatus(config.backup, { filled_at: mirror.filled_at, failure: live?.backup.failure ?? null, now }),
+        backup: backupStatus(config.backup, {
+          filled_at: mirror.filled_at,
+          failure: live?.backup.failure ?? null,
+          now,
+        }),
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
       if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
@@ -86,7 +90,16 @@ function mirrorStatus(path: string, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, backup: _______, jobs: _____, storefront: ______, ...mirror } = live;
+    const {
+      daemon: _,
+      inbox: __,
+      storage: ___,
+      snapshot: ____,
+      backup: _______,
+      jobs: _____,
+      storefront: ______,
+      ...mirror
+    } = live;
     return mirror;
   }
 }
@@ -170,7 +183,10 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
   ];
 }
 
-function describeBackup({ directory, copies, made_at, bytes, tried_at, tried_failure, late, failure }: BackupStatus, now: number): string {
+function describeBackup(
+  { directory, copies, made_at, bytes, tried_at, tried_failure, late, failure }: BackupStatus,
+  now: number,
+): string {
   if (made_at === null) return `Backup    none yet in ${directory}${late === 1 ? ': LATE' : ''}`;
   const tried =
     tried_at === null

@@ -1,5 +1,6 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
+import { backupStatus } from '../backup/keep.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
@@ -11,7 +12,6 @@ import { mirrorFacts } from '../mirror/reading.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { statusReader } from '../mirror/status/reader.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
-import { backupStatus } from '../backup/keep.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';

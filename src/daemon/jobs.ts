@@ -31,7 +31,6 @@ export function jobsOf(parts: Parts): Job[] {
   const receives = receiving === null ? looks : {};
   const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
-  const drillAt = wallClock({ at: '30 5 * * 0', zone: config.backup.zone });
   return [
     { name: 'disk', every: second, ...looks, run: async () => storage.look() },
     { name: 'clock', every: second, ...looks, run: (signal) => guarded(async () => void (await watch.look(signal))) },
@@ -90,8 +89,8 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => whenTimeKnown(() => images.fetch(signal)),
     },
     { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
-    { name: 'backup', at: wallClock(config.backup), doneAt: backups.madeAt, run: backups.make, trouble: backups.failure },
-    { name: 'restore-drill', at: drillAt, doneAt: backups.triedAt, run: backups.drill, trouble: backups.drillFailure },
+    ...(config.backup.at === null ? [] : [backupJob(backups, config.backup.at, config.backup.zone)]),
+    { name: 'restore-drill', every: hour, ...looks, run: backups.drillDue, trouble: backups.drillFailure },
     {
       name: 'optimise',
       at: maintenance,
@@ -115,6 +114,10 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
   ];
+}
+
+function backupJob({ madeAt, make, failure }: Parts['backups'], at: string, zone: string): Job {
+  return { name: 'backup', at: wallClock({ at, zone }), doneAt: madeAt, run: make, trouble: failure };
 }
 
 /** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */

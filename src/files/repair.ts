@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
@@ -20,7 +20,7 @@ export interface Repair {
   /** Null: nothing is to be done. */
   readonly plan: RepairPlan | null;
   /** The files set aside, and where they are now. */
-  readonly moved: readonly { readonly from: string; readonly to: string }[];
+  readonly moved: readonly Move[];
   /** The copy that took the mirror's place; null: none. */
   readonly restored: string | null;
 }

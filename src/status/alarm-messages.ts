@@ -130,7 +130,8 @@ const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
   ],
   'backup-failing': [
     'Backup',
-    (_, since) => `no backup could be made since ${since}: the last one grows old; see the log, then: catalogued backup`,
+    (_, since) =>
+      `no backup could be made since ${since}: the last one grows old; see the log, then: catalogued backup`,
   ],
   'backup-unusable': [
     'Backup',

@@ -1,9 +1,9 @@
+import type { BackupStatus } from '../backup/keep.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { MirrorStatus } from '../mirror/status/status.ts';
-import type { BackupStatus } from '../backup/keep.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 

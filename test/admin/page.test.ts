@@ -103,6 +103,17 @@ const known: DaemonStatus = {
     },
   ],
   snapshot: null,
+  backup: {
+    directory: '/var/lib/catalogued/state/backup',
+    copies: 7,
+    newest: '/var/lib/catalogued/state/backup/2026-11-21T030000Z',
+    made_at: now - 8 * hour,
+    bytes: 9e5,
+    late: 0,
+    failure: null,
+    tried_at: now - 50 * hour,
+    tried_failure: null,
+  },
   daemon: {
     calls: 90,
     calls_in_flight: 0,

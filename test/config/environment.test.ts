@@ -33,7 +33,7 @@ describe('a variable is read as the kind of value that its key holds', () => {
     ['SERVICE__SELECT__EXCLUDE_PRODUCT_IDS', '7', 'service.select.exclude_product_ids', [7]],
     ['BUDGET__REQUESTS_PER_SECOND', '2.5', 'budget.requests_per_second', 2.5],
     ['MIRROR__COMMISSION', 'true', 'mirror.commission', true],
-    ['BACKUP__EVERY', '6h', 'backup.every', 6 * 3_600_000],
+    ['BACKUP__EVERY', '6h', 'backup.at', '0 */6 * * *'],
     ['SNAPSHOT__EVERY', '', 'snapshot.every', null],
   ];
   test.each(cases)('%s=%s', (variable, text, key, expected) => {
