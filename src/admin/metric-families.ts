@@ -3,6 +3,7 @@ import { alarmKinds } from '../status/alarm-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
+import { processFamilies } from './process-families.ts';
 
 /**
  * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
@@ -277,20 +278,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     status.jobs.map(({ name, overdue }) => ({ labels: { job: name }, value: overdue })),
   ),
 
-  gauge('process_start_time_seconds', 'Start time of the daemon.', ({ process }) => one(process.started_at / 1000)),
-  counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
-  gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
-  gauge('nodejs_heap_size_used_bytes', 'Memory of the heap in use.', ({ process }) => one(process.heap_bytes)),
-  gauge(
-    'nodejs_eventloop_lag_p99_seconds',
-    'Delay of the event loop since the last scrape, 99th percentile.',
-    ({ process }) => one(process.loop_delay_p99_seconds),
-  ),
-  gauge(
-    'nodejs_eventloop_lag_max_seconds',
-    'The longest delay of the event loop since the last scrape.',
-    ({ process }) => one(process.loop_delay_max_seconds),
-  ),
+  ...processFamilies,
 ];
 
 /** Returns counts by tier. Rows are deleted after `retention.changes`, so these are gauges, not counters. */

@@ -168,6 +168,7 @@ const empty: DaemonStatus = {
   images: 0,
   oldest_image_at: null,
   subscriptions: [],
+  backup: { ...known.backup, copies: 0, newest: null, made_at: null, bytes: null, tried_at: null },
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
