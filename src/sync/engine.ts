@@ -173,10 +173,12 @@ export async function pass(
   } finally {
     stop.abort(new Error('the pass has ended'));
   }
-  mirror.transaction(() => {
-    mirror.jobs.finish(clock.now());
-    if (isFilled(given)) mirror.markFilled(clock.now());
-  });
+  const filled = isFilled(given);
+  if (filled || mirror.jobs.isAnyOpen())
+    mirror.transaction(() => {
+      mirror.jobs.finish(clock.now());
+      if (filled) mirror.markFilled(clock.now());
+    });
   return { ...counts, key_refused };
 }
 

@@ -10,6 +10,20 @@ const bit = 'integer, 0 or 1';
 const id = 'integer, the service’s identifier';
 const date = 'text, YYYY-MM-DD at the venue';
 const money = (why: string) => `integer, minor units of currency; null: ${why}`;
+const dayPrices = {
+  lowest_adult_price:
+    'integer, minor units of currency: what an adult pays, the lowest above 0, or 0 if adults pay nothing. Where no adult ticket can be had, the dearest variant of the type that most variants have, each at its cheapest time. What a shop prints; null: sold out, or no exact price of those',
+  price_variant_type:
+    'text, the service’s word: whose price lowest_adult_price is, adult or another type; null: there is no such price, or the service does not say whose it is',
+};
+const productPrices = {
+  lowest_price:
+    'integer, minor units of currency: the least lowest_price of its rows in bookable_days, now; null: no date is bookable, or none has an exact price',
+  lowest_adult_price:
+    'integer, minor units of currency: the least lowest_adult_price of its rows in bookable_days, now, with price_variant_type adult; where there is none, of those with the type that most of them have. What a shop prints; null: no date is bookable, or none has an exact price of those',
+  price_variant_type:
+    'text, the service’s word: whose price lowest_adult_price is, adult or another type; null: there is no such price, or the service does not say whose it is',
+};
 const document = 'text, the service’s JSON with unknown members kept';
 const currency = 'text, ISO 4217, upper case';
 const language = 'text, the language asked for, lower case';
@@ -33,6 +47,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     expected_reopening: 'text, the service’s word; null: not disabled, or not said',
     alternative_product_id: 'integer, a product the service recommends instead; null: none',
     from_price: money('not sent, or not exact in this currency'),
+    ...productPrices,
     currency: `${currency}: the primary one`,
     city_id: 'integer; null: not sent',
     city_name: 'text; null: not sent',
@@ -43,6 +58,22 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     longitude: 'real, degrees; null: not sent',
     timezone: 'text, IANA name; null: none sent that is known, then today is any of two days',
     rating: 'real, average; null: not rated',
+    rating_count: 'integer, people who rated it; null: not said',
+    prediscount_price: money('not reduced, not sent, or not exact in this currency'),
+    slug: 'text, for an address of the product’s page (service-facts §2, product_slug); null: not sent',
+    url: 'text, the service’s page of the product, http or https; null: not sent, or of another scheme',
+    summary: 'text, paragraphs; null: not sent',
+    description: 'text, by the single-product read; null: not sent, or that is not read yet',
+    duration: 'text, as the service writes it: 01:15, 0:15:00 …; null: not sent',
+    languages: 'text, JSON: an array of the languages that the service has texts in; null: not sent',
+    cancellation_policy: 'text, the service’s word: before_date, before_timeslot, never …; null: not sent',
+    cancellation_window: 'integer, hours before what cancellation_policy names; null: not sent',
+    supplier: 'text, its name; null: not sent',
+    venue_name: 'text; null: not sent',
+    venue_address: 'text; null: not sent',
+    venue_today: 'text, YYYY-MM-DD: today at the venue; null: its zone is unknown',
+    wheelchair_access: `${bit}; null: not sent`,
+    is_package: `${bit}: several products sold as one; null: not sent`,
     document: `${document}: the detail over the list entry, without images`,
     checked_at: `${instant}: when the newest read was sent`,
     changed_at: `${instant}: when a read last differed`,
@@ -147,6 +178,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     product_id: id,
     currency,
     from_price: money('not sent, or not exact in this currency'),
+    ...productPrices,
+    prediscount_price: money('not reduced, not sent, or not exact in this currency'),
     checked_at: `${instant}: when the newest read that brought it was sent`,
     stale,
     ...expiry,
@@ -205,6 +238,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     state:
       'text: available, sold_out, or not_on_sale while the product is not sellable, or is and its dates are answered as not on sale, or once the last time of the date has begun at the venue; a date never fetched has no row',
     lowest_price: money('sold out, or no exact price'),
+    ...dayPrices,
     max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
     availability:
       'integer, tickets of the date, without those of times that have begun at the venue; null: sold out, or not said',
@@ -235,6 +269,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     date,
     currency,
     lowest_price: money('no exact price'),
+    ...dayPrices,
     max_tickets: 'integer, of one variant in one slot; null: not said',
     checked_at: instant,
     stale,

@@ -5,6 +5,7 @@ import {
   availability,
   checkoutInformation,
   maxTicketsPerOrder,
+  prediscountPrice,
   productDetail,
   productEntry,
   productVariants,
@@ -31,6 +32,8 @@ export interface ProductState {
   readonly today: string;
   readonly timezone: string | null;
   readonly from_price: number;
+  /** Null: it is not reduced. */
+  readonly prediscount_price: number | null;
   /** Those that a read names. */
   readonly experience_ids: readonly number[];
   /** As served, in the language asked for. */
@@ -83,6 +86,7 @@ export function productState(
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),
+    prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { venueToday } from '../../domain/time/venue.ts';
+import { dateInUtc } from '../../domain/time/dates.ts';
 import type { Ports } from './context.ts';
 
 /** So many dates between two turns of the event loop. */
@@ -10,6 +10,14 @@ const slice = 100;
  * that have passed.
  */
 export async function divideNearDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
-  const { earliest: today } = venueToday('UTC', clock.now());
-  while (!signal.aborted && mirror.transaction(() => mirror.bookable.divideNear(today, slice))) await setImmediate();
+  const today = dateInUtc(clock.now());
+  while (!signal.aborted && mirror.bookable.divideNear(today, slice)) await setImmediate();
+}
+
+/** So many products: all of their dates are priced. */
+const fewProducts = 10;
+
+/** Prices the dates that a version without printed prices has stored: nothing is left to do after the first time. */
+export async function priceStoredDates({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal) {
+  while (!signal.aborted && mirror.pricing.next(fewProducts)) await setImmediate();
 }

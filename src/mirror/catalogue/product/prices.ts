@@ -18,13 +18,15 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
   const one = db.rows(({ product_id, currency }: Bound<Pick<Price, 'product_id' | 'currency'>>) =>
     query.selectFrom('product_price').selectAll().where('product_id', '=', product_id).where('currency', '=', currency),
   );
-  const put = db.change(upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at', 'stale_at']));
+  const put = db.change(
+    upsert('product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
+  );
   return {
-    store: ({ product_id, from_price }, read) => {
+    store: ({ product_id, from_price, prediscount_price = null }, read) => {
       const { currency, sent_at, stale_at, now } = read;
       const row = one.get({ product_id, currency });
       if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
-      put.run({ product_id, currency, from_price, read_at: sent_at, stale_at });
+      put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at });
       if (row === undefined || row.from_price === from_price) return row === undefined;
       const detail = { currency, old: row.from_price, new: from_price };
       changes.add({ product_id, kind: 'price_changed', detail }, read);
