@@ -77,6 +77,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     product: reader.product(product_id),
     products: reader.products(),
     prices: reader.prices(product_id),
+    currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),
