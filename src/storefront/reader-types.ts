@@ -7,11 +7,15 @@ import type { FindQuestion } from './find/question.ts';
 import type { RelatedOptions } from './find/related.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
+import type { CitiesQuestion, ExperiencesQuestion } from './where.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
 export type MirrorInfoRow = ViewRow<'mirror_info'>;
 export type ProductRow = ViewRow<'products'>;
 export type ProductPriceRow = ViewRow<'product_prices'>;
+export type ExperienceRow = ViewRow<'experiences'>;
+export type CityRow = ViewRow<'cities'>;
+export type CountryRow = ViewRow<'countries'>;
 export type ImageRow = ViewRow<'images'>;
 export type CheckoutInformationRow = ViewRow<'checkout_information'>;
 export type VariantRow = ViewRow<'variants'>;
@@ -48,6 +52,13 @@ export interface Reader extends DoorCalls, Disposable {
    * primary one.
    */
   prices(product_id: number): ProductPriceRow[];
+  /** Returns a venue or an activity; null: the list of experiences does not have it, or was not read yet. */
+  experience(experience_id: number, options?: Edition): ExperienceRow | null;
+  /** In the order of experience_id, page by page. */
+  experiences(question?: ExperiencesQuestion): ExperienceRow[];
+  /** Returns where products are, and how many are on sale there: most products first. */
+  cities(question?: CitiesQuestion): CityRow[];
+  countries(options?: Edition): CountryRow[];
   /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): ImageRow[];
   /** Null: not read yet. */

@@ -13,6 +13,7 @@ import { badArgument, noMirror } from './problems.ts';
 import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
+import { whereReads } from './where.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
@@ -39,7 +40,10 @@ export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
+  CityRow as City,
+  CountryRow as Country,
   Edition,
+  ExperienceRow as Experience,
   FreshnessRow as Freshness,
   ImageRow as Image,
   MirrorInfoRow as MirrorInfo,
@@ -52,6 +56,7 @@ export type {
   VariantRow as Variant,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
+export type { CitiesQuestion, ExperiencesQuestion } from './where.ts';
 
 /**
  * Opens a mirror that a daemon of the same host keeps, or a snapshot of one; no daemon needs to run. Language and
@@ -84,6 +89,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
+    ...whereReads(connection, editions),
     ...doorOf(door),
     search: searcher(connection, editions),
     find: finder(connection, editions),

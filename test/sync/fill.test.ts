@@ -27,6 +27,9 @@ const planted = {
   product_prices: `UPDATE product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
   product_tags: `DELETE FROM product_tag WHERE product_id = ${first}`,
   product_experiences: `UPDATE product SET venue_id = 1 WHERE product_id = ${first}`,
+  experiences: `UPDATE experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM product WHERE sellable)`,
+  cities: `UPDATE product_text SET city_name = 'forged' WHERE product_id = ${first}`,
+  countries: `UPDATE product SET country_id = 1 WHERE product_id = ${first}`,
   checkout_information: `UPDATE checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:

@@ -1,0 +1,128 @@
+import type { Database } from 'better-sqlite3';
+import type { ProductState } from '../../src/sandbox/reads/state.ts';
+import type { Row } from './expected.ts';
+
+/** A view that counts products by something, and the rows that it must have. */
+interface ExpectedPlaces {
+  readonly view: 'experiences' | 'cities' | 'countries';
+  readonly key: 'experience_id' | 'city_id' | 'country_id';
+  readonly rows: Row[];
+}
+
+const readAt = new Set(['document', 'checked_at', 'changed_at', 'stale', 'expired_at', 'freshness']);
+
+/** Returns what the views must say of where products are, by all that the service shows of them in one language. */
+function expectedPlaces(states: readonly ProductState[], language: string, currency: string): ExpectedPlaces[] {
+  const visible = states.filter((state) => state.visible).sort((a, b) => a.product_id - b.product_id);
+  const counted = (members: readonly ProductState[]) => ({
+    products: members.length,
+    sellable_products: members.filter(({ sale_status }) => sale_status === 'available').length,
+  });
+  const cities = Map.groupBy(visible, ({ detail }) => Number(detail.city_id));
+  const countries = Map.groupBy(visible, ({ detail }) => Number(detail.country_id));
+  const venues = Map.groupBy(
+    visible.filter(({ venue }) => venue !== null),
+    ({ venue }) => Number(venue?.id),
+  );
+  return [
+    {
+      view: 'cities',
+      key: 'city_id',
+      rows: [...cities].map(([city_id, members]) => ({
+        city_id,
+        language,
+        name: members[0]?.detail.city_name,
+        country_id: Number(members[0]?.detail.country_id),
+        ...counted(members),
+      })),
+    },
+    {
+      view: 'countries',
+      key: 'country_id',
+      rows: [...countries].map(([country_id, members]) => ({
+        country_id,
+        language,
+        name: members[0]?.detail.country_name,
+        ...counted(members),
+      })),
+    },
+    {
+      view: 'experiences',
+      key: 'experience_id',
+      rows: [...venues].flatMap(([experience_id, [first]]) =>
+        first === undefined
+          ? []
+          : [
+              {
+                experience_id,
+                ...venueRow(first, language, currency),
+                ...counted(visible.filter(({ experience_ids }) => experience_ids.includes(experience_id))),
+              },
+            ],
+      ),
+    },
+  ];
+}
+
+/** Where the list of experiences does not say where a venue is, the first of its products does. */
+function venueRow({ venue, detail }: ProductState, language: string, currency: string): Row {
+  const { title, tagline, experience_url, address, geolocation, ratings, from_price } = venue as Record<
+    string,
+    Row | null
+  >;
+  const [own, place] = [detail.venue as Row, (geolocation ?? detail.geolocation) as Row];
+  return {
+    language,
+    language_shown: language,
+    title,
+    tagline,
+    url: experience_url,
+    address: address?.street ?? own.address ?? null,
+    city_id: Number(detail.city_id),
+    city_name: detail.city_name,
+    country_id: Number(detail.country_id),
+    country_name: detail.country_name,
+    latitude: place.lat,
+    longitude: place.lng,
+    rating: ratings?.total === 0 ? null : ratings?.average,
+    rating_count: ratings?.total,
+    // Euros without cents.
+    from_price: from_price === undefined ? null : Number(from_price) * 100,
+    currency,
+  };
+}
+
+/** Tells where the views differ. What only another product's venue is called is not looked at. */
+export function comparePlaces(
+  db: Database,
+  states: readonly ProductState[],
+  { language, currency }: { readonly language: string; readonly currency: string },
+  differ: (text: string) => void,
+): Record<string, number> {
+  const primary = (view: string) => db.prepare<[], Row>(`SELECT * FROM ${view} WHERE is_primary = 1`).get();
+  // Counted in the primary currency; the list of experiences is read in the primary language alone.
+  if (primary('currencies')?.currency !== currency) return {};
+  const views = expectedPlaces(states, language, currency).filter(
+    ({ view }) => view !== 'experiences' || primary('languages')?.language === language,
+  );
+  for (const { view, key, rows } of views) {
+    const found = new Map(
+      db
+        .prepare<[], Row>(`SELECT * FROM ${view} WHERE language = '${language}'`)
+        .all()
+        .map((row) => [row[key], row]),
+    );
+    for (const row of rows) {
+      const other = found.get(row[key]);
+      if (other === undefined) differ(`${view}: missing ${JSON.stringify(row)}`);
+      for (const column of Object.keys(other ?? {}).filter((name) => !readAt.has(name)))
+        if (other?.[column] !== row[column])
+          differ(
+            `${view}.${column} of ${row[key]}: ${JSON.stringify(other?.[column])}, must be ${JSON.stringify(row[column])}`,
+          );
+    }
+    if (view !== 'experiences' && found.size !== rows.length)
+      differ(`${view}: ${found.size} rows, must be ${rows.length}`);
+  }
+  return Object.fromEntries(views.map(({ view, rows }) => [view, rows.length]));
+}
