@@ -11,6 +11,7 @@ import { type AvailabilityContextTable, availabilityContext } from './catalogue/
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
 import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -53,6 +54,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
   readonly bookable: BookableTable;
+  readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -133,9 +135,10 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
     bookable,
+    pricing: pricingOf(writes, bookable),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
-    variants: variantTables(writes),
+    variants: variantTables(writes, pricingOf(writes, bookable)),
     experiences: experienceTables(writes, search),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),

@@ -96,7 +96,8 @@ export function summarise([availability, , timeslots]: DayForm): DaySummary {
   return { available, lowest_price: lowest, max_tickets: most, availability };
 }
 
-function lower(lowest: number | null, price: number): number {
+/** Returns the lower of two prices, or the one above 0. */
+export function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;
   return price === 0 ? lowest : Math.min(lowest, price);
 }

@@ -13,3 +13,11 @@ export async function divideNearDates({ mirror, clock }: Pick<Ports, 'mirror' | 
   const today = dateInUtc(clock.now());
   while (!signal.aborted && mirror.bookable.divideNear(today, slice)) await setImmediate();
 }
+
+/** So many products: all of their dates are priced. */
+const fewProducts = 10;
+
+/** Prices the dates that a version without printed prices has stored: nothing is left to do after the first time. */
+export async function priceStoredDates({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal) {
+  while (!signal.aborted && mirror.pricing.next(fewProducts)) await setImmediate();
+}

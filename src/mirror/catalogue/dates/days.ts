@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { type DayForm, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { nothingPrinted, printedOn } from '../../../domain/catalogue/printed-price.ts';
+import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -12,12 +14,17 @@ type Day = Tables['day'];
 export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
+/** A read, and whom the variants that it speaks of are for. */
+export interface PricedRead extends WindowRead {
+  readonly types: VariantTypes;
+}
+
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
   /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): boolean;
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: PricedRead): boolean;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -39,7 +46,16 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
     upsert(
       'day',
       ['product_id', 'currency', 'date'],
-      ['available', 'lowest_price', 'max_tickets', 'availability', 'hash', 'document_id'],
+      [
+        'available',
+        'lowest_price',
+        'lowest_adult_price',
+        'price_variant_type',
+        'max_tickets',
+        'availability',
+        'hash',
+        'document_id',
+      ],
     ),
   );
   const documents = dayDocuments(db);
@@ -60,8 +76,9 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
-      put.run({ ...key, ...summary, ...next, hash: digest, document_id });
-      bookable.put(key, form ?? null, read.today);
+      const printed = form === undefined ? nothingPrinted : printedOn(form, read.types);
+      put.run({ ...key, ...summary, ...printed, ...next, hash: digest, document_id });
+      bookable.put(key, form ?? null, read.types, read.today);
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
       return true;
