@@ -118,7 +118,6 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const changes = changeTable(writes, feed ?? noCeiling);
   const bookable = bookableTable(writes);
   const closures = closureTable(writes);
-  const zones = zoneTable(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
@@ -165,7 +164,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     promises: promiseTable(writes),
-    writeZones: zones.write,
+    writeZones: zoneTable(writes).write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) connection.pragma('optimize');
