@@ -5,12 +5,13 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
+import { withinQuota } from '../sqlite/quota.ts';
 import { writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { bookableTable } from './catalogue/dates/bookable.ts';
 import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
@@ -53,7 +54,6 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
-  readonly bookable: BookableTable;
   readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
@@ -122,6 +122,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
   const listeners = new Set<() => void>();
+  const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
   return {
     path,
@@ -133,7 +134,6 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     closures,
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
-    bookable,
     pricing: pricingOf(writes, bookable),
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes),
@@ -167,11 +167,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     writeZones: zoneTable(writes).write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
-      if (noteFilled(now)) connection.pragma('optimize');
+      if (noteFilled(now)) optimise();
     },
-    optimise: () => {
-      connection.pragma('optimize');
-    },
+    optimise,
     checkpoint: log.checkpoint,
     waitForLocks: log.waitForLocks,
     [Symbol.dispose]: () => {

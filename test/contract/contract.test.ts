@@ -6,6 +6,7 @@ import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
+import { keys } from './keys.ts';
 
 function viewsThatStand(): Record<string, string[]> {
   using test = testMirror();
@@ -28,7 +29,7 @@ describe('schema/contract.json', () => {
 
   it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
     const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
-    const text = `${JSON.stringify({ contract_version: contractVersion, views, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
+    const text = `${JSON.stringify({ contract_version: contractVersion, views, keys, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot('../../schema/contract.json');
   });
 

@@ -1,30 +1,26 @@
 import { hash } from 'node:crypto';
 import { type DayForm, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
 import { nothingPrinted, printedOn } from '../../../domain/catalogue/printed-price.ts';
-import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
-import type { BookableTable } from './bookable.ts';
+import type { BookableTable, DateSetting } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
 type Day = Tables['day'];
 export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
-/** A read, and whom the variants that it speaks of are for. */
-export interface PricedRead extends WindowRead {
-  readonly types: VariantTypes;
-}
+type DayRead = WindowRead & DateSetting;
 
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
   /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: PricedRead): boolean;
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): boolean;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -78,7 +74,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
       const printed = form === undefined ? nothingPrinted : printedOn(form, read.types);
       put.run({ ...key, ...summary, ...printed, ...next, hash: digest, document_id });
-      bookable.put(key, form ?? null, read.types, read.today);
+      bookable.put(key, form ?? null, { timezone: read.timezone, types: read.types, known: stored !== undefined });
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
       return true;
