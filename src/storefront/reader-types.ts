@@ -7,7 +7,6 @@ import type { FindQuestion } from './find/question.ts';
 import type { RelatedOptions } from './find/related.ts';
 import type { SearchHit, SearchQuestion } from './search.ts';
 import type { ViewRow } from './views.ts';
-import type { CitiesQuestion, ExperiencesQuestion } from './where.ts';
 
 /* Rows as the views have them: what each column means stands in schema/contract.json. Booleans are 0 or 1. */
 export type MirrorInfoRow = ViewRow<'mirror_info'>;
@@ -28,6 +27,21 @@ export type PolicyRow = ViewRow<'policies'>;
 export interface Edition {
   readonly language?: string | undefined;
   readonly currency?: string | undefined;
+}
+
+export interface ExperiencesQuestion {
+  /** Those of its products. */
+  readonly city_id?: number | undefined;
+  readonly language?: string | undefined;
+  /** The last experience_id of the page before. */
+  readonly after?: number | undefined;
+  /** Absent: 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface CitiesQuestion {
+  readonly country_id?: number | undefined;
+  readonly language?: string | undefined;
 }
 
 export interface ReaderOptions extends Edition {

@@ -40,10 +40,12 @@ export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
+  CitiesQuestion,
   CityRow as City,
   CountryRow as Country,
   Edition,
   ExperienceRow as Experience,
+  ExperiencesQuestion,
   FreshnessRow as Freshness,
   ImageRow as Image,
   MirrorInfoRow as MirrorInfo,
@@ -56,7 +58,6 @@ export type {
   VariantRow as Variant,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
-export type { CitiesQuestion, ExperiencesQuestion } from './where.ts';
 
 /**
  * Opens a mirror that a daemon of the same host keeps, or a snapshot of one; no daemon needs to run. Language and

@@ -4,21 +4,6 @@ import type { Editions } from './editions.ts';
 import type { Reader } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
-export interface ExperiencesQuestion {
-  /** Those of its products. */
-  readonly city_id?: number | undefined;
-  readonly language?: string | undefined;
-  /** The last experience_id of the page before. */
-  readonly after?: number | undefined;
-  /** Absent: 100. */
-  readonly limit?: number | undefined;
-}
-
-export interface CitiesQuestion {
-  readonly country_id?: number | undefined;
-  readonly language?: string | undefined;
-}
-
 /** Returns what is read of where products are: venues, cities and countries. */
 export function whereReads(
   connection: Connection,
