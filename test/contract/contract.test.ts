@@ -21,6 +21,12 @@ function viewsThatStand(): Record<string, string[]> {
   );
 }
 
+/** The values that a column has by its meaning, as in `text: near, middle or far; null: …`; null: it names none. */
+function wordsOf(meaning: string): string[] | null {
+  const [, list] = /^text: (\w+(?:(?:, | or )\w+)+)(?:;|$)/.exec(meaning) ?? [];
+  return list === undefined ? null : list.split(/, | or /);
+}
+
 describe('schema/contract.json', () => {
   it('lists every view and every column that stands, and none besides', () => {
     const described = Object.entries(contract.columns).map(([view, columns]) => [view, Object.keys(columns)]);
@@ -33,7 +39,7 @@ describe('schema/contract.json', () => {
     await expect(text).toMatchFileSnapshot('../../schema/contract.json');
   });
 
-  it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
+  it('names the types and the words that a filled mirror holds, and a null only where it says what that means', async () => {
     await using harness = await virtualHarness({ products: 40 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
@@ -45,6 +51,13 @@ describe('schema/contract.json', () => {
         expect(
           types.filter((found) => !allowed.includes(found)),
           `${view}.${column}`,
+        ).toEqual([]);
+        const words = wordsOf(meaning);
+        if (words === null) continue;
+        const values = db.prepare<[], string | null>(`SELECT DISTINCT "${column}" FROM "${view}"`).pluck().all();
+        expect(
+          values.filter((value) => value !== null && !words.includes(value)),
+          `${view}.${column}: ${meaning}`,
         ).toEqual([]);
       }
     }
