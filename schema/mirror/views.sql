@@ -71,7 +71,10 @@ FROM (
 GROUP BY language;
 
 CREATE VIEW currencies AS
-SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary
+SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
+  -- ISO 4217, as src/domain/values/money.ts has it: a test holds the two equal.
+  CAST(CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0
+    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS INTEGER) AS exponent
 FROM (
   SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
   UNION ALL

@@ -10,7 +10,7 @@ import { finder } from './find/find.ts';
 import { lister } from './find/list.ts';
 import { relatedTo } from './find/related.ts';
 import { badArgument, noMirror } from './problems.ts';
-import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
+import type { CurrencyRow, FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
 import { whereReads } from './where.ts';
@@ -43,6 +43,7 @@ export type {
   CitiesQuestion,
   CityRow as City,
   CountryRow as Country,
+  CurrencyRow as Currency,
   Edition,
   ExperienceRow as Experience,
   ExperiencesQuestion,
@@ -85,6 +86,9 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   const { query } = connection;
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const currencies = query<[], CurrencyRow>(
+    (columns) => `SELECT ${columns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
+  );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const changes = feedOf(connection);
   return {
@@ -103,6 +107,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     },
     changes: (after, options = {}) => changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
+    currencies: () => currencies.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),
     close: () => connection.close(),

@@ -173,7 +173,12 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     word: 'text, folded: left out of a query as long as another word remains',
   },
   languages: { language, is_primary: `${bit}: visibility, sale status and images come from its reads` },
-  currencies: { currency, is_primary: `${bit}: that of products.from_price` },
+  currencies: {
+    currency,
+    is_primary: `${bit}: that of the prices in products`,
+    exponent:
+      'integer: decimals of the currency, which divide its minor units: ISO 4217, where the tables of many runtimes are wrong',
+  },
   product_prices: {
     product_id: id,
     currency,
@@ -452,13 +457,14 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   cheapest: rowOf('availability_days'),
   search: [
     'product_id', 'language', 'title', 'tagline', 'city_id', 'city_name', 'latitude', 'longitude', 'sellable', 'rating',
-    'popularity', 'price', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
+    'popularity', 'price', 'price_variant_type', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
   ], // biome-ignore format: a list of fields
   find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
   related: rowOf('products'),
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
+  currencies: rowOf('currencies'),
   policies: rowOf('policies'),
   check: outputs.check ?? [],
   order: ['repeated', 'due', 'mirror'],

@@ -81,6 +81,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     experiences: reader.experiences(),
     cities: reader.cities(),
     countries: reader.countries(),
+    currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),
