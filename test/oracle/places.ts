@@ -2,9 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import type { Row } from './expected.ts';
 
+/** The views that are compared with all products at once. */
+export const comparedPlaces = ['experiences', 'cities', 'countries'] as const;
+export type ComparedPlace = (typeof comparedPlaces)[number];
+
 /** A view that counts products by something, and the rows that it must have. */
 interface ExpectedPlaces {
-  readonly view: 'experiences' | 'cities' | 'countries';
+  readonly view: ComparedPlace;
   readonly key: 'experience_id' | 'city_id' | 'country_id';
   readonly rows: Row[];
 }
@@ -18,31 +22,35 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
     products: members.length,
     sellable_products: members.filter(({ sale_status }) => sale_status === 'available').length,
   });
-  const cities = Map.groupBy(visible, ({ detail }) => Number(detail.city_id));
-  const countries = Map.groupBy(visible, ({ detail }) => Number(detail.country_id));
+  const by = (key: 'city_id' | 'country_id') =>
+    Map.groupBy(
+      visible.filter(({ detail }) => detail[key] != null),
+      ({ detail }) => Number(detail[key]),
+    );
+  // The list says of products that do not say it themselves that they belong to it: they are counted, and say nothing.
   const venues = Map.groupBy(
-    visible.filter(({ venue }) => venue !== null),
+    visible.filter(({ venue, detail }) => venue !== null && detail.venue != null),
     ({ venue }) => Number(venue?.id),
   );
   return [
     {
       view: 'cities',
       key: 'city_id',
-      rows: [...cities].map(([city_id, members]) => ({
+      rows: [...by('city_id')].map(([city_id, members]) => ({
         city_id,
         language,
-        name: members[0]?.detail.city_name,
-        country_id: Number(members[0]?.detail.country_id),
+        name: said(members, 'city_name'),
+        country_id: Number(said(members, 'country_id')),
         ...counted(members),
       })),
     },
     {
       view: 'countries',
       key: 'country_id',
-      rows: [...countries].map(([country_id, members]) => ({
+      rows: [...by('country_id')].map(([country_id, members]) => ({
         country_id,
         language,
-        name: members[0]?.detail.country_name,
+        name: said(members, 'country_name'),
         ...counted(members),
       })),
     },
@@ -62,6 +70,10 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
       ),
     },
   ];
+}
+
+function said(members: readonly ProductState[], name: string): unknown {
+  return members.map(({ detail }) => detail[name]).find((value) => value != null) ?? null;
 }
 
 /** Where the list of experiences does not say where a venue is, the first of its products does. */
