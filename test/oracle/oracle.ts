@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import { Between, type ComparedView, comparedViews, expectedRows, keys, type Row, readAtColumns } from './expected.ts';
+import { keys } from '../contract/keys.ts';
+import { Between, type ComparedView, comparedViews, expectedRows, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 import { comparePlaces } from './places.ts';
 
@@ -109,7 +110,7 @@ function compareView(
   given: Given,
   differ: (text: string) => void,
 ): void {
-  const columns: readonly string[] = keys[view];
+  const columns = keys[view] ?? [];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
   if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);
