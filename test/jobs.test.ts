@@ -1,8 +1,12 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { lastDrill } from '../src/backup/drill.ts';
+import { makeBackup } from '../src/backup/make.ts';
+import { readManifest } from '../src/backup/manifest.ts';
 import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
+import { backupsIn } from '../src/files/backups.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
 import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
@@ -55,6 +59,11 @@ const effects: readonly Effect[] = [
     job: 'feed-witness',
     claim: 'the inbox knows within a minute how far the change feed is',
     at: '12:01:00',
+    cause: (world) => {
+      const { mirror } = world.parts.wiring;
+      const change = { product_id: anyProduct(world), kind: 'dates_withheld', detail: {} } as const;
+      mirror.transaction(() => mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
+    },
     seen: ({ ask, parts }) => ask('inbox', 'SELECT feed_newest FROM inbox') === parts.wiring.mirror.changes.newest(),
   },
   {
@@ -172,6 +181,27 @@ const effects: readonly Effect[] = [
     seen: ({ said }) => said('file checked', { depth: 'quick' }) > 0,
   },
   {
+    job: 'backup',
+    claim: 'both files are copied at the hour of backups',
+    at: '12:30:00',
+    seen: ({ backups }) => backupsIn(backups).some((each) => readManifest(each).why === 'schedule'),
+  },
+  {
+    job: 'restore-drill',
+    claim: 'a backup that was never restored on trial is, within an hour',
+    at: '13:00:00',
+    cause: ({ backups, parts: { wiring } }) =>
+      makeBackup({
+        mirror: wiring.mirror.path,
+        inbox: wiring.inbox.path,
+        directory: backups,
+        why: 'asked',
+        made_by: 'a test',
+        now: noon - day,
+      }),
+    seen: ({ backups }) => lastDrill(backups)?.failure === null,
+  },
+  {
     job: 'optimise',
     claim: 'the planner has its statistics again after the maintenance',
     at: '12:30:00',
@@ -226,14 +256,14 @@ async function effectIn(effect: Effect, mutated: Mutation = (jobs) => [...jobs])
       await jobWorld({ start: noon + second / 4, at: '30 12 * * *', works: [effect.job], mutated }),
     );
     // What runs at the start.
-    await world.drive(world.schedule.runDue());
+    await world.runDue();
     await effect.cause?.(world);
     if (effect.seen(world)) throw new Error(`${effect.job}: there is nothing to do`);
     for (const seconds of looks[effect.at]) {
       const at = noon + seconds * second;
       if (at <= world.clock.now()) continue;
       await world.until(at);
-      await world.drive(world.schedule.runDue());
+      await world.runDue();
       if (effect.seen(world)) return new Date(at).toISOString().slice(11, 23).replace('.000', '');
     }
     return 'never';
@@ -318,14 +348,14 @@ async function orderIn(causes: readonly Effect[], mutated: Mutation = (jobs) => 
   };
   const works = causes.map(({ job }) => job);
   const made = stack.use(await jobWorld({ start: noon + 59 * minute, at: '0 13 * * *', works, mutated, between }));
-  await made.drive(made.schedule.runDue());
+  await made.runDue();
   for (const { cause } of causes) await cause?.(made);
   await made.until(noon + hour - second / 2);
   const early = causes.filter(({ seen }) => seen(made)).map(({ job }) => job);
   if (early.length > 0) throw new Error(`there is nothing to do for ${early.join(', ')}`);
   await made.until(noon + hour);
   world = made;
-  await made.drive(made.schedule.runDue());
+  await made.runDue();
   return order;
 }
 

@@ -10,9 +10,10 @@ import { finder } from './find/find.ts';
 import { lister } from './find/list.ts';
 import { relatedTo } from './find/related.ts';
 import { badArgument, noMirror } from './problems.ts';
-import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
+import type { CurrencyRow, FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
+import { whereReads } from './where.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
@@ -39,7 +40,13 @@ export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
+  CitiesQuestion,
+  CityRow as City,
+  CountryRow as Country,
+  CurrencyRow as Currency,
   Edition,
+  ExperienceRow as Experience,
+  ExperiencesQuestion,
   FreshnessRow as Freshness,
   ImageRow as Image,
   MirrorInfoRow as MirrorInfo,
@@ -50,6 +57,7 @@ export type {
   ReaderOptions,
   SlotRow as Slot,
   VariantRow as Variant,
+  WithdrawnRow as Withdrawn,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 
@@ -79,11 +87,15 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   const { query } = connection;
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const currencies = query<[], CurrencyRow>(
+    (columns) => `SELECT ${columns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
+  );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const changes = feedOf(connection);
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
+    ...whereReads(connection, editions),
     ...doorOf(door),
     search: searcher(connection, editions),
     find: finder(connection, editions),
@@ -96,6 +108,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     },
     changes: (after, options = {}) => changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
+    currencies: () => currencies.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),
     close: () => connection.close(),

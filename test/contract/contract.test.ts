@@ -21,6 +21,12 @@ function viewsThatStand(): Record<string, string[]> {
   );
 }
 
+/** The values that a column has by its meaning, as in `text: near, middle or far; null: …`; null: it names none. */
+function wordsOf(meaning: string): string[] | null {
+  const [, list] = /^text: (\w+(?:(?:, | or )\w+)+)(?:;|$)/.exec(meaning) ?? [];
+  return list === undefined ? null : list.split(/, | or /);
+}
+
 describe('schema/contract.json', () => {
   it('lists every view and every column that stands, and none besides', () => {
     const described = Object.entries(contract.columns).map(([view, columns]) => [view, Object.keys(columns)]);
@@ -33,7 +39,7 @@ describe('schema/contract.json', () => {
     await expect(text).toMatchFileSnapshot('../../schema/contract.json');
   });
 
-  it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
+  it('names the types and the words that a filled mirror holds, and a null only where it says what that means', async () => {
     await using harness = await virtualHarness({ products: 40 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
@@ -46,6 +52,13 @@ describe('schema/contract.json', () => {
           types.filter((found) => !allowed.includes(found)),
           `${view}.${column}`,
         ).toEqual([]);
+        const words = wordsOf(meaning);
+        if (words === null) continue;
+        const values = db.prepare<[], string | null>(`SELECT DISTINCT "${column}" FROM "${view}"`).pluck().all();
+        expect(
+          values.filter((value) => value !== null && !words.includes(value)),
+          `${view}.${column}: ${meaning}`,
+        ).toEqual([]);
       }
     }
     db.close();
@@ -56,6 +69,10 @@ it('the reader’s functions are those of the contract, and return the fields th
   await using harness = await virtualHarness({ products: 20 });
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   const [open] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
+  const gone = harness.sandbox.world.visible().at(-1)?.id ?? 0;
+  const { mirror } = harness.wiring;
+  const by = { sent_at: harness.clock.now(), reason: 'cadence-elapsed' } as const;
+  mirror.transaction(() => mirror.removals.withdraw(gone, 'gone', by.sent_at, by));
   using reader = openReader(harness.wiring.mirror.path);
   const product_id = open?.id ?? 0;
   const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');
@@ -64,6 +81,12 @@ it('the reader’s functions are those of the contract, and return the fields th
     product: reader.product(product_id),
     products: reader.products(),
     prices: reader.prices(product_id),
+    withdrawn: reader.withdrawn(gone),
+    experience: reader.experience(reader.experiences()[0]?.experience_id ?? 0),
+    experiences: reader.experiences(),
+    cities: reader.cities(),
+    countries: reader.countries(),
+    currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),
