@@ -136,6 +136,7 @@ class CheckoutInformation(models.Model):
 class Currencies(models.Model):
     currency = models.TextField(primary_key=True)
     is_primary = models.BigIntegerField()
+    exponent = models.BigIntegerField()
 
     class Meta:
         managed = False

@@ -113,6 +113,7 @@ class Currencies(Base):
     __tablename__ = "currencies"
     currency = Column(Text, primary_key=True)
     is_primary = Column(Integer, nullable=False)
+    exponent = Column(Integer, nullable=False)
 
 
 class Freshness(Base):

@@ -109,6 +109,7 @@ export class CheckoutInformation {
 export class Currencies {
   @ViewColumn() currency!: string;
   @ViewColumn() is_primary!: number;
+  @ViewColumn() exponent!: number;
 }
 
 @ViewEntity({ name: 'freshness', synchronize: false })

@@ -18,13 +18,27 @@ const hour = 60 * minute;
 /** A job that never has work of its own: it reacts to what other jobs bring about. */
 const looks = { workAt: () => null };
 
+/** Jobs that do their work without the mirror too. */
+const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage']);
+
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
  * virtual time tests the daemon's own schedule. Jobs that fall on one instant begin in this order: the pass reads what
  * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
-  const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
+  const { files } = parts.wiring;
+  const lost = () => (files.isWell('mirror') ? null : (files.trouble()?.message ?? null));
+  const refused = () => {
+    const message = parts.key.refused();
+    return message === null ? null : `the service refuses the key: ${message}`;
+  };
+  const blocked = (name: string) => (name === 'pass' ? () => lost() ?? refused() : lost);
+  return listOf(parts).map((job) => (needNoMirror.has(job.name) ? job : { ...job, blocked: blocked(job.name) }));
+}
+
+function listOf(parts: Parts): Job[] {
+  const { wiring, guard, snapshots, backups, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
   /** Without a receiver this job has nothing to do. */
@@ -89,6 +103,8 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => whenTimeKnown(() => images.fetch(signal)),
     },
     { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
+    ...(config.backup.at === null ? [] : [backupJob(backups, config.backup.at, config.backup.zone)]),
+    { name: 'restore-drill', every: hour, ...looks, run: backups.drillDue, trouble: backups.drillFailure },
     {
       name: 'optimise',
       at: maintenance,
@@ -99,7 +115,6 @@ export function jobsOf(parts: Parts): Job[] {
           if (files.isWell('inbox')) inbox.optimise();
         }),
     },
-    // After the backup job, so that its writes are checked too.
     { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',
@@ -113,6 +128,10 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
   ];
+}
+
+function backupJob({ madeAt, make, failure }: Parts['backups'], at: string, zone: string): Job {
+  return { name: 'backup', at: wallClock({ at, zone }), doneAt: madeAt, run: make, trouble: failure };
 }
 
 /** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */

@@ -353,7 +353,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot',
+    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
@@ -393,6 +393,12 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   ],
   doctor: ['checks', 'healthy'],
   repair: ['mirror', 'inbox', 'plan', 'moved', 'restored', 'dry_run'],
+  backup: ['backup', 'made_at', 'bytes', 'removed'],
+  'backup --list': ['directory', 'backups', 'tried'],
+  restore: ['backup', 'made_at', 'made_by', 'mirror', 'inbox', 'moved', 'dry_run'],
+  'upgrade --check': [
+    'version', 'written_by', 'mirror', 'inbox', 'contract', 'added', 'removed', 'backup_ms', 'change_ms', 'needed_bytes', 'free_bytes',
+  ],
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 

@@ -90,13 +90,20 @@ export async function virtualHarness(
   stack.defer(() => life[Symbol.asyncDispose]());
 
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
+    await driveFor(Number.POSITIVE_INFINITY, work);
+    return work;
+  }
+
+  /** Drives a piece of work for so long, and returns whether it ended: one that takes longer runs on. */
+  async function driveFor(ms: number, work: Promise<unknown>): Promise<boolean> {
     let ended = false;
     const over = () => {
       ended = true;
     };
     work.then(over, over);
+    const until = clock.monotonic() + ms;
     let quiet = 0;
-    while (!ended) {
+    while (!ended && clock.monotonic() < until) {
       await setImmediate();
       const busy =
         others() ||
@@ -107,20 +114,17 @@ export async function virtualHarness(
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
       const from = clock.now();
-      if (!clock.next()) continue;
+      if (!clock.next(until - clock.monotonic())) continue;
       quiet = 0;
       if (clock.now() > from) moved(from, clock.now());
     }
-    return work;
+    return ended;
   }
 
   /** Runs the jobs whose tick has come. One that takes longer than a second runs on, and the others tick meanwhile. */
   async function tick(): Promise<void> {
-    const enough = new AbortController();
-    const patience = clock.sleep(second, enough.signal).catch(() => undefined);
-    await drive(Promise.race([life.runDue(), patience]));
-    // With a reason: without one an exception is made, and its stack written, at every tick.
-    enough.abort('the tick has ended');
+    const due = life.runDue();
+    if (await driveFor(second, due)) await due;
   }
 
   return {
