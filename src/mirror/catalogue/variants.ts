@@ -71,24 +71,24 @@ export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): Vari
     const { product_id, language, sent_at, now } = read;
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
-    const types = typesOf(product_id);
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
-    let changed = false;
+    let before: VariantTypes | null = null;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
-      const before = row[column];
-      const document = documents.get(variant_id) ?? (listed.has(variant_id) ? before : null);
-      if (document === before && !(read.source === 'variants' && document !== null)) continue;
+      const stored = row[column];
+      const document = documents.get(variant_id) ?? (listed.has(variant_id) ? stored : null);
+      if (document === stored && !(read.source === 'variants' && document !== null)) continue;
       const next = merged({ ...row, [column]: document });
-      const other = document !== before;
-      changed ||= other;
+      const other = document !== stored;
+      if (other) before ??= typesOf(product_id);
       if (next.variants_document === null && next.availability_document === null)
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
-    if (changed && !sameTypes(types, typesOf(product_id))) pricing.again(product_id);
-    return changed;
+    if (before === null) return false;
+    if (!sameTypes(before, typesOf(product_id))) pricing.again(product_id);
+    return true;
   }
 
   return {
