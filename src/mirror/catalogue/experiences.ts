@@ -16,9 +16,17 @@ export interface ExperienceReads {
   count(): number;
 }
 
+/** Which read of the list brings experiences, and in which currency it was asked for. */
+export interface ExperienceRead {
+  readonly currency: string;
+  readonly sent_at: number;
+  readonly now: number;
+  readonly stale_at: number;
+}
+
 /** Experiences and the products that they say belong to them. */
 export interface ExperienceTables extends ExperienceReads {
-  store(experience: Experience, read: { sent_at: number; now: number; stale_at: number }): boolean;
+  store(experience: Experience, read: ExperienceRead): boolean;
   /** After a complete walk: who was met is not missing any more, who was not is missing once more. Returns how many are. */
   noteMissing(walk: { edition: string; started_at: number }): number;
   /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
@@ -45,26 +53,26 @@ function links(db: Writes) {
   return { drop, add };
 }
 
+const experienceColumns = [
+  'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
+  'currency', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
+] as const; // biome-ignore format: a list of columns
+
 function stored(db: Writes, search: SearchTable): Pick<ExperienceTables, 'store'> {
   const one = db.rows(({ experience_id }: Bound<OfExperience>) =>
     query.selectFrom('experience').selectAll().where('experience_id', '=', experience_id),
   );
-  const put = db.change(
-    upsert(
-      'experience',
-      ['experience_id'],
-      ['title', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at'],
-    ),
-  );
+  const put = db.change(upsert('experience', ['experience_id'], experienceColumns));
   const link = links(db);
   return {
-    store: ({ experience_id, title, document, product_ids }, { sent_at, now, stale_at }) => {
+    store: ({ product_ids, ...experience }, { currency, sent_at, now, stale_at }) => {
+      const { experience_id, title, document } = experience;
       const row = one.get({ experience_id });
       if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
       const document_hash = hash('sha256', document, 'base64url');
       const changed = row?.document_hash !== document_hash;
       const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
-      put.run({ experience_id, title, document, document_hash, checked_at: sent_at, changed_at, stale_at });
+      put.run({ ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at });
       if (!changed) return false;
       if (row?.title !== title) search.venueChanged(experience_id);
       link.drop.run({ experience_id });

@@ -23,7 +23,7 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
     },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence };
+      const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence };
       return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
     },
     finished: ({ complete, started_at, rows, rejected }) => {
