@@ -149,7 +149,7 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
     const children = db.prepare('SELECT count(*) FROM products WHERE lowest_price < lowest_adult_price').pluck().get();
     const month = monthOf(dateIn(7));
     const amount = ({ price, type }: { price: number; type: string }) =>
-      `${(price / 100).toFixed(2)} EUR${type === 'adult' ? '' : `, ${type}`}`;
+      `${(price / 100).toFixed(2)} EUR${type === 'adult' ? '' : ` (${type})`}`;
     const search = (await page('/')).html;
     for (const product of products) {
       const { html } = await page(`/product/${product.product_id}?month=${month}`);

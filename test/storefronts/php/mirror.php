@@ -114,7 +114,7 @@ function slots(int $id, string $date): array
         LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
         WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
         AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
-        ORDER BY s.time, s.retail_price DESC", ['id' => $id, 'date' => $date]);
+        ORDER BY s.time, v.variant_type IS NOT 'adult', s.retail_price DESC", ['id' => $id, 'date' => $date]);
 }
 
 /** What the service recommends instead of a closed product, while that is itself on sale. */

@@ -26,7 +26,7 @@ function money(?int $minor): string
 /** The price that is printed of a product or a date; where it is not an adult's, whose it is. */
 function price(array $row): string
 {
-    return money($row['price']) . (in_array($row['price_of'], ['adult', null], true) ? '' : ', ' . spoken($row['price_of']));
+    return money($row['price']) . (in_array($row['price_of'], ['adult', null], true) ? '' : ' (' . spoken($row['price_of']) . ')');
 }
 
 /** What a product costs at least, while it is for sale and its price may be shown. */

@@ -29,7 +29,7 @@ def money(minor):
 
 def price(row):
     """The price that is printed of a product or a date; where it is not an adult's, whose it is."""
-    return money(row["price"]) + ("" if row["price_of"] in ("adult", None) else f', {spoken(row["price_of"])}')
+    return money(row["price"]) + ("" if row["price_of"] in ("adult", None) else f' ({spoken(row["price_of"])})')
 
 
 def from_price(mirror, product):
