@@ -7,10 +7,16 @@
 -- table stands bare, as it would lose its index. Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
 
 CREATE VIEW withdrawn_products AS
-SELECT p.product_id,
-  (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
+SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
+  CAST(COALESCE(
+    (SELECT a.product_id FROM product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
+    (SELECT v.product_id FROM product v LEFT JOIN product_list_place l ON l.product_id = v.product_id
+      WHERE v.venue_id = p.venue_id AND v.withdrawn_at IS NULL AND v.sellable = 1
+      ORDER BY l.list_place IS NULL, l.list_place, v.product_id LIMIT 1)) AS INTEGER) AS successor_product_id,
   p.withdrawn_at, p.withdrawn_reason AS reason
 FROM product p
+CROSS JOIN mirror m
+LEFT JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
 
 CREATE VIEW product_tags AS
@@ -155,7 +161,14 @@ JOIN product p ON p.product_id = c.product_id
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
-SELECT product_id, language, variant_id, label, variant_type, source, document, checked_at,
+SELECT product_id, language, variant_id, label, variant_type, source,
+  CAST(CASE json_type(document, '$.valid_with_variant_ids') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.valid_with_variant_ids') e WHERE e.type = 'integer') END AS TEXT) AS valid_with,
+  CAST(CASE json_type(document, '$.requires_visitors_details') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.requires_visitors_details') e WHERE e.type = 'text') END AS TEXT) AS visitors_details,
+  CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.group_ids') e WHERE e.type = 'integer') END AS TEXT) AS group_ids,
+  document, checked_at,
   CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
 FROM (
   SELECT v.product_id, v.language, v.variant_id,

@@ -12,6 +12,7 @@ import type { ViewRow } from './views.ts';
 export type MirrorInfoRow = ViewRow<'mirror_info'>;
 export type ProductRow = ViewRow<'products'>;
 export type ProductPriceRow = ViewRow<'product_prices'>;
+export type WithdrawnRow = ViewRow<'withdrawn_products'>;
 export type ExperienceRow = ViewRow<'experiences'>;
 export type CityRow = ViewRow<'cities'>;
 export type CountryRow = ViewRow<'countries'>;
@@ -60,6 +61,11 @@ export interface Reader extends DoorCalls, Disposable {
   info(): MirrorInfoRow;
   /** Null: no such product is visible. */
   product(product_id: number, options?: Edition): ProductRow | null;
+  /**
+   * Returns what the service no longer offers, for an answer of 410, or a redirect to its successor; null: it is visible, or was
+   * never seen.
+   */
+  withdrawn(product_id: number): WithdrawnRow | null;
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): ProductRow[];
   /**

@@ -57,6 +57,7 @@ export type {
   ReaderOptions,
   SlotRow as Slot,
   VariantRow as Variant,
+  WithdrawnRow as Withdrawn,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 

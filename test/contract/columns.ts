@@ -235,6 +235,11 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   withdrawn_products: {
     product_id: id,
     title: 'text; null: not sent',
+    slug: 'text, as it was in the primary language; null: not sent',
+    city_id: 'integer; null: not sent',
+    city_name: 'text; null: not sent',
+    successor_product_id:
+      'integer, on sale: what the service recommended instead, or else the most popular product of the same main venue; null: there is none',
     withdrawn_at: instant,
     reason: 'text; null: not said',
   },
@@ -257,6 +262,11 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     label: 'text; null: not sent',
     variant_type: 'text: adult, child …; null: not sent',
     source: 'text: variants, or availability where the variants read does not have it',
+    valid_with:
+      'text, JSON: an array of the variant_ids that may be in one order with it (specification §2); null: not sent',
+    visitors_details:
+      'text, JSON: an array of what each visitor has to give (full_name, passport_id …), which no order of it goes without; null: not sent',
+    group_ids: 'text, JSON: an array of the numbers of its groups, variants of one group being alike; null: not sent',
     document: `${document}: the variants read over what availability adds`,
     checked_at: instant,
     stale,
@@ -458,6 +468,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   images: rowOf('images'),
   checkoutInformation: rowOf('checkout_information'),
   variants: rowOf('variants'),
+  withdrawn: rowOf('withdrawn_products'),
   calendar: rowOf('availability_days'),
   slots: rowOf('availability_slots'),
   cheapest: rowOf('availability_days'),

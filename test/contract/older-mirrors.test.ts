@@ -35,6 +35,7 @@ function askEverything(path: string): Record<string, unknown> {
   const questions: Readonly<Record<string, () => unknown>> = {
     info: () => reader.info(),
     product: () => reader.product(id),
+    withdrawn: () => reader.withdrawn(id),
     products: () => reader.products(),
     experiences: () => reader.experiences(),
     cities: () => reader.cities(),

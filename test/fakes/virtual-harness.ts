@@ -27,6 +27,10 @@ export interface VirtualHarness extends AsyncDisposable {
   readonly parts: Parts;
   readonly schedule: Schedule;
   readonly log: ReturnType<typeof testLog>;
+  /** Runs every job whose tick has come, while the clock goes on whenever everybody waits for it. */
+  runDue(): Promise<void>;
+  /** Tells every job to end. */
+  stop(): void;
   /** Runs the schedule from one read that is due to the next, until `done` says so or no read is ever due again. */
   runUntil(done: () => boolean): Promise<void>;
   /**
@@ -54,6 +58,8 @@ export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   readonly machine?: (clock: VirtualClock) => Clock;
   readonly start?: number;
   readonly secrets?: Partial<Secrets>;
+  /** Of the log. */
+  readonly level?: 'info' | 'warn';
   /** Told of each move of the clock before anything happens at the new time: until then the files are as they were. */
   readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
@@ -66,6 +72,7 @@ export async function virtualHarness(
   {
     start = noon,
     secrets = {},
+    level = 'warn',
     busy: others = () => false,
     moved = () => {},
     machine = (clock) => clock,
@@ -76,7 +83,7 @@ export async function virtualHarness(
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
-  const log = testLog('warn');
+  const log = testLog(level);
   let step = 0;
   const { seed = 1 } = options;
   const given = { chance: () => roll(seed + 98, step++), entropy: seededEntropy(seed) };
@@ -107,7 +114,7 @@ export async function virtualHarness(
       await setImmediate();
       const busy =
         others() ||
-        life.isOnDisk() ||
+        life.isOutside() ||
         life.wiring.limiter.state().in_flight > sandbox.sleeping() ||
         sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
@@ -141,6 +148,8 @@ export async function virtualHarness(
     },
     log,
     drive,
+    runDue: () => drive(life.runDue()),
+    stop: () => life.stop(),
     restart: async ({ meanwhile } = { meanwhile: async () => {} }) => {
       await life[Symbol.asyncDispose]();
       await meanwhile();

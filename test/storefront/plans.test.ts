@@ -42,6 +42,7 @@ function everyStatement(path: string): string[] {
     using reader = openReader(path);
     reader.info();
     reader.product(7);
+    reader.withdrawn(7);
     for (const city_id of [undefined, 1])
       for (const tag_id of [undefined, 1])
         for (const experience_id of [undefined, 1]) reader.products({ city_id, tag_id, experience_id });
