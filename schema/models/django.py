@@ -435,6 +435,9 @@ class Variants(models.Model):
     label = models.TextField(null=True)
     variant_type = models.TextField(null=True)
     source = models.TextField()
+    valid_with = models.TextField(null=True)
+    visitors_details = models.TextField(null=True)
+    group_ids = models.TextField(null=True)
     document = models.TextField()
     checked_at = models.BigIntegerField()
     stale = models.BigIntegerField()
@@ -449,6 +452,10 @@ class Variants(models.Model):
 class WithdrawnProducts(models.Model):
     product_id = models.BigIntegerField(primary_key=True)
     title = models.TextField(null=True)
+    slug = models.TextField(null=True)
+    city_id = models.BigIntegerField(null=True)
+    city_name = models.TextField(null=True)
+    successor_product_id = models.BigIntegerField(null=True)
     withdrawn_at = models.BigIntegerField()
     reason = models.TextField(null=True)
 

@@ -339,6 +339,9 @@ export class Variants {
   @ViewColumn() label!: string | null;
   @ViewColumn() variant_type!: string | null;
   @ViewColumn() source!: string;
+  @ViewColumn() valid_with!: string | null;
+  @ViewColumn() visitors_details!: string | null;
+  @ViewColumn() group_ids!: string | null;
   @ViewColumn() document!: string;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;
@@ -350,6 +353,10 @@ export class Variants {
 export class WithdrawnProducts {
   @ViewColumn() product_id!: number;
   @ViewColumn() title!: string | null;
+  @ViewColumn() slug!: string | null;
+  @ViewColumn() city_id!: number | null;
+  @ViewColumn() city_name!: string | null;
+  @ViewColumn() successor_product_id!: number | null;
   @ViewColumn() withdrawn_at!: number;
   @ViewColumn() reason!: string | null;
 }
