@@ -1,11 +1,10 @@
-import { type Variant, type VariantTypes, variantTypeIn } from '../../domain/catalogue/variant.ts';
+import { type Variant, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
-import { variantTypes } from './variant-types.ts';
 
 type Row = Tables['variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
@@ -45,7 +44,7 @@ const said = [
 ] as const;
 
 export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): VariantTables {
-  const typesOf = variantTypes(db);
+  const primary = db.values(() => query.selectFrom('mirror').select('language'));
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
@@ -72,23 +71,25 @@ export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): Vari
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
-    let before: VariantTypes | null = null;
+    let changed = false;
+    let retyped = false;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
-      const stored = row[column];
-      const document = documents.get(variant_id) ?? (listed.has(variant_id) ? stored : null);
-      if (document === stored && !(read.source === 'variants' && document !== null)) continue;
+      const before = row[column];
+      const document = documents.get(variant_id) ?? (listed.has(variant_id) ? before : null);
+      if (document === before && !(read.source === 'variants' && document !== null)) continue;
       const next = merged({ ...row, [column]: document });
-      const other = document !== stored;
-      if (other) before ??= typesOf(product_id);
+      const other = document !== before;
+      changed ||= other;
+      retyped ||= next.variant_type !== row.variant_type;
       if (next.variants_document === null && next.availability_document === null)
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
-    if (before === null) return false;
-    if (!sameTypes(before, typesOf(product_id))) pricing.again(product_id);
-    return true;
+    // Prices go by whom variants are for in the primary language.
+    if (retyped && primary.get() === language) pricing.again(product_id);
+    return changed;
   }
 
   return {
@@ -110,10 +111,6 @@ function stamps(
   return source === 'variants'
     ? { checked_at: sent_at, stale_at, changed_at }
     : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
-}
-
-function sameTypes(one: VariantTypes, other: VariantTypes): boolean {
-  return one.size === other.size && [...one].every(([variant_id, type]) => other.get(variant_id) === type);
 }
 
 function empty(product_id: number, language: string, variant_id: number, at: number): Row {
