@@ -96,6 +96,15 @@ export function summarise([availability, , timeslots]: DayForm): DaySummary {
   return { available, lowest_price: lowest, max_tickets: most, availability };
 }
 
+/** Tells whether two dates differ in times, variants or prices: in anything that views show but the tickets left. */
+export function otherOffers(before: DayForm | undefined, after: DayForm | undefined): boolean {
+  return JSON.stringify(withoutCounts(before)) !== JSON.stringify(withoutCounts(after));
+}
+
+function withoutCounts(form: DayForm | undefined): unknown {
+  return form?.[2].map(([time, , offers]) => [time, offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)])]);
+}
+
 function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;
   return price === 0 ? lowest : Math.min(lowest, price);

@@ -279,6 +279,7 @@ export interface Tables {
     date: string | null;
     detail: string;
     reason: DueReason | null;
+    bytes_up_to: number;
   };
   absence: {
     product_id: number;

@@ -253,7 +253,8 @@ function storeAnswer(
   // Past dates are dropped first: a variant that only they sold is no longer listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const [language] = policy.extent.languages;
-  const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
+  const by = { sent_at, reason, stale_at: sent_at + variants, now };
+  const read = { ...by, source: 'availability' as const, product_id, language };
   const listed = mirror.availability.variantIds(product_id);
   const otherVariants = mirror.variants.store(read, reading.value.variants, listed);
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type DayForm, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -12,12 +12,18 @@ type Day = Tables['day'];
 export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
+/**
+ * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
+ * that times or prices differ, or that it has its first row.
+ */
+type DayStored = 'same' | 'counts' | 'state' | 'offers';
+
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
-  /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): boolean;
+  /** One whose compact form is the stored one is not written. */
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): DayStored;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -56,15 +62,18 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
     store: (key, form, stored, read) => {
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
-      if (stored?.hash === digest) return false;
+      if (stored?.hash === digest) return 'same';
+      const offersDiffer = stored === undefined || otherOffers(documents.of(stored.document_id), form);
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
       put.run({ ...key, ...summary, ...next, hash: digest, document_id });
       bookable.put(key, form ?? null, read.today);
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
-      if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
-      return true;
+      const told =
+        stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
+      if (told !== null && told !== 'price_changed') return 'state';
+      return offersDiffer ? 'offers' : 'counts';
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
@@ -76,6 +85,9 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
 
 /** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
+  const one = db.values(({ document_id }: Bound<{ document_id: number }>) =>
+    query.selectFrom('day_document').select('document').where('document_id', '=', document_id),
+  );
   const add = db.change(({ document }: Bound<{ document: string }>) =>
     query.insertInto('day_document').values({ document }),
   );
@@ -96,6 +108,10 @@ function dayDocuments(db: Writes) {
     ),
   );
   return {
+    of: (document_id: number | null): DayForm | undefined => {
+      const document = document_id === null ? undefined : one.get({ document_id });
+      return document === undefined ? undefined : (JSON.parse(document) as DayForm);
+    },
     /** Returns the document's number; null: there is none. */
     replace: (document_id: number | null, document: string | null): number | null => {
       if (document === null) {
@@ -112,7 +128,7 @@ function dayDocuments(db: Writes) {
   };
 }
 
-/** State and lowest price are what the change feed tells of a date. */
+/** State and lowest price are what the older kinds of the change feed tell of a date. Returns what it told. */
 function tellDay(
   changes: ChangeTable,
   { product_id, currency, date }: DayKey,
@@ -121,14 +137,15 @@ function tellDay(
     readonly next: Pick<Day, 'available' | 'lowest_price'>;
     readonly read: WindowRead;
   },
-): void {
+): ChangeKind | null {
   const { stored, next, read } = day;
   const kind = dayChange(stored, next);
-  if (kind === null) return;
+  if (kind === null) return null;
   const prices = { old: stored?.lowest_price ?? null, new: next.lowest_price };
   const states = { old: stored === undefined ? null : stateOf(stored), new: stateOf(next) };
   const detail = { currency, ...(kind === 'price_changed' ? prices : states) };
   changes.add({ product_id, kind, date, detail }, read);
+  return kind;
 }
 
 function dayChange(stored: StoredDay | undefined, next: Pick<Day, 'available' | 'lowest_price'>): ChangeKind | null {
