@@ -8,11 +8,12 @@ import { startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { compare } from '../oracle/oracle.ts';
 
 const seed = Number(process.env.CATALOGUED_TEST_SEED ?? 1);
 /** As many as are asked for: `CATALOGUED_TEST_PRODUCTS=1500 CATALOGUED_TEST_SEED=… npx vitest run --config test/vitest.config.ts kill`. */
-const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 80);
+const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? (thorough ? 80 : 40));
 const concurrency = 4;
 
 /** Fills a mirror by a command that is killed five times at random moments; returns how many reads came twice. */

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { configFromObject, loadConfig, parseConfig } from '../../src/config/load.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { configText, problemsOf, refusalOf } from './check.ts';
 
 const fixture = new URL('../fixtures/ten-mistakes.yaml', import.meta.url).pathname;
@@ -438,6 +439,7 @@ test('whatever a file holds, the answer is a configuration or problems, and neve
       expect(refusalOf(() => configFromObject(input))?.exitCode ?? 78).toBe(78);
       expect(refusalOf(() => parseConfig(stringify(input)))?.exitCode ?? 78).toBe(78);
     }),
+    { numRuns: thorough ? 100 : 25 },
   );
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'a:-[]{}&*!|>#"\'\n\t ?,%@<'), maxLength: 40 }), (text) => {

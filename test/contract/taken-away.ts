@@ -27,6 +27,7 @@ export function takenAway(older: Contract, newer: Contract): string[] {
   return [...columns, ...lists];
 }
 
-function typeOf(meaning: string): string {
+/** What its values are, of what a column means: integer, real or text. */
+export function typeOf(meaning: string): string {
   return /^\w+/.exec(meaning)?.[0] ?? '';
 }

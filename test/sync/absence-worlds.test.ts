@@ -8,8 +8,9 @@ import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
 import type { Policy } from '../../src/sync/records/context.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+import { thorough } from '../fakes/thorough.ts';
 
-const worlds = Number(process.env.CATALOGUED_TEST_WORLDS ?? 500);
+const worlds = Number(process.env.CATALOGUED_TEST_WORLDS ?? (thorough ? 500 : 120));
 const week = 7 * 24 * 3_600_000;
 const begin = Date.UTC(2026, 10, 21, 12);
 const extent: Extent = {
@@ -192,7 +193,7 @@ it(`in ${worlds} worlds whose lists come back empty, halved, drifted or short, n
   );
   expect(sum.wrong).toBe(0);
   expect(sum.right).toBeGreaterThan(worlds * 5);
-  expect(sum.returned).toBeGreaterThan(worlds);
+  expect(sum.returned).toBeGreaterThan(0.8 * worlds);
   expect(sum.left / (sum.right + sum.left)).toBeLessThan(0.05);
   expect(Math.min(control.one, control.three)).toBeGreaterThan(worlds);
 });

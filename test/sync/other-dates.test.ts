@@ -11,6 +11,7 @@ import type { SyncPorts } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -195,7 +196,7 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
         expect(await wrongAfter(...drawn)).toEqual([]);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: thorough ? 400 : 100 },
   );
   // A service that leaves dates out without a word cannot be told from one that has sold them: the harness sees it (control).
   const everyDay = Array.from({ length: 31 }, (_, offset) => offset);

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { contract } from './columns.ts';
+import { typeOf } from './taken-away.ts';
+
+/** A small mirror with rows in every view, in which time stands still. */
+export interface TypedCopy extends Disposable {
+  readonly path: string;
+  /** Views whose columns can be typed: not the FTS5 and R*Tree tables. */
+  readonly views: readonly string[];
+}
+
+/** What a fill of the sandbox alone does not bring. */
+const rows = `
+  UPDATE product SET withdrawn_at = 1795261569003, withdrawn_reason = 'removed'
+    WHERE product_id = (SELECT max(product_id) FROM product WHERE withdrawn_at IS NULL);
+  UPDATE product SET sale_status = 'disabled', disabled_reason = 'out_of_season', disabled_source = 'read',
+    expected_reopening = 'within_month',
+    alternative_product_id = (SELECT max(product_id) FROM product WHERE withdrawn_at IS NULL AND sellable = 1)
+    WHERE product_id = (SELECT min(product_id) FROM product WHERE withdrawn_at IS NULL AND sellable = 1);
+  INSERT INTO subscription (subscription_id, declared_id, type, status, last_delivery_at, announced, announceable)
+    VALUES ('1', 'all', 'product_ids', 'active', 1795261569003, 3, 4);
+  INSERT INTO subscription_product (subscription_id, product_id) SELECT '1', product_id FROM product;
+  INSERT INTO check_count SELECT product_id, 'near', 20778, 40, 3, 20, 1, 55, 2, 1, 1, 4, 5 FROM product;
+  INSERT INTO image_file (product_id, image_key, size, url, file, due_at)
+    SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM image;
+  UPDATE mirror SET image_size = 'large';
+  DELETE FROM bookable WHERE product_id > (SELECT min(product_id) + 100 FROM bookable)
+    OR date NOT IN (SELECT DISTINCT date FROM bookable ORDER BY date LIMIT 4);
+  DELETE FROM day WHERE product_id NOT IN (SELECT product_id FROM bookable) OR date NOT IN (SELECT date FROM bookable);
+  DELETE FROM availability_span WHERE product_id NOT IN (SELECT product_id FROM bookable);
+  DELETE FROM search_letter WHERE letter > 'd';
+  DELETE FROM search_generic_word WHERE word > 'd';
+`;
+
+/**
+ * Fills one, and puts two tables beside each view: `typed_…`, the same rows in columns of the types that the contract
+ * names, and `bare_…`, the view without any type.
+ */
+export async function typedCopy(): Promise<TypedCopy> {
+  const directory = temporaryDirectory();
+  const path = join(directory.path, 'typed.db');
+  await using harness = await virtualHarness(
+    { products: 7 },
+    { service: { languages: ['en', 'de'], currencies: ['EUR', 'USD'] } },
+  );
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const source = new Database(harness.wiring.mirror.path, { readonly: true });
+  source.prepare('VACUUM INTO ?').run(path);
+  source.close();
+  const db = new Database(path);
+  db.exec(rows);
+  const stands = db
+    .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'view'")
+    .all();
+  const instant = new Date(harness.clock.now()).toISOString().slice(0, -1);
+  for (const { name, sql } of stands) {
+    db.exec(`DROP VIEW ${name}; ${sql.replaceAll("'now'", `'${instant}'`)}`);
+    const columns = Object.entries(contract.columns[name] ?? {});
+    const bare = columns.map(([column]) => `+"${column}" AS "${column}"`).join(', ');
+    db.exec(`CREATE TABLE typed_${name} (${columns.map(([column, text]) => `"${column}" ${typeOf(text)}`).join(', ')});
+      INSERT INTO typed_${name} SELECT ${columns.map(([column]) => `"${column}"`).join(', ')} FROM ${name};
+      CREATE VIEW bare_${name} AS SELECT ${bare} FROM ${name}`);
+  }
+  db.close();
+  return { path, views: stands.map(({ name }) => name), [Symbol.dispose]: () => directory[Symbol.dispose]() };
+}
