@@ -80,7 +80,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
-  const changes = feedOf(connection);
+  const feed = feedOf(connection);
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
@@ -94,7 +94,8 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
       if (row === undefined) throw noMirror(connection.path);
       return row;
     },
-    changes: (after, options = {}) => changes(after, members('options', options, ['limit', 'feed'])),
+    newest: feed.newest,
+    changes: (after, options = {}) => feed.changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),

@@ -171,7 +171,7 @@ export function availability(
     sales_enabled: product.status === 'available',
     dynamic_pricing: product.dynamic,
     capped_at,
-    max_tickets_per_order: product.id % 9 === 0 ? null : 20,
+    max_tickets_per_order: product.order_limit === undefined ? (product.id % 9 === 0 ? null : 20) : product.order_limit,
   };
   const tail = { variants, groups: [{ id: 7, name: 'Default' }] };
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
@@ -194,7 +194,11 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
 }
 
 /** Returns an experience, with the products that belong to it. */
-export function experience(id: number, product_ids: readonly number[], language: string, currency: string): string {
+export function experience(
+  id: number,
+  product_ids: readonly number[],
+  { language, currency, edits }: { language: string; currency: string; edits: Readonly<Record<string, unknown>> },
+): string {
   return JSON.stringify({
     id,
     title: translate(`Experience ${id}`, language),
@@ -206,5 +210,6 @@ export function experience(id: number, product_ids: readonly number[], language:
     product_ids,
     tag_ids: [],
     experience_url: `https://shop.sandbox.invalid/${language}/e${id}/`,
+    ...edits,
   });
 }

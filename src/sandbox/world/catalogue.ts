@@ -36,6 +36,8 @@ export interface SandboxProduct {
   readonly from_price?: number;
   /** Whether its reads say `null` for its images. */
   readonly images_null?: boolean;
+  /** How many tickets an order may have, where it is not as generated; null: no limit. */
+  order_limit?: number | null;
   /** How often it was seen today, where its reads say so. */
   readonly views_today?: number;
   readonly dynamic: boolean;
