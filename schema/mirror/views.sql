@@ -2,7 +2,9 @@
 -- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
 -- What the numbered steps say of views is how they once were.
 --
--- Nothing newer than SQLite 3.38; now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
+-- Nothing newer than SQLite 3.38. A comment has a line of its own: a file gets each view as one line, and drizzle-kit
+-- wants a SELECT at its beginning. A column that is an expression is CAST to its type, so that it compares as it; one of a
+-- table stands bare, as it would lose its index. Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
 
 CREATE VIEW withdrawn_products AS
 SELECT p.product_id,
@@ -78,20 +80,23 @@ FROM (
 GROUP BY currency;
 
 CREATE VIEW alternatives AS
-WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
-  SELECT p.product_id, p.alternative_product_id, 1
-  FROM product p
-  WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
-  UNION ALL
-  SELECT r.product_id, c.alternative_product_id, r.depth + 1
+SELECT product_id, alternative_product_id
+FROM (
+  WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
+    SELECT p.product_id, p.alternative_product_id, 1
+    FROM product p
+    WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
+    UNION ALL
+    SELECT r.product_id, c.alternative_product_id, r.depth + 1
+    FROM recommended r
+    CROSS JOIN product c ON c.product_id = r.candidate_id
+    WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
+  )
+  SELECT r.product_id, r.candidate_id AS alternative_product_id
   FROM recommended r
-  CROSS JOIN product c ON c.product_id = r.candidate_id
-  WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
-)
-SELECT r.product_id, r.candidate_id AS alternative_product_id
-FROM recommended r
-CROSS JOIN product a ON a.product_id = r.candidate_id
-WHERE a.sellable = 1 AND r.candidate_id <> r.product_id;
+  CROSS JOIN product a ON a.product_id = r.candidate_id
+  WHERE a.sellable = 1 AND r.candidate_id <> r.product_id
+);
 
 CREATE VIEW availability_error_rate AS
 SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong) AS INTEGER) AS wrong,
@@ -109,6 +114,14 @@ SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, 
   p.expected_reopening, p.alternative_product_id,
   (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
+  p.rating_count,
+  (SELECT c.prediscount_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
+  t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
+  t.venue_name, t.venue_address,
+  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM zone_offset z
+    WHERE z.timezone = p.timezone AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
+    ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
+  t.wheelchair_access, t.is_package,
   CAST(COALESCE(t.merged_document, t.detail_document, t.list_document) AS TEXT) AS document,
   t.checked_at, t.changed_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at AS INTEGER) AS stale,
@@ -246,7 +259,7 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, c.read_at AS checked_at,
+SELECT c.product_id, c.currency, c.from_price, c.prediscount_price, c.read_at AS checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
@@ -294,6 +307,7 @@ FROM (
   WHERE p.withdrawn_at IS NULL
 );
 
+-- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
 SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
@@ -303,12 +317,14 @@ SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checke
 FROM bookable b
 CROSS JOIN product p ON p.product_id = b.product_id
 CROSS JOIN availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = b.product_id AND r.currency = b.currency AND r.from_date <= b.date)
-  AND s.to_date >= b.date
+  AND s.from_date <= b.date AND s.to_date >= b.date
 WHERE p.sellable = 1 AND p.dates_off_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
 
+-- A time that has begun at the venue is not sold any more. No venue's clock is more than 14 hours ahead: a date beyond that has
+-- begun nowhere, and is shown as it was read. n: the venue's clock; where it is put back within hours, no further than it will show
+-- twice. l: of a date that may have begun, "over", or, once it has lost a time, what is left of it: [times, whether tickets,
+-- lowest price, most tickets, places]; NULL: the date is whole. A json_each of NULL costs a far date next to nothing.
 CREATE VIEW availability_days AS
 SELECT d.product_id, d.date, d.currency,
   CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
@@ -323,37 +339,36 @@ SELECT d.product_id, d.date, d.currency,
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
-CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
+  SELECT CASE WHEN d.date < substr(n.value, 1, 10) THEN '["over"]' WHEN d.date = substr(n.value, 1, 10) THEN (
+    SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(json_array(
+      sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
+      COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
+      max(CASE WHEN u.passed = 0 THEN u.most END),
+      CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END)) END
+    FROM (
+      SELECT typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+          AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
+        json_extract(t.value, '$[1]') AS places,
+        max(json_extract(o.value, '$[1]')) AS most,
+        max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
+        min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
+      FROM day_document c
+      CROSS JOIN json_each(c.document, '$[2]') t
+      LEFT JOIN json_each(t.value, '$[2]') o
+      WHERE c.document_id = d.document_id
+      GROUP BY t.key
+    ) u) END
+  FROM json_each(json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')) ELSE '' END)) n
-CROSS JOIN json_each(json_array(json(CASE WHEN d.date = substr(n.value, 1, 10) THEN (
-  SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(
-    sum(u.passed = 0), max(u.passed = 0 AND u.buyable),
-    COALESCE(min(CASE WHEN u.passed = 0 AND u.buyable THEN u.paid END), min(CASE WHEN u.passed = 0 AND u.buyable THEN u.free END)),
-    max(CASE WHEN u.passed = 0 THEN u.most END),
-    CASE WHEN d.availability = 0 THEN 0 ELSE sum(CASE WHEN u.passed = 0 THEN u.places END) END) END
-  FROM (
-    SELECT n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value AS passed,
-      json_extract(t.value, '$[1]') AS places,
-      max(json_extract(o.value, '$[1]')) AS most,
-      max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
-      min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
-      min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
-    FROM day_document c
-    CROSS JOIN json_each(c.document, '$[2]') t
-    LEFT JOIN json_each(t.value, '$[2]') o
-    WHERE c.document_id = d.document_id
-    GROUP BY t.key
-  ) u) END))) l
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')))) n) END) l
 CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = d.product_id AND r.currency = d.currency AND r.from_date <= d.date)
-  AND s.to_date >= d.date
-WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10);
+  AND s.from_date <= d.date AND s.to_date >= d.date
+WHERE p.withdrawn_at IS NULL AND l.value IS NOT 'over';
 
 CREATE VIEW availability_slots AS
 SELECT d.product_id, d.date, d.currency,
@@ -375,19 +390,18 @@ SELECT d.product_id, d.date, d.currency,
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM day d
 CROSS JOIN product p ON p.product_id = d.product_id
-CROSS JOIN json_each(json_array(CASE WHEN d.date <= date('now', '+14 hours') THEN COALESCE((
+LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
     FROM zone_offset z
     WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
-  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')) ELSE '' END)) n
+  strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
 CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
-  AND s.from_date = (SELECT max(r.from_date) FROM availability_span r
-    WHERE r.product_id = d.product_id AND r.currency = d.currency AND r.from_date <= d.date)
-  AND s.to_date >= d.date
+  AND s.from_date <= d.date AND s.to_date >= d.date
 CROSS JOIN day_document c ON c.document_id = d.document_id
 CROSS JOIN json_each(c.document, '$[2]') t
 CROSS JOIN json_each(t.value, '$[2]') o
-WHERE p.withdrawn_at IS NULL AND d.date >= substr(n.value, 1, 10)
-  AND NOT (n.value <> '' AND typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
-      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value);
+WHERE p.withdrawn_at IS NULL
+  AND (n.value IS NULL OR (d.date >= substr(n.value, 1, 10)
+    AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
+      AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value)));

@@ -3,18 +3,12 @@ import type { Answer } from '../admin/api.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { wire } from '../daemon/wiring.ts';
-import type { ResyncResource } from '../domain/schedule/resources.ts';
+import { type ResyncResource, resyncHelp } from '../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number } from '../format.ts';
 import { createLog } from '../log.ts';
 import { keyRefused, throttledTooLong } from '../status/daemon-status.ts';
-import {
-  priceResync,
-  type ResyncPrice,
-  type ResyncRequest,
-  resyncHelp,
-  resyncResources,
-} from '../sync/records/resync.ts';
+import { priceResync, type ResyncPrice, type ResyncRequest, resyncResources } from '../sync/records/resync.ts';
 import { concludeJob } from './conclude-job.ts';
 import { calendarDate, productIds } from './options.ts';
 import { resyncAlone } from './resync-alone.ts';

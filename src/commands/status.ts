@@ -1,38 +1,17 @@
-import { dirname } from 'node:path';
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
-import { unshared } from '../doctor/files.ts';
+import type { Config } from '../config/load.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
-import type { JobRuns } from '../domain/schedule/job-runs.ts';
-import { nameOf } from '../domain/schedule/offer.ts';
-import { storageMessages } from '../files/storage-messages.ts';
-import type { StorageStatus } from '../files/storage-status.ts';
-import { ago, duration, megabytes, number, printable } from '../format.ts';
+import { startRefusal } from '../files/pair.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { type Freshness, type MirrorStatus, readStatus, type SubscriptionStatus } from '../mirror/status/status.ts';
-import { type SnapshotStatus, snapshotStatus } from '../snapshot/snapshot.ts';
-import { alarmMessage } from '../status/alarm-messages.ts';
-import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
-import { jobTrouble } from '../status/job-messages.ts';
+import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
+import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { verdictOf } from '../status/verdict.ts';
 import { configurationFor } from './setup.ts';
+import { type ShownStatus, statusText } from './status-text.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
-
-type Status = MirrorStatus & {
-  readonly daemon: LiveStatus | null;
-  /** False: a daemon listens but does not answer; null: none runs. */
-  readonly daemon_answers: boolean | null;
-  readonly inbox: InboxStatus | null;
-  readonly storage: StorageStatus | null;
-  /** The storefront's own door; null: there is none, or no daemon runs. */
-  readonly storefront: { readonly listen: string } | null;
-  /** The daemon's jobs; null: none runs. */
-  readonly jobs: readonly JobRuns[] | null;
-  readonly snapshot: SnapshotStatus | null;
-};
 
 export function statusCommand(io: Io): Command {
   return new Command('status')
@@ -45,10 +24,10 @@ export function statusCommand(io: Io): Command {
       const { config, secrets } = configurationFor(io, command);
       const asked = await askDaemon(config.admin.listen, secrets.admin_token);
       const live = asked === 'silent' ? null : asked;
-      const mirror = mirrorStatus(config.mirror.path, live);
+      const mirror = mirrorStatus(config, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
-      const status: Status = {
+      const status: ShownStatus = {
         ...mirror,
         // Includes the daemon's own conditions: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
@@ -60,7 +39,7 @@ export function statusCommand(io: Io): Command {
         jobs: live?.jobs ?? null,
         snapshot,
       };
-      io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : render(status, now));
+      io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now));
       if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
     });
 }
@@ -72,17 +51,20 @@ const patienceMs = 3000;
 
 type Live = Answer<'GET /v1/status'>;
 
-/** Returns the status that the file shows; if it cannot be opened, that of the daemon, which still has it open. */
-function mirrorStatus(path: string, live: Live | null): MirrorStatus {
+/**
+ * Returns the status that the file shows; if it cannot be read, that of the daemon, which still has it open. Without a
+ * daemon throws what its start would refuse: that also knows whether the inbox belongs to a mirror.
+ */
+function mirrorStatus(config: Config, live: Live | null): MirrorStatus {
   try {
-    const db = openMirrorForReading(path);
+    const db = openMirrorForReading(config.mirror.path);
     try {
       return readStatus(db, quarantineAfter);
     } finally {
       db.close();
     }
   } catch (error) {
-    if (live === null) throw error;
+    if (live === null) throw startRefusal(config) ?? error;
     const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, storefront: ______, ...mirror } = live;
     return mirror;
   }
@@ -96,200 +78,4 @@ async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1
     if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';
     throw error;
   }
-}
-
-function render(status: Status, now: number): string {
-  const { products, records, daemon } = status;
-  const lines = [
-    `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log`,
-    `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
-    `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
-    ...troubles(status, now),
-    ...describeSharing(status.path),
-    ...describeSnapshot(status.snapshot, now),
-    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but not answering: what follows is read from the file; check its log, then restart it' : 'not running: nothing is refreshed') : describeDaemon(daemon, now)}`,
-    ...(status.jobs ?? []).flatMap((job) => {
-      const trouble = jobTrouble(job, now);
-      return trouble === null ? [] : [`Jobs      ${trouble}`];
-    }),
-    ...when(
-      status.storefront !== null,
-      `Door      ${status.storefront?.listen}: checks, orders and changes for storefronts`,
-    ),
-    ...notifications(status, now),
-    ...errors(status),
-    ...status.not_offered.map(
-      ({ path, since, set }) =>
-        `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again once a week unless you set ${set}`,
-    ),
-    '',
-    table(
-      ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
-      status.freshness.map((line) => freshnessRow(line, now)),
-    ),
-  ];
-  if (status.subscriptions.length > 0) {
-    const headings = ['subscription', 'type', 'status', 'covers', 'last delivery', 'trust'];
-    lines.push(
-      '',
-      table(
-        headings,
-        status.subscriptions.map((each) => subscriptionRow(each, now)),
-      ),
-    );
-  }
-  if (status.failures.length > 0) {
-    const rows = status.failures.map(({ records: count, resource, failure }) => [number(count), resource, failure]);
-    lines.push(
-      '',
-      `Failing: ${number(records.failing)} records, ${number(records.quarantined)} of them in quarantine`,
-      table(['records', 'resource', 'last failure'], rows),
-    );
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-function describeSharing(path: string): string[] {
-  const advice = unshared(dirname(path));
-  return advice === null ? [] : [`Sharing   ${advice}`];
-}
-
-function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {
-  if (snapshot === null) return [];
-  const { path, published_at, bytes, every_ms, late, failure } = snapshot;
-  const age =
-    published_at === null ? 'never published' : `published ${ago(published_at, now)}, ${megabytes(bytes ?? 0)}`;
-  const lateness = late === 1 ? `, LATE: one is due every ${duration(every_ms)}` : '';
-  return [
-    `Snapshot  ${age}: ${path}${lateness}`,
-    ...when(failure !== null, `          the last attempt failed: ${printable(failure ?? '')}`),
-  ];
-}
-
-/** Returns the lines about what needs a person. */
-function troubles({ removals, alarms, storage, unconfirmed_images }: Status, now: number): string[] {
-  const held =
-    removals === null
-      ? []
-      : [
-          `Removals  ${number(removals.held)} products held for ${duration(now - removals.since)}: catalogued removals list`,
-        ];
-  const late = unconfirmed_images.map(
-    ({ product_id, images, hidden_from }) =>
-      `          ${product_id}: ${number(images)} images, ${hidden_from > now ? `hidden in ${duration(hidden_from - now)}` : `hidden ${ago(hidden_from, now)}`}`,
-  );
-  return [
-    ...held,
-    ...(storage === null ? [] : storageMessages(storage, now)).map((message) => `Storage   ${message}`),
-    ...alarms.flatMap((alarm) => [
-      describeAlarm(alarm, now),
-      ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),
-    ]),
-  ];
-}
-
-function describeAlarm(alarm: Status['alarms'][number], now: number): string {
-  const { about, says } = alarmMessage(alarm, now);
-  return `${about.padEnd(10)}${says}`;
-}
-
-/** Returns the lines about notifications: closures, gaps and the inbox. */
-function notifications({ closures, gaps, inbox }: Status, now: number): string[] {
-  const received =
-    inbox === null || inbox === undefined
-      ? []
-      : [
-          `Inbox     ${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
-          `          ${room(inbox)}`,
-        ];
-  const open = closures.unconfirmed + closures.held;
-  const lasting = gaps.map(
-    ({ subscription_id, from_at, to_at, products }) =>
-      `Gap       nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', still lasting' : `: ${number(products)} products made due so far`}`,
-  );
-  return [
-    ...received,
-    ...when(
-      open > 0,
-      `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms the closure, ${number(closures.held)} held back`,
-    ),
-    ...lasting,
-  ];
-}
-
-/** Describes how much of their space the deliveries use. */
-function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string {
-  const gone = bodies_gone === 0 ? '' : `; ${number(bodies_gone)} bodies deleted early`;
-  return `${megabytes(stored_bytes)} of ${megabytes(budget_bytes)}${gone}`;
-}
-
-/** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */
-function errors({ error_rate }: Status): string[] {
-  const { checks, wrong, orders, orders_wrong, rate, by_tier, worst } = error_rate;
-  if (rate === null) return [];
-  const tiers = by_tier.flatMap((row) => (row.rate === null ? [] : [`${row.tier} ${percent(row.rate)}`]));
-  const products = worst
-    .slice(0, 3)
-    .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
-  return [
-    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}`,
-    ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
-  ];
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
-}
-
-function subscriptionRow(
-  { subscription_id, type, status, covered_products, last_delivery_at, trust, trusted }: SubscriptionStatus,
-  now: number,
-): string[] {
-  const share = trust === null ? '-' : `${Math.round(trust * 100)} %`;
-  return [
-    subscription_id,
-    type,
-    status ?? 'not asked yet',
-    covered_products === null ? 'what you sell' : number(covered_products),
-    last_delivery_at === null ? 'none' : ago(last_delivery_at, now),
-    trusted === 1 ? share : `${share}, NOT TRUSTED`,
-  ];
-}
-
-function when(condition: boolean, line: string): string[] {
-  return condition ? [line] : [];
-}
-
-function freshnessRow(
-  { resource, tier, records, fresh, stale, expired, oldest_checked_at, promise_ms, kept }: Freshness,
-  now: number,
-) {
-  const oldest = oldest_checked_at === null ? '-' : oldest_checked_at === 0 ? 'never' : ago(oldest_checked_at, now);
-  return [
-    resource,
-    tier ?? '',
-    number(records),
-    number(fresh),
-    number(stale),
-    number(expired),
-    oldest,
-    duration(promise_ms),
-    kept ? 'yes' : 'NO',
-  ];
-}
-
-function describeDaemon(
-  { key_refused, lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
-  now: number,
-): string {
-  if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
-  if (unreachable_since !== null)
-    return `running; the service has been unreachable for ${duration(now - unreachable_since)}`;
-  const busy = Object.entries(lanes)
-    .filter(([, count]) => count > 0)
-    .map(([lane, count]) => `${lane} ${number(count)}`);
-  const left = (until: number | null) => (until !== null && until > now ? duration(until - now) : null);
-  const [told, own] = [left(told_until), left(not_before)];
-  const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, pausing for ${own}` : '';
-  return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { imageLimitMs } from '../domain/catalogue/image.ts';
-import type { ProductResource } from '../domain/schedule/resources.ts';
+import {
+  coveredResources,
+  dynamicResources,
+  resources,
+  textResources,
+  type UntieredResource,
+  untieredResources,
+} from '../domain/schedule/resources.ts';
 import { duration, durationIfSet, printDuration } from './units.ts';
 import { always, areDistinct, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
@@ -31,23 +38,31 @@ const availability = section({
     refuse('middle', `is beyond the horizon; expected at most ${horizon}`);
 }, always);
 
+/** Returns a key of each of these names. */
+function keyed<Name extends string, Key>(
+  names: readonly Name[],
+  key: (name: Name) => Key,
+): Readonly<Record<Name, Key>> {
+  return Object.fromEntries(names.map((name) => [name, key(name)])) as Record<Name, Key>;
+}
+
+/** How long the cadence of a resource may be. */
+function limitsOf(resource: UntieredResource) {
+  return { ...monthly, max: printDuration(resources[resource].cadence.longest) };
+}
+
 /** `cadence`: how old each fact may become before it is read again. */
 export const cadence = section({
-  products: duration('7d', monthly).describe('The list walk: prices, images and sale status of everything.'),
-  product_detail: duration('28d', { min: '1h', max: '90d' }).describe(
-    'The single-product read, where the profile has it.',
+  ...keyed(untieredResources, (name) => {
+    const { every, about } = resources[name].cadence;
+    return duration(printDuration(every), limitsOf(name)).describe(about);
+  }),
+  dynamic_pricing: section(keyed(['products', ...dynamicResources] as const, () => duration('1d', monthly))).describe(
+    'For products with dynamic pricing.',
   ),
-  checkout_information: duration('7d', monthly).describe('Rules, identification, flags.'),
-  variants: duration('7d', monthly).describe('Names and rules of tickets; prices change less than once a month.'),
-  experiences: duration('7d', monthly).describe('Which products belong to which venue.'),
-  dynamic_pricing: section({
-    products: duration('1d', monthly),
-    checkout_information: duration('1d', monthly),
-  }).describe('For products with dynamic pricing.'),
-  covered: section({
-    checkout_information: duration('28d', monthly),
-    variants: duration('28d', monthly),
-  }).describe('For products that a working, trusted subscription covers.'),
+  covered: section(keyed(coveredResources, () => duration('28d', monthly))).describe(
+    'For products that a working, trusted subscription covers.',
+  ),
   images: duration('7d', imageLimit).describe('When images are confirmed; none is shown after 14 days.'),
   availability: availability.describe('Dates, timeslots and prices, by how far ahead they lie.'),
 });
@@ -56,15 +71,12 @@ const everyIfSet = z.strictObject({ every: durationIfSet(tier) }, { error: 'expe
 
 /** What a category may say of cadences: of everything that is read product by product, and of the list. */
 const ownCadences = {
-  products: durationIfSet(monthly),
-  product_detail: durationIfSet({ min: '1h', max: '90d' }),
-  checkout_information: durationIfSet(monthly),
-  variants: durationIfSet(monthly),
+  ...keyed(['products', ...textResources] as const, (name) => durationIfSet(limitsOf(name))),
   images: durationIfSet(imageLimit),
   availability: z
     .strictObject({ near: everyIfSet, middle: everyIfSet, far: everyIfSet }, { error: 'expected keys and values' })
     .optional(),
-} satisfies Readonly<Record<ProductResource | 'products' | 'images', z.ZodType>>;
+};
 
 const category = z.strictObject(
   {

@@ -1,4 +1,11 @@
 import { z } from 'zod';
+import {
+  isList,
+  type NeededResourcePath,
+  type ResourcePath,
+  resourceNames,
+  resources,
+} from '../domain/schedule/resources.ts';
 import { minorUnitExponent } from '../domain/values/money.ts';
 import { duration, size } from './units.ts';
 import { always, areDistinct, flag, headerText, ids, optionalFile, section, token, whole } from './values.ts';
@@ -15,6 +22,25 @@ function path(fallback: string, placeholder?: string) {
 
 const product = '{product_id}';
 const subscription = '{subscription_id}';
+
+function neededPath(at: string, placeholder?: string) {
+  return path(at, placeholder).default(at);
+}
+
+function optionalPath(at: string, placeholder?: string) {
+  return path(at, placeholder).nullable().default(at);
+}
+
+type ResourcePaths = Readonly<Record<NeededResourcePath, ReturnType<typeof neededPath>>> &
+  Readonly<Record<Exclude<ResourcePath, NeededResourcePath>, ReturnType<typeof optionalPath>>>;
+
+const resourcePaths = Object.fromEntries(
+  resourceNames.map((name) => {
+    const { path, at, needed } = resources[name];
+    const placeholder = isList(name) ? undefined : product;
+    return [path, needed ? neededPath(at, placeholder) : optionalPath(at, placeholder)];
+  }),
+) as unknown as ResourcePaths;
 
 function statuses(fallback: number[]) {
   const error = 'expected an HTTP status from 400 to 599';
@@ -52,22 +78,9 @@ const profile = section({
     scheme: headerText('Token').describe('The scheme before the key in that header.'),
   }).describe('How the key is sent.'),
   paths: section({
-    products: path('/v2/products').default('/v2/products'),
-    product: path(`/v2/products/${product}`, product).nullable().default(`/v2/products/${product}`),
-    checkout_information: path(`/v2/products/${product}/checkout_information`, product)
-      .nullable()
-      .default(`/v2/products/${product}/checkout_information`),
-    availability: path(`/v2/products/${product}/availability`, product).default(`/v2/products/${product}/availability`),
-    variants: path(`/v2/products/${product}/product-variants`, product)
-      .nullable()
-      .default(`/v2/products/${product}/product-variants`),
-    experiences: path('/v2/experiences').nullable().default('/v2/experiences'),
-    subscription: path(`/v2/product-change-notification/${subscription}`, subscription)
-      .nullable()
-      .default(`/v2/product-change-notification/${subscription}`),
-    reactivate: path(`/v2/product-change-notification/${subscription}/reactivate`, subscription)
-      .nullable()
-      .default(`/v2/product-change-notification/${subscription}/reactivate`),
+    ...resourcePaths,
+    subscription: optionalPath(`/v2/product-change-notification/${subscription}`, subscription),
+    reactivate: optionalPath(`/v2/product-change-notification/${subscription}/reactivate`, subscription),
   }).describe('Where the service answers; null switches a resource off, except products and availability.'),
   subscription_reads: flag(true).describe('Whether a subscription can be read; the specification lists only its PUT.'),
   parameters: section(parameters).describe('Names of the query parameters.'),

@@ -1,3 +1,4 @@
+import { dynamicResources } from '../domain/schedule/resources.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import type { Config } from './schema.ts';
 import { printDuration } from './units.ts';
@@ -41,17 +42,8 @@ function cadence({ cadence }: Config): string[] {
   return [
     ...slower('cadence.availability.near.every', near.every, 'cadence.availability.middle.every', middle.every),
     ...slower('cadence.availability.middle.every', middle.every, 'cadence.availability.far.every', far.every),
-    ...slower(
-      'cadence.dynamic_pricing.products',
-      cadence.dynamic_pricing.products,
-      'cadence.products',
-      cadence.products,
-    ),
-    ...slower(
-      'cadence.dynamic_pricing.checkout_information',
-      cadence.dynamic_pricing.checkout_information,
-      'cadence.checkout_information',
-      cadence.checkout_information,
+    ...(['products', ...dynamicResources] as const).flatMap((name) =>
+      slower(`cadence.dynamic_pricing.${name}`, cadence.dynamic_pricing[name], `cadence.${name}`, cadence[name]),
     ),
     ...when(
       cadence.images > 12 * day,

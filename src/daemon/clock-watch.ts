@@ -56,15 +56,12 @@ export function watchClock({ time, mirror, inbox, log, ask, moved }: ClockWatchO
   function report({ doubt, ahead_ms }: ClockState): void {
     if (doubt === told) return;
     if (doubt !== null) {
-      mirror.transaction(() => mirror.alarms.raise({ kind, at: time.now(), products: 0 }));
+      mirror.alarms.set(kind, { at: time.now(), products: 0 });
       log.error(
         { doubt, ahead_ms },
         "the machine's clock is in doubt: using the time since boot and the service's time instead",
       );
-    } else {
-      const ended = mirror.transaction(() => mirror.alarms.clear(kind));
-      if (ended === 'ended') log.warn({}, "the machine's clock is trusted again");
-    }
+    } else if (mirror.alarms.set(kind, null) === 'ended') log.warn({}, "the machine's clock is trusted again");
     // Set after the write, so that a failed write is tried again.
     told = doubt;
   }

@@ -59,21 +59,9 @@ function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category
     ...cadence,
     ...defined(resources),
     // A category's setting for a resource also applies to its products with dynamic pricing.
-    dynamic_pricing: {
-      products: Math.min(cadence.dynamic_pricing.products, resources.products ?? Number.POSITIVE_INFINITY),
-      checkout_information: Math.min(
-        cadence.dynamic_pricing.checkout_information,
-        resources.checkout_information ?? Number.POSITIVE_INFINITY,
-      ),
-    },
+    dynamic_pricing: atMost(cadence.dynamic_pricing, resources),
     // A subscription does not relax a category's setting either.
-    covered: {
-      checkout_information: Math.min(
-        cadence.covered.checkout_information,
-        resources.checkout_information ?? Number.POSITIVE_INFINITY,
-      ),
-      variants: Math.min(cadence.covered.variants, resources.variants ?? Number.POSITIVE_INFINITY),
-    },
+    covered: atMost(cadence.covered, resources),
     availability: {
       horizon: horizon ?? cadence.availability.horizon,
       near: { ...near, every: tiers?.near?.every ?? near.every },
@@ -81,6 +69,17 @@ function cadenceOf({ cadence }: Config, { cadence: own = {}, horizon }: Category
       far: { every: tiers?.far?.every ?? far.every },
     },
   };
+}
+
+/** Returns the cadences, none of them longer than the category's own for the same resource. */
+function atMost<Name extends string>(
+  cadences: Readonly<Record<Name, number>>,
+  own: { readonly [Each in NoInfer<Name>]?: number | undefined },
+): Readonly<Record<Name, number>> {
+  const names = Object.keys(cadences) as Name[];
+  return Object.fromEntries(
+    names.map((name) => [name, Math.min(cadences[name], own[name] ?? Number.POSITIVE_INFINITY)]),
+  ) as Record<Name, number>;
 }
 
 function defined<Values extends object>(values: Values): { [Key in keyof Values]: NonNullable<Values[Key]> } {

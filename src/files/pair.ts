@@ -9,7 +9,7 @@ import { mirrorFile } from '../mirror/sql/files.ts';
 import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
 import { noteOf, sameNote } from '../sqlite/identity.ts';
 import { type LastStop, readLastStop } from '../sqlite/last-stop.ts';
-import { isChecked, type Look, lookAt, sideFilesMade } from '../sqlite/look.ts';
+import { isChecked, type Look, lookAt, lookBeside, sideFilesMade } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 
@@ -33,17 +33,23 @@ export interface FoundFiles {
   leave(): void;
 }
 
-/** `touched` checks a file completely only if it differs from what a clean stop left; `all` always does. */
-export type Depth = 'touched' | 'all';
+/**
+ * `touched` checks a file completely only if it differs from what a clean stop left; `all` always does. `beside` is for
+ * callers without the lock, and leaves alone what a daemon may be starting with.
+ */
+export type Depth = 'touched' | 'all' | 'beside';
 
-/** Inspects both files without changing a byte. The caller holds the lock. Throws `permission` and `io`. */
+/**
+ * Inspects both files without changing a byte. The caller holds the lock, but for `beside`. Throws `permission` and `io`.
+ */
 export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
-  const made = [mirror.path, mirror.inbox_path].map(sideFilesMade);
+  const made = depth === 'beside' ? [] : [mirror.path, mirror.inbox_path].map(sideFilesMade);
   const unchecked: string[] = [];
   const checked_at: Record<string, number> = {};
   const found = (path: string, kind: typeof mirrorFile): Look => {
     if (depth === 'all') return lookAt(path, kind, 'thorough');
+    if (depth === 'beside') return lookBeside(path, kind, isChecked(path) ? 'whole' : 'header');
     const damage = knownDamage(last, path);
     if (damage !== null) return { condition: 'damaged', wrong: damage };
     if (sameNote(noteOf(path), last[path] ?? null)) {
@@ -92,6 +98,16 @@ export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
   if (trouble === null) return;
   found.leave();
   throw refusalOf(mirror, found, trouble);
+}
+
+/** Returns what a start would refuse, looked at without the lock; null: nothing, or the files may not be looked at. */
+export function startRefusal(config: Paths): Error | null {
+  try {
+    refuseFiles(config, findFiles(config, 'beside'));
+    return null;
+  } catch (error) {
+    return error instanceof CataloguedError && error.code !== 'permission' ? error : null;
+  }
 }
 
 function refusalOf({ path, inbox_path }: Config['mirror'], found: FoundFiles, trouble: Trouble): Error {

@@ -43,6 +43,7 @@ export function feedLedger(db: Writes, inodeOf: InodeOf): FeedLedger {
     query.updateTable('inbox').set({ mirror_state: 'known', mirror_inode: inode }),
   );
   let ceiling = row.feed_ceiling;
+  let newest_noted = row.feed_newest;
   return {
     mirror: row.mirror_state,
     isSame: (path) => row.mirror_inode === null || row.mirror_inode === inodeOf(path),
@@ -53,7 +54,9 @@ export function feedLedger(db: Writes, inodeOf: InodeOf): FeedLedger {
       ceiling = Math.max(ceiling, above);
     },
     witness: (newest) => {
+      if (newest <= newest_noted) return;
       db.transaction(() => witness.run({ newest }));
+      newest_noted = newest;
     },
     opened: (path) => {
       db.transaction(() => opened.run({ inode: inodeOf(path) }));

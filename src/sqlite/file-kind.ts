@@ -25,9 +25,16 @@ export function migrationsOf(kind: FileKind): string[] {
   return namesOf(kind).map((name) => readFileSync(new URL(name, kind.migrations), 'utf8'));
 }
 
-/** Returns the text that makes its views; empty for a file without any. */
+/**
+ * Returns the text that makes its views; empty for a file without any. Each is one line, without comments: what makes
+ * types from a file (drizzle-kit) reads no further than a line.
+ */
 export function viewsOf({ views }: FileKind): string {
-  return views === undefined ? '' : readFileSync(views, 'utf8');
+  if (views === undefined) return '';
+  const statements = readFileSync(views, 'utf8')
+    .replace(/^\s*--.*$/gm, '')
+    .split(/;\s*\n/);
+  return statements.map((each) => each.trim().replace(/\s*\n\s*/g, ' ')).join(';\n');
 }
 
 function namesOf({ migrations }: FileKind): string[] {

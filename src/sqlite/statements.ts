@@ -128,6 +128,7 @@ export function readsOf(db: Database): Reads {
 
 /** Prepares each statement at once: one that SQLite does not understand fails the start, and not a night. */
 export function writesTo(db: Database): Writes {
+  const inTransaction = db.transaction((work: () => unknown) => work());
   const open = () => {
     if (!db.inTransaction) throw new Error('a write outside a transaction');
   };
@@ -157,7 +158,7 @@ export function writesTo(db: Database): Writes {
         },
       };
     },
-    transaction: (work) => db.transaction(work).immediate(),
+    transaction: <Result>(work: () => Result) => inTransaction.immediate(work) as Result,
   };
 }
 

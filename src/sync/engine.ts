@@ -181,11 +181,13 @@ export async function pass(
   } finally {
     stop.abort(new Error('the pass has ended'));
   }
-  mirror.transaction(() => {
-    mirror.jobs.finish(clock.now());
-    if (isFilled(given)) mirror.markFilled(clock.now());
-    mirror.changes.completePass(clock.now());
-  });
+  const filled = isFilled(given);
+  if (filled || mirror.jobs.isAnyOpen())
+    mirror.transaction(() => {
+      mirror.jobs.finish(clock.now());
+      if (filled) mirror.markFilled(clock.now());
+    });
+  completePass(given);
   return { ...counts, key_refused };
 }
 

@@ -63,9 +63,17 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   const venue = isMembers(product.venue) ? product.venue : {};
   const ratings = isMembers(product.ratings) ? product.ratings : {};
   const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
-  const price = foreign ? null : money(product.price, currency);
+  const amounts = [product.price, product.prediscount_price].map((amount) =>
+    foreign ? null : money(amount, currency),
+  );
+  const [from_price = null, prediscount_price = null] = amounts.map((amount) =>
+    amount !== null && amount < 0 ? null : amount,
+  );
   const shown = images == null ? null : decodeImages(elements(images, 'images'), mayPublish);
-  const refused = { images: shown?.refused ?? 0, prices: price !== null && price < 0 ? 1 : 0 };
+  const refused = {
+    images: shown?.refused ?? 0,
+    prices: amounts.filter((amount) => amount !== null && amount < 0).length,
+  };
   return {
     product_id,
     title: text(product.title),
@@ -73,7 +81,8 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     sale_status: saleStatus(product.sale_status),
     disabled_reason: text(product.sale_status_reason),
     expected_reopening: text(product.sale_status_expected_reopen),
-    from_price: refused.prices > 0 ? null : price,
+    from_price,
+    prediscount_price,
     city_id: identifier(product.city_id),
     city_name: text(product.city_name),
     country_id: identifier(product.country_id),

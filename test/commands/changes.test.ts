@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { startCli } from '../fakes/run-cli.ts';
@@ -158,5 +159,36 @@ describe('catalogued changes', () => {
     child.stdout.once('data', () => child.stdout.destroy());
     const code = await new Promise((resolve) => child.on('close', resolve));
     expect([code, err]).toEqual([0, '']);
+  });
+
+  it.each<[string, number]>([
+    ['while more is printed than the pipe holds', 5000],
+    ['with a later change', 1],
+  ])('--follow into a head that has left ends quietly with 0 %s', async (_, before) => {
+    using at = harness();
+    at.add(before);
+    const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+    const shell = '{ "$@"; echo "ended with $?" >&2; } | head -n 1';
+    const command = [process.execPath, cli, ...at.args('--follow', '--json', '--after', '0')];
+    const child = spawn('sh', ['-c', shell, 'sh', ...command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      err += chunk.toString();
+    });
+    let ended = false;
+    child.on('close', () => {
+      ended = true;
+    });
+    // Only a write notices that nobody reads the pipe any more.
+    while (!ended) {
+      await systemClock.sleep(50);
+      if (out !== '') at.add(1);
+    }
+    expect([seqs(out.trimEnd().split('\n')), err]).toEqual([[1], 'ended with 0\n']);
   });
 });

@@ -99,6 +99,11 @@ function bytesIn(directory: string): Record<string, string> {
   return Object.fromEntries(kept.map((name) => [name, hash('sha256', readFileSync(join(directory, name)))]));
 }
 
+/** The same without the side files that reading makes. */
+function databasesIn(directory: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(bytesIn(directory)).filter(([name]) => name.endsWith('.db')));
+}
+
 /** A start, as far as it writes. */
 async function start({ directory }: Harness): Promise<void> {
   await using wiring = wire(testConfig(directory, url), testLog('silent').log);
@@ -194,6 +199,30 @@ describe('a file that cannot be used', () => {
     },
   );
 
+  it.each<[string, Harm]>([
+    ['no mirror', ({ mirror }) => gone(mirror)],
+    ['an empty mirror', ({ mirror }) => emptied(mirror)],
+    ['a mirror with damaged pages', ({ mirror }) => pages(mirror)],
+    ['a mirror whose beginning is zeros', ({ mirror }) => zeroed(mirror)],
+    ['a mirror of a newer version', ({ mirror }) => newer(mirror)],
+    ['another program’s file as a mirror', ({ mirror }) => foreign(mirror)],
+    ['no mirror and a damaged inbox', ({ mirror, inbox }) => [gone(mirror), pages(inbox)]],
+  ])('%s beside no daemon: status says what a start would, and leaves the files alone', async (_, harm) => {
+    using place = harness();
+    harm(place);
+    const before = databasesIn(place.directory);
+    const status = await runHere(['--config', place.config, 'status']);
+    expect(databasesIn(place.directory)).toEqual(before);
+    expect(status).toEqual(await runHere(['--config', place.config, 'run']));
+  });
+
+  it('is none where nothing was ever filled: status says to start the daemon', async () => {
+    using place = harness();
+    for (const path of [place.mirror, place.inbox]) gone(path);
+    const status = await runHere(['--config', place.config, 'status']);
+    expect(status).toMatchObject({ code: 65, stderr: expect.stringMatching(/there is no mirror at.*\nTry: start/) });
+  });
+
   /** An inbox that has another pair, sound in itself. */
   function other(inbox: string): void {
     gone(inbox);
@@ -285,6 +314,8 @@ describe('a running daemon', () => {
       const status = await runHere(['--config', place.config, 'status', '--json']);
       expect(status.code).toBe(1);
       expect(JSON.parse(status.stdout).alarms.map(({ kind }: { kind: string }) => kind)).toEqual([alarm]);
+      const { stdout } = await runHere(['--config', place.config, 'status']);
+      expect(stdout.match(/^(Mirror|Inbox) /gm)).toEqual(['Mirror ', 'Inbox ']);
       const doctor = await runHere(['--config', place.config, 'doctor']);
       expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/✗ +open (mirror|inbox)/) });
       daemon.child.kill('SIGTERM');

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { standingCopy } from '../fakes/standing-copy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
@@ -47,17 +48,11 @@ export async function typedCopy(): Promise<TypedCopy> {
     { service: { languages: ['en', 'de'], currencies: ['EUR', 'USD'] } },
   );
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-  const source = new Database(harness.wiring.mirror.path, { readonly: true });
-  source.prepare('VACUUM INTO ?').run(path);
-  source.close();
+  standingCopy(harness.wiring.mirror.path, path, harness.clock.now());
   const db = new Database(path);
   db.exec(rows);
-  const stands = db
-    .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'view'")
-    .all();
-  const instant = new Date(harness.clock.now()).toISOString().slice(0, -1);
-  for (const { name, sql } of stands) {
-    db.exec(`DROP VIEW ${name}; ${sql.replaceAll("'now'", `'${instant}'`)}`);
+  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
+  for (const name of views) {
     const columns = Object.entries(contract.columns[name] ?? {});
     const bare = columns.map(([column]) => `+"${column}" AS "${column}"`).join(', ');
     db.exec(`CREATE TABLE typed_${name} (${columns.map(([column, text]) => `"${column}" ${typeOf(text)}`).join(', ')});
@@ -65,5 +60,5 @@ export async function typedCopy(): Promise<TypedCopy> {
       CREATE VIEW bare_${name} AS SELECT ${bare} FROM ${name}`);
   }
   db.close();
-  return { path, views: stands.map(({ name }) => name), [Symbol.dispose]: () => directory[Symbol.dispose]() };
+  return { path, views, [Symbol.dispose]: () => directory[Symbol.dispose]() };
 }

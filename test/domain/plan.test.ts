@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { configFromObject } from '../../src/config/load.ts';
 import { windows } from '../../src/domain/catalogue/availability.ts';
 import type { lanes } from '../../src/domain/schedule/lanes.ts';
 import { callsPerDay, planOf, shareOut } from '../../src/domain/schedule/plan.ts';
@@ -20,14 +21,7 @@ const catalogue = {
       covered: 0,
       covered_dynamic: 0,
       windows: windows(tiers, 31),
-      cadence: {
-        products: 7 * day,
-        product_detail: 28 * day,
-        checkout_information: 7 * day,
-        variants: 7 * day,
-        dynamic_pricing: { products: day, checkout_information: day },
-        covered: { checkout_information: 28 * day, variants: 28 * day },
-      },
+      cadence: configFromObject({ service: { base_url: 'https://api.example.com' } }).cadence,
     },
   ],
   experiences: 1000,

@@ -25,7 +25,8 @@ const schemas = [
 
 function made(migrations: URL): Database.Database {
   const db = new Database(':memory:');
-  for (const name of readdirSync(migrations).sort()) db.exec(readFileSync(new URL(name, migrations), 'utf8'));
+  const numbered = readdirSync(migrations).filter((name) => /^\d/.test(name));
+  for (const name of numbered.sort()) db.exec(readFileSync(new URL(name, migrations), 'utf8'));
   return db;
 }
 

@@ -30,7 +30,7 @@ export function expectedRows(
   const first = new Date(now - 12 * 3_600_000).toISOString().slice(0, 10);
   const sold = shown.timezone === null ? shown.days.filter(({ date }) => date >= first) : shown.days;
   const state = { ...shown, days: sold.map((day) => withoutPast(day, shown.timezone, now)) };
-  const { detail, entry, checkout_information: checkout } = state;
+  const { detail, entry, checkout_information: checkout, prediscount_price } = state;
   const enabled = state.sale_status === 'available';
   const { images: _images, ...document } = { ...entry, ...detail } as Row;
   const images = ((detail.images ?? entry.images ?? []) as Row[]).filter(
@@ -65,10 +65,14 @@ export function expectedRows(
         timezone: state.timezone,
         // Nobody has rated it: zero over nothing is no rating.
         rating: (detail.ratings as Row | null)?.total ? ((detail.ratings as Row).average ?? null) : null,
+        rating_count: (detail.ratings as Row | null)?.total ?? null,
+        prediscount_price,
+        ...saidOf(document),
+        venue_today: state.timezone === null ? null : state.today,
         document,
       },
     ],
-    product_prices: [{ product_id, currency, from_price }],
+    product_prices: [{ product_id, currency, from_price, prediscount_price }],
     product_tags: unique((detail.tag_ids as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
     product_experiences: unique(state.experience_ids).map((experience_id) => ({ product_id, experience_id })),
     checkout_information: [
@@ -109,6 +113,30 @@ export function expectedRows(
       ),
     ),
     withdrawn_products: [],
+  };
+}
+
+/** What the document of a product says that is shown as it is. */
+function saidOf(document: Row): Row {
+  const { product_slug, product_url, summary, description, duration, languages, wheelchair_access, is_package } =
+    document;
+  const [venue, supplier, cancellation] = ['venue', 'supplier', 'cancellation'].map(
+    (name) => (document[name] ?? {}) as Row,
+  );
+  return {
+    slug: text(product_slug) || null,
+    url: text(product_url),
+    summary: text(summary),
+    description: text(description),
+    duration: text(duration),
+    languages: Array.isArray(languages) ? JSON.stringify(languages) : null,
+    cancellation_policy: text(cancellation?.policy),
+    cancellation_window: cancellation?.window ?? null,
+    supplier: text(supplier?.name),
+    venue_name: text(venue?.name),
+    venue_address: text(venue?.address),
+    wheelchair_access: wheelchair_access == null ? null : Number(wheelchair_access),
+    is_package: is_package == null ? null : Number(is_package),
   };
 }
 

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
+import { productResources } from '../../src/domain/schedule/resources.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
@@ -38,9 +39,7 @@ describe('after a gap', () => {
     healGaps(ports);
     const [id = 0] = ids;
     const healing = mirror.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
-    expect(new Set(healing.map(({ resource }) => resource))).toEqual(
-      new Set(['availability', 'checkout_information', 'product_detail', 'variants']),
-    );
+    expect(new Set(healing.map(({ resource }) => resource))).toEqual(new Set(productResources));
   });
 
   it('only the list is in the lane of notifications', () => {

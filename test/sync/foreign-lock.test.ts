@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 const date = '2026-12-05';
 
 /** Another program that has begun to write the mirror. Disposing ends its transaction. */
-function lock({ wiring }: VirtualHarness): Disposable {
+function lock({ wiring }: Pick<VirtualHarness, 'wiring'>): Disposable {
   const db = new Database(wiring.mirror.path);
   db.exec('BEGIN IMMEDIATE');
   return { [Symbol.dispose]: () => void db.close() };
@@ -61,6 +61,38 @@ describe('a pass that meets another writer', () => {
     expect(
       (await harness.drive(pass(wiring.ports, wiring.workers, { job_id: null, signal: never }))).stored,
     ).toBeGreaterThan(0);
+  });
+});
+
+describe('jobs that find nothing to do', () => {
+  /** The jobs of every second and minute that wait for another writer, each run once. */
+  async function heldUp({ clock, drive, schedule, ...harness }: VirtualHarness): Promise<string[]> {
+    const names: string[] = [];
+    for (const { name, every_ms } of schedule.list()) {
+      if (every_ms === null || every_ms > 60_000) continue;
+      const other = lock(harness);
+      const run = schedule.run(name);
+      await drive(clock.sleep(10));
+      if (schedule.list().some((job) => job.name === name && job.running === 1)) names.push(name);
+      other[Symbol.dispose]();
+      await drive(run);
+    }
+    return names;
+  }
+
+  it('need no lock: another writer holds none of them up', async () => {
+    await using harness = await filled(6);
+    await harness.liveUntil(harness.clock.now() + 60_000, 1000);
+    expect(await heldUp(harness)).toEqual([]);
+  });
+
+  it('need one as soon as there is something (control)', async () => {
+    await using harness = await filled(6);
+    const { mirror } = harness.wiring;
+    await harness.liveUntil(harness.clock.now() + 60_000, 1000);
+    mirror.alarms.set('other-dates', { at: harness.clock.now(), products: 1 });
+    expect(await heldUp(harness)).toEqual(['chores']);
+    expect(mirror.alarms.all()).toEqual([]);
   });
 });
 

@@ -133,6 +133,29 @@ describe('a product page', () => {
     expect(entry?.document).toContain('-5');
   });
 
+  it('has what a product cost before it was reduced, exact in the currency asked for, or nothing', () => {
+    const prices = ['22.50', '9.99', '22.505', '-1', '"22.5"', 'null', '[9]', '"dear"', '1e400'];
+    const rows = prices.map(
+      (price, index) => `{"id":${index + 1},"currency":"EUR","price":9,"prediscount_price":${price}}`,
+    );
+    const foreign = '{"id":99,"currency":"USD","price":9,"prediscount_price":12}';
+    const page = decodeProductPage(parseExact(`{"products":[${[...rows, foreign].join()}]}`), 'EUR', anywhere);
+    expect(page.entries.map(({ prediscount_price }) => prediscount_price)).toEqual([
+      2250,
+      999,
+      null,
+      null,
+      2250,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
+    expect(page.entries.map(({ from_price }) => from_price)).toEqual([...prices.map(() => 900), null]);
+    expect(page.entries.map(({ refused }) => refused?.prices ?? 0)).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+  });
+
   it('rejects the row whose id cannot be told apart, and keeps the others', () => {
     const page = decodeProductPage(
       parseExact(

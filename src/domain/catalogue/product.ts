@@ -19,6 +19,8 @@ export interface ProductEntry {
   readonly expected_reopening: string | null;
   /** Minor units of the currency asked for; null where the read has no exact price in it. */
   readonly from_price: number | null;
+  /** Of what it costs less than now; null where that is not said, or not exact. */
+  readonly prediscount_price?: number | null;
   readonly city_id: number | null;
   readonly city_name: string | null;
   readonly country_id: number | null;

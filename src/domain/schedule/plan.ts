@@ -9,18 +9,14 @@ import {
   isUntiered,
   type ListResource,
   listResources,
-  type ProductResource,
   productResources,
   resources,
-  type UntieredResource,
+  type TextResource,
 } from './resources.ts';
 
 /*
  * Computes what keeping a catalogue fresh costs, in calls a day: pure arithmetic over counts, cadences and the budget.
  */
-
-/** What is read product by product, whatever the date. */
-type TextResource = Extract<ProductResource, UntieredResource>;
 
 /** Products with one policy: those of one category, or of none. */
 export interface Group {

@@ -1,4 +1,4 @@
-import { type Bound, type Expression, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import { entryColumns, searchWords } from './search/words.ts';
 
@@ -80,39 +80,16 @@ export function searchTable(db: Writes): SearchTable {
 
 /** Returns what a visible product says in each language, as search entries have it. */
 function spokenOf(product_id: RawBuilder<number>) {
-  const texts = query
+  return query
     .selectFrom('product as p')
     .crossJoin('product_text as t')
     .leftJoin('experience as e', 'e.experience_id', 'p.venue_id')
-    .select([
-      't.product_id',
-      't.language',
-      't.title',
-      't.tagline',
-      't.city_name',
-      't.country_name',
-      'e.title as venue_title',
-    ])
-    .select((of) => of.fn.coalesce('t.merged_document', 't.detail_document', 't.list_document').as('document'))
+    .select(['t.product_id', 't.language', 't.title', 't.tagline', 't.summary', 't.city_name as city'])
+    .select((of) => of.fn.coalesce('e.title', 't.venue_name').as('venue'))
+    .select('t.country_name as country')
     .whereRef('t.product_id', '=', 'p.product_id')
     .where('p.product_id', '=', product_id)
     .where('p.withdrawn_at', 'is', null);
-  return (
-    query
-      .selectFrom(texts.as('said'))
-      .select(['product_id', 'language', 'title', 'tagline'])
-      .select((of) => textIn(of.ref('document'), '$.summary').as('summary'))
-      .select('city_name as city')
-      .select((of) => of.fn.coalesce('venue_title', textIn(of.ref('document'), '$.venue.name')).as('venue'))
-      .select('country_name as country')
-      // Without a condition SQLite would take ON CONFLICT for that of a join.
-      .where(sql<boolean>`true`)
-  );
-}
-
-/** Returns a member of a document, where it is text. */
-function textIn(document: Expression<string | null>, path: '$.summary' | '$.venue.name'): RawBuilder<string | null> {
-  return sql`case json_type(${document}, ${path}) when 'text' then json_extract(${document}, ${path}) end`;
 }
 
 /** Where a product is that says so: in degrees, and on a globe of radius 1. */

@@ -1,7 +1,16 @@
 import type { Trust } from '../../domain/push/trust.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import {
+  type Bound,
+  type ExpressionBuilder,
+  listed,
+  type RawBuilder,
+  type Reads,
+  sql,
+  type Writes,
+} from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 import { type GapReads, type GapTable, gapReads, gapTable } from './gaps.ts';
 import { type NoticeReads, type NoticeTable, noticeReads, noticeTable } from './notices.ts';
 import { working } from './working.ts';
@@ -16,6 +25,8 @@ export interface TrustReads extends NoticeReads, GapReads {
 /** Push, measured. */
 export interface TrustTable extends TrustReads, NoticeTable, GapTable {
   trust(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
+  /** Tells whether `cover` would find anything: a read, where that is a write. */
+  isCoverageOutdated(now: number): boolean;
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
   cover(now: number, limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[];
 }
@@ -66,18 +77,16 @@ export function trustTable(db: Writes): TrustTable {
     trust: (subscription_id, { announced, announceable }, trusted) => {
       trust.run({ subscription_id, announced, announceable, trusted });
     },
-    cover: covering(db),
+    ...covering(db),
   };
 }
 
-function covering(db: Writes): TrustTable['cover'] {
+function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> {
+  const unnoted = db.values(({ now }: Bound<{ now: number }>) =>
+    query.selectFrom('subscription_product').select('product_id').where(isUnnoted(now)).limit(1),
+  );
   const noteSince = db.change(({ now }: Bound<{ now: number }>) =>
-    query
-      .updateTable('subscription_product')
-      .set({ since_at: now })
-      .where(({ eb, or }) =>
-        or([eb('since_at', 'is', null), eb('since_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]),
-      ),
+    query.updateTable('subscription_product').set({ since_at: now }).where(isUnnoted(now)),
   );
   const moved = db.rows(({ limit }: Bound<{ limit: number }>) =>
     query
@@ -110,10 +119,19 @@ function covering(db: Writes): TrustTable['cover'] {
       .set(({ eb }) => ({ covered: eb('covered', '=', 0).$castTo<0 | 1>() }))
       .where('product_id', 'in', listed<number>(ids)),
   );
-  return (now, limit) => {
-    noteSince.run({ now });
-    const found = moved.all({ limit });
-    if (found.length > 0) move.run({ ids: JSON.stringify(found.map(({ product_id }) => product_id)) });
-    return found;
+  return {
+    isCoverageOutdated: (now) => unnoted.get({ now }) !== undefined || moved.get({ limit: 1 }) !== undefined,
+    cover: (now, limit) => {
+      noteSince.run({ now });
+      const found = moved.all({ limit });
+      if (found.length > 0) move.run({ ids: JSON.stringify(found.map(({ product_id }) => product_id)) });
+      return found;
+    },
   };
+}
+
+/** Since when a product is covered is not noted yet, or was noted by a clock that was wrong. */
+function isUnnoted(now: RawBuilder<number>) {
+  return ({ eb, or }: ExpressionBuilder<Tables, 'subscription_product'>) =>
+    or([eb('since_at', 'is', null), eb('since_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]);
 }

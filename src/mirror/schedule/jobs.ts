@@ -30,6 +30,8 @@ export interface JobTable {
   rejoinOffSale(product_id: number, job_id: number): void;
   /** A record of the job has failed for good: the job goes on without it. */
   giveUp(key: RecordKey, job_id: number): void;
+  /** Whether a job is not finished. */
+  isAnyOpen(): boolean;
   /** Ends the jobs that have no record left; returns how many. */
   finish(at: number): number;
 }
@@ -67,6 +69,7 @@ export function jobTable(db: Writes): JobTable {
     giveUp: (key, job_id) => {
       if (ties.untie(key)) jobs.countFailed(job_id);
     },
+    isAnyOpen: () => jobs.open().length > 0,
     finish: jobs.finish,
   };
 }

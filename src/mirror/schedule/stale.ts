@@ -3,10 +3,12 @@ import {
   type Cadences,
   isCovered,
   isDynamic,
+  listResources,
+  textResources,
   type UntieredResource,
-  untieredResources,
 } from '../../domain/schedule/resources.ts';
 import type { Bound, Compilable, Writes } from '../../sqlite/statements.ts';
+import { mirrorInstants } from '../sql/instants.ts';
 import { query } from '../sql/sql.ts';
 
 /** The cadences that rows' `stale_at` follow, in milliseconds. */
@@ -21,106 +23,69 @@ type Which = 'all' | 'one';
 
 /** Rows that say themselves when they are stale, counted from the read that brought them. */
 interface StaleRows {
-  /** What is the same for all products. */
-  readonly ofEverything?: readonly ((bound: Bound<Every>) => Compilable<unknown>)[];
-  /** Returns what depends on the product. */
-  readonly byProduct?: (bound: Bound<OfProduct>, which: Which) => Compilable<unknown>;
+  /** One of several tables: for the compiler, the one that has all the columns that any of them has. */
+  readonly table: 'checkout_information_read';
+  readonly after: 'checked_at';
 }
 
-const rows: Readonly<Record<UntieredResource, StaleRows>> = {
-  products: {
-    ofEverything: [
-      ({ every }) => query.updateTable('product_text').set(({ eb }) => ({ stale_at: eb('checked_at', '+', every) })),
-      ({ every }) => query.updateTable('product_price').set(({ eb }) => ({ stale_at: eb('read_at', '+', every) })),
-    ],
-  },
-  experiences: {
-    ofEverything: [
-      ({ every }) => query.updateTable('experience').set(({ eb }) => ({ stale_at: eb('checked_at', '+', every) })),
-    ],
-  },
-  product_detail: {},
-  checkout_information: {
-    byProduct: ({ product_id, own, dynamic, covered }, which) =>
-      query
-        .updateTable('checkout_information_read as c')
-        .set(({ eb, exists, selectFrom }) => ({
-          stale_at: eb(
-            'checked_at',
-            '+',
-            eb
-              .case()
-              .when('has_dynamic_pricing', '=', 1)
-              .then(dynamic)
-              .when(
-                exists(
-                  selectFrom('product as p')
-                    .select('p.product_id')
-                    .whereRef('p.product_id', '=', 'c.product_id')
-                    .where('p.covered', '=', 1),
-                ),
-              )
-              .then(covered)
-              .else(own)
-              .end(),
-          ),
-        }))
-        .$if(which === 'one', (of) => of.where('product_id', '=', product_id)),
-  },
-  variants: {
-    byProduct: ({ product_id, own, covered }, which) =>
-      query
-        .updateTable('variant as v')
-        .set(({ eb, exists, selectFrom }) => ({
-          stale_at: eb(
-            'checked_at',
-            '+',
-            eb
-              .case()
-              .when(
-                exists(
-                  selectFrom('product as p')
-                    .select('p.product_id')
-                    .whereRef('p.product_id', '=', 'v.product_id')
-                    .where('p.covered', '=', 1),
-                ),
-              )
-              .then(covered)
-              .else(own)
-              .end(),
-          ),
-        }))
-        .$if(which === 'one', (of) => of.where('product_id', '=', product_id)),
-  },
-};
+function rowsOf(resource: UntieredResource): StaleRows[] {
+  return Object.entries(mirrorInstants).flatMap(([table, columns]) =>
+    'stale_at' in columns && columns.stale_at.cadence === resource
+      ? [{ table, after: columns.stale_at.after } as StaleRows]
+      : [],
+  );
+}
+
+/** What a list brings is the same for all products. */
+function ofEverything({ table, after }: StaleRows) {
+  return ({ every }: Bound<Every>): Compilable<unknown> =>
+    query.updateTable(table).set(({ eb }) => ({ stale_at: eb(after, '+', every) }));
+}
+
+/** What is read product by product depends on it: whether a subscription covers it, and whether its prices are dynamic. */
+function ofProducts(resource: UntieredResource, { table, after }: StaleRows, which: Which) {
+  return ({ product_id, own, dynamic, covered }: Bound<OfProduct>): Compilable<unknown> =>
+    query
+      .updateTable(`${table} as r`)
+      .set(({ eb, exists, selectFrom }) => {
+        const isCovered = exists(
+          selectFrom('product as p')
+            .select('p.product_id')
+            .whereRef('p.product_id', '=', 'r.product_id')
+            .where('p.covered', '=', 1),
+        );
+        const every = eb.case().when(isCovered).then(covered).else(own).end();
+        const often = () => eb.case().when('has_dynamic_pricing', '=', 1).then(dynamic).else(every).end();
+        return { stale_at: eb(after, '+', isDynamic(resource) ? often() : every) };
+      })
+      .$if(which === 'one', (of) => of.where('product_id', '=', product_id));
+}
 
 /** Moves the `stale_at` of rows after a cadence or what it depends on has changed. */
 export function staleRows(db: Writes) {
-  const statements = untieredResources.map((resource) => {
-    const { ofEverything = [], byProduct } = rows[resource];
-    return {
+  const lists = listResources.flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({ resource, move: db.change(ofEverything(rows)) })),
+  );
+  const texts = textResources.flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({
       resource,
-      ofEverything: ofEverything.map((build) => db.change(build)),
-      byProduct: byProduct && {
-        all: db.change((bound: Bound<OfProduct>) => byProduct(bound, 'all')),
-        one: db.change((bound: Bound<OfProduct>) => byProduct(bound, 'one')),
-      },
-    };
-  });
+      all: db.change(ofProducts(resource, rows, 'all')),
+      one: db.change(ofProducts(resource, rows, 'one')),
+    })),
+  );
   return {
     moveOfEverything: (cadence: StaleAfter) => {
-      for (const { resource, ofEverything } of statements)
-        for (const move of ofEverything) move.run({ every: cadence[resource] });
+      for (const { resource, move } of lists) move.run({ every: cadence[resource] });
     },
     /** Of one product or (null) of all. */
     moveByProduct: (cadence: StaleAfter, product_id: number | null) => {
-      for (const { resource, byProduct } of statements) {
+      for (const { resource, all, one } of texts) {
         const own = cadence[resource];
         const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : own;
         const covered = isCovered(resource) ? cadence.covered[resource] : own;
         const cases = { own, dynamic, covered };
-        if (product_id === null) byProduct?.all.run({ ...cases, product_id: 0 });
-        else byProduct?.one.run({ ...cases, product_id });
+        if (product_id === null) all.run({ ...cases, product_id: 0 });
+        else one.run({ ...cases, product_id });
       }
     },
   };

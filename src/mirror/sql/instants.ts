@@ -1,10 +1,41 @@
-import type { InstantRules } from '../../sqlite/instants.ts';
+import type { UntieredResource } from '../../domain/schedule/resources.ts';
+import type { InstantRule } from '../../sqlite/instants.ts';
+import type { Tables } from './tables.ts';
+
+type InstantColumn<Table> = keyof Table & ('at' | `${string}_at`);
+
+/**
+ * What a row's `stale_at` follows: the cadence of the resource that brings the row, counted from its read. `record`: each
+ * row's own, as it was when it was planned.
+ */
+interface StaleRule<Table> {
+  readonly after: InstantColumn<Table>;
+  readonly cadence: UntieredResource | 'availability' | 'record';
+}
+
+/** A rule for every column of a table that is named like an instant, and for those that are one by another name. */
+type InstantsOf<Table> = {
+  readonly [Column in InstantColumn<Table>]: Column extends 'stale_at' ? StaleRule<Table> : InstantRule;
+} & { readonly [Column in Exclude<keyof Table, InstantColumn<Table>>]?: InstantRule };
+
+type TableWithInstants = {
+  [Name in keyof Tables]: InstantColumn<Tables[Name]> extends never ? never : Name;
+}[keyof Tables];
+
+type MirrorInstants = {
+  readonly [Name in TableWithInstants]: InstantsOf<Tables[Name]>;
+} & { readonly [Name in Exclude<keyof Tables, TableWithInstants>]?: InstantsOf<Tables[Name]> };
+
+/** The instants of what a read brings: when it was made, when it last differed, and until when it is believed. */
+function copyOf(cadence: UntieredResource) {
+  return { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at', cadence } } as const;
+}
 
 /**
  * What becomes of each instant of the mirror that a wrong clock has written. Where a read is what it is about, the
  * records say that it is due again: what is shown meanwhile is stale, and images fail closed.
  */
-export const mirrorInstants: InstantRules = {
+export const mirrorInstants: MirrorInstants = {
   mirror: { filled_at: 'now' },
   zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
   // Only an authenticated read verifies an image, and nobody knows when that one was.
@@ -17,22 +48,20 @@ export const mirrorInstants: InstantRules = {
     dates_off_at: 'now',
   },
   product_text: {
-    checked_at: 'now',
-    changed_at: 'now',
-    stale_at: { after: 'checked_at' },
+    ...copyOf('products'),
     list_read_at: 'absent',
     detail_read_at: 'absent',
   },
-  product_price: { read_at: 'now', stale_at: { after: 'read_at' } },
-  experience: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
+  product_price: { read_at: 'now', stale_at: { after: 'read_at', cadence: 'products' } },
+  experience: copyOf('experiences'),
   image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
   image_credit: { at: 'now' },
   image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
   image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
-  checkout_information_read: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
-  variant: { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at' } },
+  checkout_information_read: copyOf('checkout_information'),
+  variant: copyOf('variants'),
   availability_context: { read_at: 'now' },
-  availability_span: { checked_at: 'now', stale_at: { after: 'checked_at' } },
+  availability_span: { checked_at: 'now', stale_at: { after: 'checked_at', cadence: 'availability' } },
   bookable: {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
@@ -41,7 +70,7 @@ export const mirrorInstants: InstantRules = {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',
     changed_at: 'absent',
-    stale_at: { after: 'fetched_at' },
+    stale_at: { after: 'fetched_at', cadence: 'record' },
     failed_at: 'now',
     notified_at: 'now',
     told_at: 'absent',

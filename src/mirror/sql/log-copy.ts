@@ -14,15 +14,26 @@ export interface LogCopy {
 }
 
 export function logCopy(db: Database, path: string): LogCopy {
-  const passive = db.prepare<[], { busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)');
+  type Pages = { busy: number; log: number; checkpointed: number };
+  const passive = db.prepare<[], Pages>('PRAGMA wal_checkpoint(PASSIVE)');
+  const look = db.prepare<[], Pages>('PRAGMA wal_checkpoint(NOOP)');
+  const pageSize = Number(db.pragma('page_size', { simple: true }));
   let lockWaitMs = 5000;
 
+  /** Returns how many bytes of the log are not in the file yet. */
+  function waiting(): number {
+    const { log = 0, checkpointed = 0 } = look.get() ?? {};
+    return (log - checkpointed) * pageSize;
+  }
+
   function copy(space: 'plenty' | 'tight'): void {
-    const least = space === 'tight' ? 0 : 8 * megabyte;
-    if (walSizeOf(path) <= least) return;
+    const [least, most] = space === 'tight' ? [0, 0] : [8 * megabyte, 64 * megabyte];
+    const size = walSizeOf(path);
+    // A log that was copied keeps its size, and is written again from its beginning.
+    if (size <= least || (size <= most && waiting() <= least)) return;
     const { log = 0, checkpointed = 0 } = passive.get() ?? {};
     // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
-    if (log !== checkpointed || walSizeOf(path) <= (space === 'tight' ? 0 : 64 * megabyte)) return;
+    if (log !== checkpointed || size <= most) return;
     waitForLocks(db, 0);
     try {
       db.pragma('wal_checkpoint(TRUNCATE)');

@@ -78,6 +78,19 @@ export interface Tables {
     checked_at: number;
     changed_at: number;
     stale_at: number;
+    slug: string | null;
+    url: string | null;
+    summary: string | null;
+    description: string | null;
+    duration: string | null;
+    languages: string | null;
+    cancellation_policy: string | null;
+    cancellation_window: number | null;
+    supplier: string | null;
+    venue_name: string | null;
+    venue_address: string | null;
+    wheelchair_access: Bit | null;
+    is_package: Bit | null;
   };
   search_entry: {
     search_id: number;
@@ -106,7 +119,14 @@ export interface Tables {
   search_generic_word: { language: string; word: string };
   search_rules: { rules_id: number; version: string };
   product_list_place: { product_id: number; list_place: number };
-  product_price: { product_id: number; currency: string; from_price: number | null; read_at: number; stale_at: number };
+  product_price: {
+    product_id: number;
+    currency: string;
+    from_price: number | null;
+    prediscount_price: number | null;
+    read_at: number;
+    stale_at: number;
+  };
   product_tag: { product_id: number; tag_id: number };
   experience: {
     experience_id: number;

@@ -16,6 +16,11 @@ export interface AlarmTable {
   add(alarm: Met & { readonly started_at: number }): 'new' | 'known';
   /** A condition holds no longer. */
   clear(kind: Alarm['kind']): 'ended' | 'none';
+  /**
+   * Raises an alarm, or clears it (null: its condition does not hold), in a transaction of its own. Writes nothing where
+   * the condition neither holds nor held: most are looked at every minute, and hold never.
+   */
+  set(kind: Alarm['kind'], met: Omit<Met, 'kind'> | null): 'new' | 'known' | 'ended' | 'none';
   /** Ends the alarm about images where a walk that began at `started_at` has met images again, and no page without any. */
   clearImages(started_at: number, now: number): void;
   /** By kind. */
@@ -54,18 +59,28 @@ export function alarmTable(db: Writes): AlarmTable {
   const clearImages = clearingImages(db);
   const known = (kind: Alarm['kind']) => (one.get({ kind }) === undefined ? 'new' : 'known');
 
+  function raised(met: Met): 'new' | 'known' {
+    const stands = known(met.kind);
+    raise.run(met);
+    return stands;
+  }
+
+  function cleared(kind: Alarm['kind']): 'ended' | 'none' {
+    return clear.run({ kind }).changes > 0 ? 'ended' : 'none';
+  }
+
   return {
-    raise: (met) => {
-      const stands = known(met.kind);
-      raise.run(met);
-      return stands;
-    },
+    raise: raised,
     add: (met) => {
       const stands = known(met.kind);
       add.run(met);
       return stands;
     },
-    clear: (kind) => (clear.run({ kind }).changes > 0 ? 'ended' : 'none'),
+    clear: cleared,
+    set: (kind, met) => {
+      if (met !== null) return db.transaction(() => raised({ kind, ...met }));
+      return known(kind) === 'new' ? 'none' : db.transaction(() => cleared(kind));
+    },
     clearImages,
     all: () => all.all(),
   };

@@ -1,7 +1,14 @@
 import type { HostileValues } from '../rough/product.ts';
 import { countsDifferBy } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
-import { availability, checkoutInformation, productDetail, productEntry, productVariants } from '../world/answers.ts';
+import {
+  availability,
+  checkoutInformation,
+  prediscountPrice,
+  productDetail,
+  productEntry,
+  productVariants,
+} from '../world/answers.ts';
 import { type CalendarDay, dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { convert } from '../world/money.ts';
@@ -24,6 +31,8 @@ export interface ProductState {
   readonly today: string;
   readonly timezone: string | null;
   readonly from_price: number;
+  /** Null: it is not reduced. */
+  readonly prediscount_price: number | null;
   /** Those that a read names. */
   readonly experience_ids: readonly number[];
   /** As served, in the language asked for. */
@@ -74,6 +83,7 @@ export function productState(
     today,
     timezone: product.place.zone,
     from_price: recordedPrice(product) ?? convert(product.price, currency),
+    prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,

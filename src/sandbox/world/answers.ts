@@ -28,10 +28,10 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
   const entry = {
     id: String(id),
     language,
-    languages: contentLanguages,
+    ...(id % 13 === 0 ? {} : { languages: contentLanguages }),
     title: translate(product.title, language),
     tagline: translate(product.tagline, language),
-    summary: `${translate(product.title, language)}.\r\n\r\nOpen most days.`,
+    summary: id % 8 === 0 ? null : `${translate(product.title, language)}.\r\n\r\nOpen most days.`,
     description,
     whats_included: '* Entry\r\n* A map',
     whats_excluded: null,
@@ -44,26 +44,25 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     ...(place.zone === null ? {} : { timezone: place.zone }),
     images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
     ratings: rating ?? { average: null, total: 0 },
-    prediscount_price: null,
     discount_percentage: null,
     currency,
     supplier_currency: 'EUR',
     sale_status: status,
     sale_status_reason: product.reason,
     sale_status_expected_reopen: product.reopen,
-    is_package: false,
+    ...(id % 10 === 0 ? {} : { is_package: id % 12 === 0 }),
     in_packages: null,
     package_products: null,
     product_groups: null,
-    product_url: `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
-    product_slug: `p${id}`,
+    product_url: id % 15 === 0 ? null : `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
+    product_slug: id % 14 === 0 ? '' : `p${id}`,
     promo_label: id % 11 === 0 ? 'bestseller' : null,
-    cancellation: { policy: id % 3 === 0 ? 'before_date' : 'never', window: 24 },
-    supplier: { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
+    cancellation: id % 16 === 0 ? null : id % 3 === 0 ? { policy: 'before_date', window: 24 } : { policy: 'never' },
+    supplier: id % 9 === 0 ? null : { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
     marketing_restrictions: null,
-    duration: '01:30',
+    duration: id % 6 === 0 ? null : '01:30',
     starting_time: null,
-    wheelchair_access: id % 2 === 0,
+    wheelchair_access: id % 5 === 0 ? null : id % 2 === 0,
     smartphone_ticket: true,
     instant_ticket_delivery: true,
     skip_line: null,
@@ -72,8 +71,19 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     ...(views_today === undefined ? {} : { views_today }),
     ...editedMembers(product, 'product', language),
   };
-  const amount = printAmount(convert(from_price, currency), currency);
-  return `${JSON.stringify(entry).slice(0, -1)},"price":${amount},"price_in_supplier_currency":${printAmount(from_price, 'EUR')}}`;
+  const before = prediscountPrice(product, currency);
+  const amounts = {
+    price: printAmount(convert(from_price, currency), currency),
+    prediscount_price: before === null ? 'null' : printAmount(before, currency),
+    price_in_supplier_currency: printAmount(from_price, 'EUR'),
+  };
+  const printed = Object.entries(amounts).map(([name, amount]) => `,"${name}":${amount}`);
+  return `${JSON.stringify(entry).slice(0, -1)}${printed.join('')}}`;
+}
+
+/** Returns what a product cost before it was reduced, in the smallest unit of a currency; null: it is not. */
+export function prediscountPrice({ id, price, recorded }: SandboxProduct, currency: string): number | null {
+  return recorded !== null || id % 4 !== 0 ? null : convert(Math.round(price * 1.25), currency);
 }
 
 function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProduct) {
@@ -81,7 +91,7 @@ function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProdu
     venue: {
       id: String(experience_ids[0]),
       name: title.split(':')[0],
-      address: `${1 + (id % 90)} Quay Street`,
+      ...(id % 17 === 0 ? {} : { address: `${1 + (id % 90)} Quay Street` }),
       postal_code: '1011 ZZ',
     },
     geolocation: { lat: place.lat, lng: place.lng },

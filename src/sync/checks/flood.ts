@@ -16,13 +16,10 @@ export function watchChecks(
     const made = lanes.checkout.calls - calls;
     const share = made / Math.max(1, (rate * (now - at)) / 1000);
     [calls, at] = [lanes.checkout.calls, now];
-    if (share < flood.until) {
-      mirror.transaction(() => mirror.alarms.clear('checks-flood'));
-    } else if (share >= flood.from) {
-      const raised = mirror.transaction(() =>
-        mirror.alarms.raise({ kind: 'checks-flood', products: made, at: clock.now() }),
-      );
-      if (raised === 'new') log.warn({ calls: made, share }, 'live checks use most of the call budget');
-    }
+    // In between an alarm stays as it is.
+    if (share >= flood.until && share < flood.from) return;
+    const met = share < flood.until ? null : { at: clock.now(), products: made };
+    if (mirror.alarms.set('checks-flood', met) === 'new')
+      log.warn({ calls: made, share }, 'live checks use most of the call budget');
   };
 }

@@ -24,14 +24,7 @@ export function readImagesNearLimit(ports: ConfirmPorts): void {
 export function updateImageAlarm({ mirror, clock, log }: Omit<ConfirmPorts, 'policy'>): void {
   const now = clock.now();
   const products = mirror.images.unconfirmed(now - imageAlarmAfterMs).length;
-  const kind = 'images-unverified';
-  const known = mirror.alarms.all().some((alarm) => alarm.kind === kind);
-  if (products === 0) {
-    if (!known) return;
-    mirror.transaction(() => mirror.alarms.clear(kind));
-    log.info({}, 'every image is confirmed or withdrawn again');
-    return;
-  }
-  mirror.transaction(() => mirror.alarms.raise({ kind, at: now, products }));
-  if (!known) log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');
+  const came = mirror.alarms.set('images-unverified', products === 0 ? null : { at: now, products });
+  if (came === 'ended') log.info({}, 'every image is confirmed or withdrawn again');
+  if (came === 'new') log.error({ products }, 'images not confirmed for twelve days: they are hidden after fourteen');
 }

@@ -245,14 +245,8 @@ function updateDiskAlarm(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
   const products = fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
-  if (fetching === null || products === 0) {
-    if (mirror.alarms.all().some(({ kind }) => kind === 'images-disk'))
-      mirror.transaction(() => mirror.alarms.clear('images-disk'));
-    return;
-  }
-  const alarm = { kind: 'images-disk', at: now, products } as const;
-  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
-    log.error({ disk: fetching.disk, products }, 'image files use all of images.disk: no new file is fetched');
+  if (mirror.alarms.set('images-disk', products === 0 ? null : { at: now, products }) === 'new')
+    log.error({ disk: fetching?.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 
 /** Returns a file that is created with its first bytes, because most answers say that nothing has changed. */

@@ -232,25 +232,17 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
  */
 export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
+  const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
+  if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.set('old-address-used', null);
+  if (mirror.closures.counts().held === 0) mirror.alarms.set('closures-held', null);
   const misuse = isMisuse(mirror.closures.decided(100));
-  mirror.transaction(() => {
-    const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
-    if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.clear('old-address-used');
-    if (mirror.closures.counts().held === 0) mirror.alarms.clear('closures-held');
-    if (!misuse) {
-      mirror.alarms.clear('hints-not-confirmed');
-      return;
-    }
-    const alarm = { kind: 'hints-not-confirmed', at: now, products: 100 } as const;
-    if (mirror.alarms.raise(alarm) === 'new')
-      log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
-  });
+  if (mirror.alarms.set('hints-not-confirmed', misuse ? { at: now, products: 100 } : null) === 'new')
+    log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');
 }
 
 /** Called when somebody calls an address whose grace is over: they have kept it, or the service still has it. */
 export function noteDropped({ mirror, clock, log }: Pick<ApplyPorts, 'mirror' | 'clock' | 'log'>): void {
   const now = clock.now();
-  const alarm = { kind: 'old-address-used', at: now, products: 0 } as const;
-  if (mirror.transaction(() => mirror.alarms.raise(alarm)) === 'new')
+  if (mirror.alarms.set('old-address-used', { at: now, products: 0 }) === 'new')
     log.error({}, 'a replaced callback address was called after its grace period');
 }

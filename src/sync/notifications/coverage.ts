@@ -17,6 +17,7 @@ const healingShare = 0.3;
  */
 export async function updateCoverage(ports: CoveragePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
+  if (!mirror.trust.isCoverageOutdated(clock.now())) return;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
     // In one transaction with its consequences: after a kill nothing else would show that coverage has changed.
@@ -66,10 +67,10 @@ export function noteAbsence({ mirror, clock, policy, log }: CoveragePorts, last:
 export function healGaps(ports: CoveragePorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
+  const [broken, mended] = [mirror.trust.broken(), mirror.trust.mended()];
+  if (broken.length === 0 && mended.length === 0 && mirror.trust.toHeal() === null) return;
   mirror.transaction(() => {
-    for (const { subscription_id, since } of mirror.trust.broken())
-      mirror.trust.openGap(subscription_id, Math.min(since, now));
-    const mended = mirror.trust.mended();
+    for (const { subscription_id, since } of broken) mirror.trust.openGap(subscription_id, Math.min(since, now));
     for (const subscription_id of mended) mirror.trust.endGap(subscription_id, now);
     if (mended.length > 0) findClosed(ports);
     const gap = mirror.trust.toHeal();

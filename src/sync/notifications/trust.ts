@@ -24,13 +24,15 @@ export function expectNotices(
 export function judgeNotices(ports: TrustPorts): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
-  mirror.transaction(() => {
-    for (const expected of mirror.trust.ripe(latest)) {
-      mirror.trust.forget(expected);
-      judge(ports, expected);
-    }
-    updateSilenceAlarm(ports);
-  });
+  const ripe = mirror.trust.ripe(latest);
+  if (ripe.length > 0)
+    mirror.transaction(() => {
+      for (const expected of ripe) {
+        mirror.trust.forget(expected);
+        judge(ports, expected);
+      }
+    });
+  updateSilenceAlarm(ports);
 }
 
 function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNotice): void {
@@ -55,12 +57,8 @@ function judge({ mirror, clock, policy, log }: TrustPorts, expected: ExpectedNot
 /** Raises or clears the alarm about subscriptions that miss changes. */
 function updateSilenceAlarm({ mirror, clock, log }: TrustPorts): void {
   const silent = mirror.trust.distrusted();
-  if (silent.length === 0) {
-    mirror.alarms.clear('subscription-silent');
-    return;
-  }
   const products = silent.reduce((sum, each) => sum + each.products, 0);
-  const now = clock.now();
-  if (mirror.alarms.raise({ kind: 'subscription-silent', at: now, products }) === 'new')
+  const met = silent.length === 0 ? null : { at: clock.now(), products };
+  if (mirror.alarms.set('subscription-silent', met) === 'new')
     log.error({ silent }, 'a subscription misses changes: its products are read as often as without it');
 }

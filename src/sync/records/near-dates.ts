@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { venueToday } from '../../domain/time/venue.ts';
+import { dateInUtc } from '../../domain/time/dates.ts';
 import type { Ports } from './context.ts';
 
 /** So many dates between two turns of the event loop. */
@@ -10,6 +10,6 @@ const slice = 100;
  * that have passed.
  */
 export async function divideNearDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
-  const { earliest: today } = venueToday('UTC', clock.now());
-  while (!signal.aborted && mirror.transaction(() => mirror.bookable.divideNear(today, slice))) await setImmediate();
+  const today = dateInUtc(clock.now());
+  while (!signal.aborted && mirror.bookable.divideNear(today, slice)) await setImmediate();
 }

@@ -1,6 +1,6 @@
 import { dueRequested } from '../../domain/schedule/cadence.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import { isList, type ResyncResource, resources } from '../../domain/schedule/resources.ts';
+import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -9,14 +9,6 @@ import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
 import type { SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
-/** The help text of each resource that can be resynced. */
-export const resyncHelp: Readonly<Record<ResyncResource, string>> = {
-  products: 'the product list and the detail of each product',
-  checkout: 'checkout information',
-  variants: 'variants',
-  images: 'images and their credits',
-  availability: 'dates, timeslots and prices',
-};
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
 
 export interface ResyncRequest {

@@ -241,23 +241,17 @@ function updateAlarms(ports: SubscriptionPorts): void {
       status !== null && !isWorking(status) && !(status === 'missing' && put_at === null),
     'subscription-failing': ({ failures, failure_kind }) => isWorthTelling(failure_kind, failures),
   };
-  mirror.transaction(() => {
-    for (const [kind, concerns] of Object.entries(about) as [
-      SubscriptionAlarm,
-      (row: StoredSubscription) => boolean,
-    ][]) {
-      const concerned = rows.filter(concerns);
-      const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
-      const came =
-        concerned.length === 0 ? mirror.alarms.clear(kind) : mirror.alarms.raise({ kind, at: clock.now(), products });
-      const subscriptions = concerned.map(({ subscription_id, status, failure }) => ({
-        subscription_id,
-        status,
-        failure,
-      }));
-      if (came === 'new')
-        log.error({ alarm: kind, subscriptions }, 'a subscription needs attention: catalogued subscription list');
-      if (came === 'ended') log.info({ alarm: kind }, 'alarm ended');
-    }
-  });
+  for (const [kind, concerns] of Object.entries(about) as [SubscriptionAlarm, (row: StoredSubscription) => boolean][]) {
+    const concerned = rows.filter(concerns);
+    const products = concerned.reduce((sum, { covered_products }) => sum + (covered_products ?? 0), 0);
+    const came = mirror.alarms.set(kind, concerned.length === 0 ? null : { at: clock.now(), products });
+    const subscriptions = concerned.map(({ subscription_id, status, failure }) => ({
+      subscription_id,
+      status,
+      failure,
+    }));
+    if (came === 'new')
+      log.error({ alarm: kind, subscriptions }, 'a subscription needs attention: catalogued subscription list');
+    if (came === 'ended') log.info({ alarm: kind }, 'alarm ended');
+  }
 }

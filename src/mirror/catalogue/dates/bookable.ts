@@ -15,7 +15,10 @@ export interface BookableTable {
   put(key: Key, form: DayForm | null, today: string): void;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
-  /** Divides dates that have come near since the last time, at most `limit` of them. Returns whether more are left. */
+  /**
+   * Divides dates that have come near since the last time, at most `limit` of them, in a transaction of its own. Returns
+   * whether more are left.
+   */
   divideNear(today: string, limit: number): boolean;
 }
 
@@ -87,8 +90,9 @@ export function bookableTable(db: Writes): BookableTable {
     },
     divideNear: (today, limit) => {
       const rows = near.all({ last: addDays(today, nearDays), limit });
-      for (const { document, ...key } of rows)
+      const divide = ({ document, ...key }: (typeof rows)[number]) =>
         replace(key, document === null ? null : (JSON.parse(document) as DayForm), 'stretches');
+      if (rows.length > 0) db.transaction(() => rows.forEach(divide));
       return rows.length === limit;
     },
   };

@@ -18,16 +18,19 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
   const one = db.rows(({ product_id, currency }: Bound<Pick<Price, 'product_id' | 'currency'>>) =>
     query.selectFrom('product_price').selectAll().where('product_id', '=', product_id).where('currency', '=', currency),
   );
-  const put = db.change(upsert('product_price', ['product_id', 'currency'], ['from_price', 'read_at', 'stale_at']));
+  const put = db.change(
+    upsert('product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
+  );
   return {
-    store: ({ product_id, from_price }, read, product) => {
+    store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
       const { currency, sent_at, stale_at, now } = read;
       const row = one.get({ product_id, currency });
       if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
-      put.run({ product_id, currency, from_price, read_at: sent_at, stale_at });
-      if (row?.from_price === from_price) return false;
+      put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at });
+      const other = row?.from_price !== from_price;
+      if (!other && row.prediscount_price === prediscount_price) return false;
       const detail = { currency, old: row?.from_price ?? null, new: from_price };
-      if (row !== undefined) changes.add({ product_id, kind: 'price_changed', detail }, read);
+      if (row !== undefined && other) changes.add({ product_id, kind: 'price_changed', detail }, read);
       if (product === 'known' && (row === undefined || currency !== read.primary.currency))
         changes.add({ product_id, kind: 'prices_changed', detail }, read);
       return true;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { factsOf } from '../../../domain/catalogue/document-facts.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
 import { changedFields, differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
@@ -27,6 +28,8 @@ export interface ProductTexts {
 const textColumns = [
   'title', 'tagline', 'city_name', 'country_name', 'list_document', 'list_hash', 'list_read_at', 'detail_document',
   'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
+  'slug', 'url', 'summary', 'description', 'duration', 'languages', 'cancellation_policy', 'cancellation_window', 'supplier',
+  'venue_name', 'venue_address', 'wheelchair_access', 'is_package',
 ] as const; // biome-ignore format: a list of columns
 
 const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
@@ -48,7 +51,7 @@ export function productTexts(db: Writes, search: SearchTable): ProductTexts {
     const newest = mayReplace(row.checked_at, sent_at, now);
     const column = (name: 'title' | 'tagline' | 'city_name' | 'country_name') =>
       newest ? (entry[name] ?? (source === 'list' ? row[name] : null)) : row[name];
-    const next: Text = {
+    const received: Text = {
       ...row,
       title: column('title'), tagline: column('tagline'), city_name: column('city_name'), country_name: column('country_name'),
       [`${source}_document`]: document,
@@ -57,7 +60,7 @@ export function productTexts(db: Writes, search: SearchTable): ProductTexts {
       ...(newest ? { checked_at: sent_at, stale_at } : {}),
       changed_at: changed ? sent_at : row.changed_at,
     }; // biome-ignore format: one row
-    if (changed) next.merged_document = mergedDocument(next);
+    const next = changed ? withFacts({ ...received, merged_document: mergedDocument(received) }) : received;
     const members = changed ? changedMembers(row, next) : [];
     put.run(next);
     if (changed || spoken(row) !== spoken(next)) search.textChanged(product_id);
@@ -89,8 +92,12 @@ function emptyText(product_id: number, language: string, at: number): Text {
     product_id, language, title: null, tagline: null, city_name: null, country_name: null,
     list_document: null, list_hash: null, list_read_at: null,
     detail_document: null, detail_hash: null, detail_read_at: null, merged_document: null,
-    checked_at: at, changed_at: at, stale_at: at,
+    checked_at: at, changed_at: at, stale_at: at, ...factsOf(null),
   }; // biome-ignore format: one row
+}
+
+function withFacts(row: Text): Text {
+  return { ...row, ...factsOf(shownDocument(row)) };
 }
 
 /** Returns the document that the view `products` shows. */

@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runHere } from '../fakes/run-here.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { testMirror } from '../fakes/test-mirror.ts';
+
+it('status writes each heading once, with all that belongs to it below', async () => {
+  using test = testMirror();
+  const { mirror } = test;
+  const config = join(dirname(dirname(mirror.path)), 'catalogued.yaml');
+  writeFileSync(config, testConfigText(dirname(config), 'http://127.0.0.1:1'));
+  putProducts(mirror, [productOf(701)]);
+  mirror.transaction(() => {
+    const at = Date.now();
+    mirror.alarms.raise({ kind: 'hints-not-confirmed', at, products: 3 });
+    mirror.alarms.raise({ kind: 'closures-held', at, products: 3 });
+    mirror.alarms.raise({ kind: 'prices-refused', at, products: 2 });
+    mirror.closures.put({
+      product_id: 701, delivery_id: 1, notified_at: at, applied_at: at, available_at: null, reason: null,
+      expected_reopening: null, alternative_product_id: null,
+    }); // biome-ignore format: one row
+  });
+  const { stdout } = await runHere(['--config', config, 'status']);
+  const [facts = ''] = stdout.split('\n\n');
+  const headings = facts.split('\n').flatMap((line) => /^\w+/.exec(line) ?? []);
+  expect(headings).toEqual(['Mirror', 'Filled', 'Products', 'Closures', 'Prices', 'Daemon']);
+  expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 products off sale until .*\nPrices/m);
+});
