@@ -113,6 +113,7 @@ CREATE VIEW products AS
 SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
   p.expected_reopening, p.alternative_product_id,
   (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
+  r.lowest_price, r.lowest_adult_price, r.price_variant_type,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
   p.rating_count,
   (SELECT c.prediscount_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
@@ -134,6 +135,10 @@ SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, 
 FROM product p
 JOIN product_text t ON t.product_id = p.product_id
 CROSS JOIN mirror m
+LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM printed_price n
+    WHERE n.product_id = p.product_id AND n.currency = m.currency
+      AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
@@ -149,7 +154,7 @@ WHERE p.withdrawn_at IS NULL;
 CREATE VIEW variants AS
 SELECT v.product_id, v.language, v.variant_id,
   CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
-  CAST(COALESCE(json_extract(v.variants_document, '$.variant_type'), json_extract(v.availability_document, '$.variant_type')) AS TEXT) AS variant_type,
+  v.variant_type,
   CAST('variants' AS TEXT) AS source,
   CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
   v.checked_at,
@@ -163,7 +168,7 @@ WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
 UNION ALL
 SELECT v.product_id, v.language, v.variant_id,
   CAST(json_extract(v.availability_document, '$.label') AS TEXT),
-  CAST(json_extract(v.availability_document, '$.variant_type') AS TEXT),
+  v.variant_type,
   CAST('availability' AS TEXT),
   v.availability_document,
   CAST(max(s.checked_at) AS INTEGER),
@@ -259,13 +264,18 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT c.product_id, c.currency, c.from_price, c.prediscount_price, c.read_at AS checked_at,
+SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_price, r.price_variant_type, c.prediscount_price,
+  c.read_at AS checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM product_price c
 JOIN product p ON p.product_id = c.product_id
+LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM printed_price n
+    WHERE n.product_id = p.product_id AND n.currency = c.currency
+      AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW search_words AS SELECT language, word, term, documents FROM search_word;
@@ -309,7 +319,7 @@ FROM (
 
 -- Spans of a product do not overlap: the one that covers a date is found by its ends.
 CREATE VIEW bookable_days AS
-SELECT b.product_id, b.date, b.currency, b.lowest_price, b.max_tickets, s.checked_at,
+SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b.price_variant_type, b.max_tickets, s.checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at AS INTEGER) AS stale,
   CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
@@ -330,6 +340,12 @@ SELECT d.product_id, d.date, d.currency,
   CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
     WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS TEXT) AS state,
   CAST(CASE WHEN l.value IS NULL THEN d.lowest_price ELSE json_extract(l.value, '$[2]') END AS INTEGER) AS lowest_price,
+  CAST(CASE WHEN l.value IS NULL THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM bookable b
+    WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+      AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_adult_price,
+  CAST(CASE WHEN l.value IS NULL THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM bookable b
+    WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
+      AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS TEXT) AS price_variant_type,
   CAST(CASE WHEN l.value IS NULL THEN d.max_tickets ELSE json_extract(l.value, '$[3]') END AS INTEGER) AS max_tickets,
   CAST(CASE WHEN l.value IS NULL THEN d.availability ELSE json_extract(l.value, '$[4]') END AS INTEGER) AS availability,
   s.max_tickets_per_order, s.checked_at,

@@ -11,6 +11,7 @@ import { type AvailabilityContextTable, availabilityContext } from './catalogue/
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
 import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
@@ -52,6 +53,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
   readonly bookable: BookableTable;
+  readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
@@ -113,6 +115,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
   const bookable = bookableTable(writes);
+  const pricing = pricingOf(writes, bookable, changes);
   const closures = closureTable(writes);
   const zones = zoneTable(writes);
   const search = searchTable(writes);
@@ -131,9 +134,10 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
     bookable,
+    pricing,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes, changes),
-    variants: variantTables(writes, changes),
+    variants: variantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),

@@ -33,6 +33,12 @@ const expiry = {
   freshness: { ...text<'fresh' | 'stale' | 'expired'>(), since: 3 },
 };
 
+/** What a shop prints, and whose price it is. */
+const printed = {
+  lowest_adult_price: { ...orNull(integer), since: 5 },
+  price_variant_type: { ...orNull(text()), since: 5 },
+};
+
 /** The contract that these rows are of. */
 export const contractVersion = 5;
 
@@ -57,6 +63,8 @@ export const views = {
     expected_reopening: orNull(text()),
     alternative_product_id: orNull(integer),
     from_price: orNull(integer),
+    lowest_price: { ...orNull(integer), since: 5 },
+    ...printed,
     currency: text(),
     city_id: orNull(integer),
     city_name: orNull(text()),
@@ -94,6 +102,8 @@ export const views = {
     product_id: integer,
     currency: text(),
     from_price: orNull(integer),
+    lowest_price: { ...orNull(integer), since: 5 },
+    ...printed,
     prediscount_price: { ...orNull(integer), since: 5 },
     checked_at: { ...integer, since: 4 },
     stale: { ...bit, since: 4 },
@@ -145,6 +155,7 @@ export const views = {
     currency: text(),
     state: text<'available' | 'sold_out' | 'not_on_sale'>(),
     lowest_price: orNull(integer),
+    ...printed,
     max_tickets: orNull(integer),
     availability: orNull(integer),
     max_tickets_per_order: orNull(integer),

@@ -6,7 +6,7 @@ import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
-import { divideNearDates } from './records/near-dates.ts';
+import { divideNearDates, priceStoredDates } from './records/near-dates.ts';
 import { findPrice } from './records/pricing.ts';
 
 /** The number of products handled between two turns of the event loop. */
@@ -26,6 +26,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await updateCoverage(ports, signal);
   healGaps(ports);
   await divideNearDates(ports, signal);
+  await priceStoredDates(ports, signal);
   await findPrice(ports, signal);
 }
 

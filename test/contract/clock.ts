@@ -7,10 +7,13 @@
 /** What says how old a row is moves with each read that finds nothing new, and with the hour. */
 const age = ['checked_at', 'stale', 'expired_at', 'freshness'];
 
+/** The least of a product's rows in bookable_days: its dates are announced, and each time that begins moves it. */
+const leastOfDates = ['lowest_price', 'lowest_adult_price', 'price_variant_type'];
+
 const columns: Readonly<Record<string, readonly string[]>> = {
   // Which currency is the primary one is configured.
-  products: [...age, 'detail_freshness', 'currency'],
-  product_prices: age,
+  products: [...age, ...leastOfDates, 'detail_freshness', 'currency', 'venue_today'],
+  product_prices: [...age, ...leastOfDates],
   checkout_information: age,
   variants: age,
   // How many tickets are left moves all day: none of its changes is told but selling out and coming back.

@@ -11,6 +11,20 @@ const bit = 'integer, 0 or 1';
 const id = 'integer, the service’s identifier';
 const date = 'text, YYYY-MM-DD at the venue';
 const money = (why: string) => `integer, minor units of currency; null: ${why}`;
+const dayPrices = {
+  lowest_adult_price:
+    'integer, minor units of currency: what an adult pays, the lowest above 0, or 0 if adults pay nothing. Where no adult ticket can be had, the dearest variant of the type that most variants have, each at its cheapest time. What a shop prints; null: sold out, or no exact price of those',
+  price_variant_type:
+    'text, the service’s word: whose price lowest_adult_price is, adult or another type; null: there is no such price, or the service does not say whose it is',
+};
+const productPrices = {
+  lowest_price:
+    'integer, minor units of currency: the least lowest_price of its rows in bookable_days, now; null: no date is bookable, or none has an exact price',
+  lowest_adult_price:
+    'integer, minor units of currency: the least lowest_adult_price of its rows in bookable_days, now, with price_variant_type adult; where there is none, of those with the type that most of them have. What a shop prints; null: no date is bookable, or none has an exact price of those',
+  price_variant_type:
+    'text, the service’s word: whose price lowest_adult_price is, adult or another type; null: there is no such price, or the service does not say whose it is',
+};
 const document = 'text, the service’s JSON with unknown members kept';
 const currency = 'text, ISO 4217, upper case';
 const language = 'text, the language asked for, lower case';
@@ -34,6 +48,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     expected_reopening: 'text, the service’s word; null: not disabled, or not said',
     alternative_product_id: 'integer, a product the service recommends instead; null: none',
     from_price: money('not sent, or not exact in this currency'),
+    ...productPrices,
     currency: `${currency}: the primary one`,
     city_id: 'integer; null: not sent',
     city_name: 'text; null: not sent',
@@ -164,6 +179,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     product_id: id,
     currency,
     from_price: money('not sent, or not exact in this currency'),
+    ...productPrices,
     prediscount_price: money('not reduced, not sent, or not exact in this currency'),
     checked_at: `${instant}: when the newest read that brought it was sent`,
     stale,
@@ -223,6 +239,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     state:
       'text: available, sold_out, or not_on_sale while the product is not sellable, or is and its dates are answered as not on sale, or once the last time of the date has begun at the venue; a date never fetched has no row',
     lowest_price: money('sold out, or no exact price'),
+    ...dayPrices,
     max_tickets: 'integer, of one variant in one slot; null: sold out, or not said',
     availability:
       'integer, tickets of the date, without those of times that have begun at the venue; null: sold out, or not said',
@@ -253,6 +270,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     date,
     currency,
     lowest_price: money('no exact price'),
+    ...dayPrices,
     max_tickets: 'integer, of one variant in one slot; null: not said',
     checked_at: instant,
     stale,

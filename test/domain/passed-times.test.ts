@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayForm, summarise, type Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { bookableStretches, hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
+import { printedOn } from '../../src/domain/catalogue/printed-price.ts';
 import { minutesPassed, venueClock, venueInstants } from '../../src/domain/time/venue-clock.ts';
 import { thorough } from '../fakes/thorough.ts';
 
@@ -36,6 +37,11 @@ describe('a time of a date', () => {
   });
 });
 
+const types = new Map([
+  [1, 'adult'],
+  [2, 'child'],
+]);
+
 const slots = fc.array(
   fc.tuple(
     fc.oneof(fc.constantFrom(-1, 0, 540, 541, 1439, 'evening'), fc.integer({ min: 0, max: 1439 })),
@@ -52,12 +58,13 @@ describe('the stretches of a date', () => {
     fc.assert(
       fc.property(slots, fc.constantFrom(0, 5, null), (given, availability) => {
         const form: DayForm = [availability, null, given];
-        const stretches = bookableStretches(form);
+        const stretches = bookableStretches(form, types);
         for (let minute = -1; minute < 1440; minute += 1) {
           const found = stretches.filter(({ from, until }) => from <= minute && minute < until);
-          const { available, lowest_price, max_tickets } = summarise(withoutPassed(form, minute));
+          const left = withoutPassed(form, minute);
+          const { available, lowest_price, max_tickets } = summarise(left);
           if (!available) expect(found).toEqual([]);
-          else expect(found).toMatchObject([{ lowest_price, max_tickets }]);
+          else expect(found).toMatchObject([{ lowest_price, max_tickets, ...printedOn(left, types) }]);
         }
         expect(stretches.every(({ until }) => until <= 1440)).toBe(true);
       }),
@@ -67,12 +74,14 @@ describe('the stretches of a date', () => {
 
   it('are as few as there are different ones, and one alone of a far date: up to its first time', () => {
     const form = formOf(slot(540, 900), slot(600, 900), slot(660, 1200));
-    expect(bookableStretches(form)).toEqual([
+    expect(bookableStretches(form, types)).toMatchObject([
       { from: -1, until: 600, lowest_price: 900, max_tickets: 5 },
       { from: 600, until: 660, lowest_price: 1200, max_tickets: 5 },
     ]);
-    expect(bookableStretches(form, 'whole')).toEqual([{ from: -1, until: 540, lowest_price: 900, max_tickets: 5 }]);
-    expect(bookableStretches(formOf(slot(-1, 900)))).toMatchObject([{ from: -1, until: 1440 }]);
+    expect(bookableStretches(form, types, 'whole')).toMatchObject([
+      { from: -1, until: 540, lowest_price: 900, max_tickets: 5 },
+    ]);
+    expect(bookableStretches(formOf(slot(-1, 900)), types)).toMatchObject([{ from: -1, until: 1440 }]);
   });
 });
 

@@ -222,7 +222,7 @@ it('a search by date and price, and a calendar, run on an index', () => {
   using test = testMirror();
   const plan = (sql: string) => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
   const search = plan(
-    "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_price LIMIT 50",
+    "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_adult_price LIMIT 50",
   );
   expect(search.join('\n')).toContain('INDEX bookable_by_price (currency=? AND date=?)');
   expect(search.join('\n')).not.toContain('TEMP B-TREE');

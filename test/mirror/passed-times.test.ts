@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
+import { nothingPrinted, type PricedStretch, printedOn } from '../../src/domain/catalogue/printed-price.ts';
 import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
@@ -46,6 +47,13 @@ const forms: Readonly<Record<string, DayForm>> = {
 };
 const names = Object.keys(forms);
 
+/** The first variant is an adult's, the second a child's; of every third product neither is. */
+const typesOf = (product_id: number) =>
+  new Map([
+    [1, product_id % 3 === 0 ? 'group' : 'adult'],
+    [2, product_id % 3 === 0 ? 'group' : 'child'],
+  ]);
+
 const zones = [
   'Europe/Amsterdam',
   'Asia/Kolkata',
@@ -66,7 +74,12 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   const { earliest: today, latest } = venueToday(zone, now);
   const dates = datesBetween(today, addDays(latest, 2));
   test.mirror.transaction(() => {
-    for (const [index, name] of names.entries())
+    for (const [index, name] of names.entries()) {
+      test.mirror.variants.store(
+        { source: 'variants', product_id: index + 1, language: 'en', sent_at: now, stale_at: now, now, reason: 'cadence-elapsed' },
+        [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
+        new Set(),
+      ); // biome-ignore format: one answer
       test.mirror.availability.store(
         { product_id: index + 1, currency: 'EUR', from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
         {
@@ -74,6 +87,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
         },
       ); // biome-ignore format: one answer
+    }
   });
   return { ...test, dates };
 }
@@ -89,14 +103,17 @@ function expected(zone: string | null, dates: readonly string[], now: number) {
       const { available, ...summary } = summarise(left);
       const isOver = left[2].length === 0 && whole[2].length > 0;
       const state = isOver ? 'not_on_sale' : available ? 'available' : 'sold_out';
-      return [{ product_id: index + 1, date, state, ...summary, left }];
+      const printed = state === 'available' ? printedOn(left, typesOf(index + 1)) : nothingPrinted;
+      return [{ product_id: index + 1, date, state, ...summary, ...printed, left }];
     }),
   );
+  const bookable = rows
+    .filter(({ state }) => state === 'available')
+    .map(({ state: _, availability: __, left: ___, ...row }) => row);
   return {
     days: rows.map(({ left: _, ...row }) => row),
-    bookable: rows
-      .filter(({ state }) => state === 'available')
-      .map(({ product_id, date, lowest_price, max_tickets }) => ({ product_id, date, lowest_price, max_tickets })),
+    bookable,
+    products: names.map((_, index) => leastOf(bookable.filter(({ product_id }) => product_id === index + 1))),
     slots: rows.flatMap(({ product_id, date, left }) =>
       left[2].flatMap(([time, , offers]) =>
         offers.map(([variant_id]) => ({ product_id, date, time: slotTime(time), variant_id })),
@@ -105,13 +122,31 @@ function expected(zone: string | null, dates: readonly string[], now: number) {
   };
 }
 
+type Priced = Pick<PricedStretch, 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'>;
+
+/** The least over dates that are all for one type. */
+function leastOf(dates: readonly Priced[]): Priced {
+  const least = (prices: readonly (number | null)[]) => {
+    const known = prices.filter((price) => price !== null);
+    return known.length === 0 ? null : Math.min(...known);
+  };
+  return {
+    lowest_price: least(dates.map(({ lowest_price }) => lowest_price)),
+    lowest_adult_price: least(dates.map(({ lowest_adult_price }) => lowest_adult_price)),
+    price_variant_type: dates.find(({ price_variant_type }) => price_variant_type !== null)?.price_variant_type ?? null,
+  };
+}
+
 function shownBy(db: Database) {
   const all = (sql: string) => db.prepare(sql).all() as object[];
   return {
     days: all(
-      'SELECT product_id, date, state, lowest_price, max_tickets, availability FROM availability_days ORDER BY 1, 2',
+      'SELECT product_id, date, state, lowest_price, lowest_adult_price, price_variant_type, max_tickets, availability FROM availability_days ORDER BY 1, 2',
     ),
-    bookable: all('SELECT product_id, date, lowest_price, max_tickets FROM bookable_days ORDER BY 1, 2'),
+    bookable: all(
+      'SELECT product_id, date, lowest_price, lowest_adult_price, price_variant_type, max_tickets FROM bookable_days ORDER BY 1, 2',
+    ),
+    products: all('SELECT lowest_price, lowest_adult_price, price_variant_type FROM products ORDER BY product_id'),
     slots: all('SELECT product_id, date, time, variant_id FROM availability_slots'),
   };
 }
@@ -147,6 +182,7 @@ describe('on the days around it the views leave out what has passed', () => {
       const at = new Date(now).toISOString();
       expect(found.days, at).toEqual(wanted.days);
       expect(found.bookable, at).toEqual(wanted.bookable);
+      expect(found.products, at).toEqual(wanted.products);
       expect(bySlot(found.slots), at).toEqual(bySlot(wanted.slots));
       if (wanted.days.some(({ state }) => state === 'not_on_sale')) passed += 1;
     }

@@ -37,6 +37,12 @@ export function expectedRows(
     (image) => !(state.hostile?.images ?? []).some((name) => String(image.large).includes(name)),
   );
   const from_price = state.hostile?.from_price ? null : state.from_price;
+  const days = state.days.map((day) => dayRow(state, currency, day));
+  const bookable = days.filter((_, index) => !state.days[index]?.sold_out && !state.days[index]?.over);
+  const lowest = {
+    lowest_price: least(bookable.map(({ lowest_price }) => lowest_price as number)),
+    ...overDays(bookable),
+  };
   const place = (detail.geolocation ?? {}) as Row;
   const information = (checkout.additional_information ?? {}) as Row;
   const { success: _, ...checkoutDocument } = checkout;
@@ -54,6 +60,7 @@ export function expectedRows(
         expected_reopening: enabled ? null : text(detail.sale_status_expected_reopen),
         alternative_product_id: null,
         from_price,
+        ...lowest,
         currency,
         city_id: Number(detail.city_id),
         city_name: text(detail.city_name),
@@ -72,7 +79,7 @@ export function expectedRows(
         document,
       },
     ],
-    product_prices: [{ product_id, currency, from_price, prediscount_price }],
+    product_prices: [{ product_id, currency, from_price, ...lowest, prediscount_price }],
     product_tags: unique((detail.tag_ids as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
     product_experiences: unique(state.experience_ids).map((experience_id) => ({ product_id, experience_id })),
     checkout_information: [
@@ -88,11 +95,11 @@ export function expectedRows(
     ],
     variants: variantRows(state, language),
     images: images.map((image, position) => imageRow(product_id, image, position)),
-    availability_days: state.days.map((day) => dayRow(state, currency, day)),
-    bookable_days: state.days
-      .filter(({ sold_out, over }) => !sold_out && !over)
-      .map((day) => dayRow(state, currency, day))
-      .map(({ date, lowest_price, max_tickets }) => ({ product_id, date, currency, lowest_price, max_tickets })),
+    availability_days: days,
+    bookable_days: bookable.map(
+      ({ date, lowest_price, lowest_adult_price, price_variant_type, max_tickets }) =>
+        ({ product_id, date, currency, lowest_price, lowest_adult_price, price_variant_type, max_tickets }),
+    ), // biome-ignore format: one row
     availability_slots: state.days.flatMap(({ date, slots }) =>
       slots.flatMap(({ time, availability, offers }) =>
         offers.map(({ variant_id, max_tickets, retail_price, ticket_value, booking_fee, pricing_restriction }) => ({
@@ -220,10 +227,57 @@ function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, cur
     currency,
     state: day.over ? 'not_on_sale' : day.sold_out ? 'sold_out' : 'available',
     lowest_price: nothing ? null : above.length > 0 ? Math.min(...above) : 0,
+    ...(nothing ? { lowest_adult_price: null, price_variant_type: null } : printed(state, day)),
     max_tickets: nothing ? null : Math.max(...tickets),
     availability: nothing ? null : counted(day.availability, state, day.left ?? 1),
     max_tickets_per_order: day.max_tickets_per_order,
   };
+}
+
+/** What an adult pays; where none can buy, the dearest of the type that most variants have. */
+function printed(state: ProductState, { slots }: LeftDay): Row {
+  const types = new Map(
+    [...state.availability_variants, ...state.variants].map((each) => [each.id, each.variant_type]),
+  );
+  const cheapest = new Map<number, number>();
+  for (const { offers } of slots)
+    for (const { variant_id, retail_price } of offers) {
+      const prices = [cheapest.get(variant_id) ?? retail_price, retail_price];
+      const paid = prices.filter((price) => price > 0);
+      if (retail_price >= 0) cheapest.set(variant_id, paid.length > 0 ? Math.min(...paid) : 0);
+    }
+  const of = (type: unknown) => [...cheapest].filter(([id]) => types.get(id) === type).map(([, price]) => price);
+  const adults = of('adult');
+  const paid = adults.filter((price) => price > 0);
+  if (adults.length > 0) return { lowest_adult_price: least(paid) ?? 0, price_variant_type: 'adult' };
+  return mostCommon(new Set([...cheapest.keys()].map((id) => types.get(id))), of, (prices) => Math.max(...prices));
+}
+
+function overDays(days: readonly Row[]): Row {
+  const of = (type: unknown) =>
+    days.filter(({ price_variant_type }) => price_variant_type === type).map((day) => day.lowest_adult_price as number);
+  if (of('adult').length > 0) return { lowest_adult_price: least(of('adult')), price_variant_type: 'adult' };
+  return mostCommon(new Set(days.map(({ price_variant_type }) => price_variant_type)), of, (prices) =>
+    Math.min(...prices),
+  );
+}
+
+function mostCommon(
+  types: ReadonlySet<unknown>,
+  of: (type: unknown) => number[],
+  pick: (prices: number[]) => number,
+): Row {
+  const ranked = [...types]
+    .map((type) => ({ type, count: of(type).length, price: of(type).length > 0 ? pick(of(type)) : null }))
+    .sort(
+      (one, two) =>
+        two.count - one.count || (two.price ?? 0) - (one.price ?? 0) || (String(one.type) < String(two.type) ? -1 : 1),
+    );
+  return { lowest_adult_price: ranked[0]?.price ?? null, price_variant_type: ranked[0]?.type ?? null };
+}
+
+function least(prices: readonly number[]): number | null {
+  return prices.length === 0 ? null : Math.min(...prices);
 }
 
 function text(value: unknown): string | null {

@@ -105,7 +105,8 @@ function withoutCounts(form: DayForm | undefined): unknown {
   return form?.[2].map(([time, , offers]) => [time, offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)])]);
 }
 
-function lower(lowest: number | null, price: number): number {
+/** Returns the lower of two prices, or the one above 0. */
+export function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;
   return price === 0 ? lowest : Math.min(lowest, price);
 }

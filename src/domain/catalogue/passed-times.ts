@@ -1,4 +1,6 @@
 import { type DayForm, type DaySummary, summarise } from './availability.ts';
+import { type PrintedPrice, printedOn, samePrices } from './printed-price.ts';
+import type { VariantTypes } from './variant.ts';
 
 /*
  * What of a date can still be had: a time that has begun at the venue is not sold any more. Times are the venue's, in
@@ -29,7 +31,7 @@ export function withoutPassed(form: DayForm, minute: number): DayForm {
 }
 
 /** What can be bought of a date from one minute of it to another. */
-export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_tickets'> {
+export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_tickets'>, PrintedPrice {
   /** -1: from whenever on. */
   readonly from: number;
   /** The first minute at which it can no longer: 1440 is the end of the date. */
@@ -40,18 +42,24 @@ export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_
  * The stretches of a date in which something can be bought, each with what is left then. `whole` gives one alone, up to the
  * first time: for a date that is still far, of which the others are not needed yet.
  */
-export function bookableStretches(form: DayForm, detail: 'whole' | 'stretches' = 'stretches'): BookableStretch[] {
+export function bookableStretches(
+  form: DayForm,
+  types: VariantTypes,
+  detail: 'whole' | 'stretches' = 'stretches',
+): BookableStretch[] {
   const times = new Set(form[2].flatMap(([time]) => (typeof time === 'number' && time >= 0 ? [time] : [])));
   const starts = [notBegun, ...[...times].sort((a, b) => a - b)];
   const stretches: BookableStretch[] = [];
   for (const [index, from] of (detail === 'whole' ? [notBegun] : starts).entries()) {
-    const { available, lowest_price, max_tickets } = summarise(withoutPassed(form, from));
+    const left = withoutPassed(form, from);
+    const { available, lowest_price, max_tickets } = summarise(left);
     if (!available) continue;
+    const shown = { lowest_price, max_tickets, ...printedOn(left, types) };
     const until = starts[index + 1] ?? endOfDate;
     const before = stretches.at(-1);
-    const goesOn = before?.until === from && before.lowest_price === lowest_price && before.max_tickets === max_tickets;
+    const goesOn = before?.until === from && before.max_tickets === max_tickets && samePrices(before, shown);
     if (goesOn) stretches.pop();
-    stretches.push({ from: goesOn ? before.from : from, until, lowest_price, max_tickets });
+    stretches.push({ from: goesOn ? before.from : from, until, ...shown });
   }
   return stretches;
 }

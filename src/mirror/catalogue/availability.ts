@@ -4,12 +4,17 @@ import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { BookableTable } from './dates/bookable.ts';
 import { dayTable } from './dates/days.ts';
+import { printedPrices } from './dates/printed-prices.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
+import { variantTypes } from './variant-types.ts';
 
 /** Days, their slots and the spans that say when each was read. */
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
-  /** Stores an answer; days whose compact form is the stored one are not written. `changed`: days that differ from what was stored, `added`: days that had no row. */
+  /**
+   * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one are not written. `changed`:
+   * days that differ from what was stored, `added`: days that had no row.
+   */
   store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; added: number };
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
@@ -17,6 +22,8 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
 
 export function availabilityTables(db: Writes, changes: ChangeTable, bookable: BookableTable): AvailabilityTables {
   const days = dayTable(db, changes, bookable);
+  const printed = printedPrices(db);
+  const typesOf = variantTypes(db);
   const { confirm, wasRead, variantIds, ...spans } = spanTable(db);
   return {
     confirm,
@@ -35,6 +42,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         max_tickets_per_order,
         variant_ids: JSON.stringify(variants.map(({ variant_id }) => variant_id)),
       };
+      const priced = { ...read, types: typesOf(product_id) };
       let run: string[] = [];
       const closeRun = () => {
         const [first = '', last = first] = [run[0], run.at(-1)];
@@ -48,7 +56,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         }
         run.push(date);
         const before = stored.get(date);
-        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, read);
+        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, priced);
         if (day === 'offers' || (day !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
         if (day === 'same') continue;
         if (before === undefined) counts.added += 1;
@@ -57,6 +65,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
       closeRun();
       if (moved.length > 0)
         changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
+      if (counts.added + counts.changed > 0) printed.find({ product_id, currency });
       return counts;
     },
     prune: (of, today) => {

@@ -1,10 +1,12 @@
-import type { Variant } from '../../domain/catalogue/variant.ts';
+import { type Variant, type VariantTypes, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import type { Pricing } from './dates/pricing.ts';
+import { variantTypes } from './variant-types.ts';
 
 type Row = Tables['variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
@@ -25,24 +27,32 @@ type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason'>;
 export interface VariantTables {
   /**
    * Stores what one read says of a product's variants. `listed` are the ids that this source still speaks of: another
-   * one loses the source's document, and goes when it has none left. Returns whether anything changed.
+   * one loses the source's document, and goes when it has none left. Where somebody else may buy one now, the dates of the
+   * product are priced again. Returns whether anything changed.
    */
   store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean;
+  /** Takes what the source said of variants that it no longer speaks of. Returns whether there was any. */
+  forget(read: VariantRead, listed: ReadonlySet<number>): boolean;
   /** The same bytes came again. */
   confirm(read: VariantsConfirmed): void;
 }
 
-export function variantTables(db: Writes, changes: ChangeTable): VariantTables {
+const said = [
+  'variants_document',
+  'availability_document',
+  'merged_document',
+  'variant_type',
+  'checked_at',
+  'changed_at',
+  'stale_at',
+] as const;
+
+export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
+  const typesOf = variantTypes(db);
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
-  const put = db.change(
-    upsert(
-      'variant',
-      ['product_id', 'language', 'variant_id'],
-      ['variants_document', 'availability_document', 'merged_document', 'checked_at', 'changed_at', 'stale_at'],
-    ),
-  );
+  const put = db.change(upsert('variant', ['product_id', 'language', 'variant_id'], said));
   const drop = db.change(({ product_id, language, variant_id }: Bound<VariantKey>) =>
     query
       .deleteFrom('variant')
@@ -64,6 +74,7 @@ export function variantTables(db: Writes, changes: ChangeTable): VariantTables {
     const { product_id, language, sent_at, now } = read;
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
+    const types = typesOf(product_id);
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
     const changed: number[] = [];
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
@@ -81,11 +92,13 @@ export function variantTables(db: Writes, changes: ChangeTable): VariantTables {
     }
     const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
     if (changed.length > 0) changes.add(found, read);
+    if (changed.length > 0 && !sameTypes(types, typesOf(product_id))) pricing.again(product_id, read);
     return changed.length > 0;
   }
 
   return {
     store,
+    forget: (read, listed) => store(read, [], listed),
     confirm: (read) => {
       mark.run(read);
     },
@@ -104,6 +117,10 @@ function stamps(
     : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
 }
 
+function sameTypes(one: VariantTypes, other: VariantTypes): boolean {
+  return one.size === other.size && [...one].every(([variant_id, type]) => other.get(variant_id) === type);
+}
+
 function empty(product_id: number, language: string, variant_id: number, at: number): Row {
   return {
     product_id,
@@ -112,6 +129,7 @@ function empty(product_id: number, language: string, variant_id: number, at: num
     variants_document: null,
     availability_document: null,
     merged_document: null,
+    variant_type: null,
     checked_at: at,
     changed_at: at,
     stale_at: at,
@@ -122,5 +140,9 @@ function empty(product_id: number, language: string, variant_id: number, at: num
 function merged(row: Row): Row {
   const { variants_document: above, availability_document: below } = row;
   const needed = above !== null && below !== null && lacksMembers(above, below);
-  return { ...row, merged_document: needed ? mergeDocuments(below, above) : null };
+  return {
+    ...row,
+    merged_document: needed ? mergeDocuments(below, above) : null,
+    variant_type: variantTypeIn(above) ?? variantTypeIn(below),
+  };
 }

@@ -66,6 +66,7 @@ export const mirrorInstants: MirrorInstants = {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
   },
+  printed_price: { until_at: { leave: 'of a time at the venue, whatever our clock shows' } },
   record: {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',

@@ -200,6 +200,7 @@ export interface Tables {
     checked_at: number;
     changed_at: number;
     stale_at: number;
+    variant_type: string | null;
   };
   availability_context: { product_id: number; currency: string; document: string; read_at: number };
   availability_span: {
@@ -223,6 +224,8 @@ export interface Tables {
     availability: number | null;
     hash: string;
     document_id: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
   };
   bookable: {
     product_id: number;
@@ -233,7 +236,18 @@ export interface Tables {
     whole: Bit;
     lowest_price: number | null;
     max_tickets: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
   };
+  printed_price: {
+    product_id: number;
+    currency: string;
+    until_at: number;
+    lowest_price: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
+  };
+  unpriced: { product_id: number };
   day_document: { document_id: number; document: string };
   record: {
     resource: Resource;

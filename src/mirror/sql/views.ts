@@ -58,6 +58,8 @@ export interface Views {
     currency: string;
     state: 'available' | 'sold_out' | 'not_on_sale';
     lowest_price: number | null;
+    lowest_adult_price: number | null;
+    price_variant_type: string | null;
     max_tickets: number | null;
     availability: number | null;
     max_tickets_per_order: number | null;

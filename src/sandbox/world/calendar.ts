@@ -61,12 +61,18 @@ export function calendarDay(
   const slots: CalendarSlot[] = [];
   let total = 0;
   const count = Math.max(1, product.slots);
-  let offers = product.dynamic ? [] : offersOf(product, season, currency);
+  const sold = soldOn(product, new Date(day * dayMs).getUTCDay());
+  let offers = product.dynamic ? [] : offersOf(product, sold, season, currency);
   for (let slot = 0; slot < count; slot += 1) {
     if (product.slots > 0 && roll(seed, product.id, day, slot, 2) < 0.08) continue;
     const availability = 1 + Math.floor(roll(seed, product.id, day, slot, 3, fillingUp(day, state), ...version) * 60);
     if (product.dynamic)
-      offers = offersOf(product, season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5, currency);
+      offers = offersOf(
+        product,
+        sold,
+        season - 20 + Math.floor(roll(seed, product.id, day, slot, 4) * 8) * 5,
+        currency,
+      );
     total += availability;
     slots.push({
       time: product.slots === 0 ? 'whole_day' : clockTime(9 * 60 + 30 + slot * 15),
@@ -87,8 +93,18 @@ function fillingUp(day: number, { live_hour }: CalendarState): number {
   return live_hour === null ? 0 : Math.floor(live_hour / Math.max(3, (day - live_hour / 24) * 6));
 }
 
-function offersOf(product: SandboxProduct, percent: number, currency: string): CalendarOffer[] {
-  return product.variants.map(({ id, factor }, index) => {
+function soldOn({ variants, children_weekday }: SandboxProduct, weekday: number): SandboxProduct['variants'] {
+  const children = weekday === children_weekday ? variants.filter(({ type }) => type === 'child') : [];
+  return children.length > 0 ? children : variants;
+}
+
+function offersOf(
+  product: SandboxProduct,
+  sold: SandboxProduct['variants'],
+  percent: number,
+  currency: string,
+): CalendarOffer[] {
+  return sold.map(({ id, factor }, index) => {
     const retail_price = convert(Math.round((product.price * factor * percent) / 100), currency);
     const booking_fee = Math.floor(retail_price / 12);
     return {

@@ -45,6 +45,8 @@ export interface SandboxProduct {
   readonly slots: number;
   variants: readonly SandboxVariant[];
   readonly closed_weekday: number | null;
+  /** On which only children's tickets are sold, where it has any. */
+  readonly children_weekday: number | null;
   readonly rating: { average: number; total: number } | null;
   status: 'available' | 'unavailable';
   reason: string | null;
@@ -120,6 +122,17 @@ const variantKinds = [
   ['Infant (0-5)', 'infant', 0],
 ] as const;
 
+/** Beside those that are for an adult and others: without an adult, for groups only, and with two prices for adults. */
+const otherVariantKinds = [
+  variantKinds.slice(1),
+  [
+    ['Group of 2 to 4', 'group', 3],
+    ['Group of 5 to 8', 'group', 5.5],
+    ['Guide', 'other', 1.4],
+  ],
+  [['Adult (18+)', 'adult', 1], ['Adult, resident', 'adult', 0.6], ...variantKinds.slice(1)],
+] as const;
+
 /** Returns the generated catalogue, with the proportions of the real one (service-facts.md section 11). */
 export function generateCatalogue(seed: number, count: number): SandboxProduct[] {
   return Array.from({ length: count }, (_, index) => {
@@ -168,10 +181,11 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     price: entry.price_cents,
     dynamic: chance('dynamic') < 0.3,
     slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,
-    variants: variantKinds
+    variants: (otherVariantKinds[Math.floor(chance('crowd') * 30)] ?? variantKinds)
       .slice(0, variants)
       .map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
     closed_weekday: chance('closed') < 0.35 ? Math.floor(chance('weekday') * 7) : null,
+    children_weekday: chance('children') < 0.06 ? Math.floor(chance('children weekday') * 7) : null,
     rating:
       entry.rating === null ? null : { average: entry.rating, total: 1 + Math.floor(chance('ratings') ** 4 * 100_000) },
     status: entry.available ? 'available' : 'unavailable',

@@ -246,19 +246,21 @@ function storeAnswer(
   const { refused_prices: prices = 0 } = reading.value;
   if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
+  const [language] = policy.extent.languages;
+  const by = { sent_at, reason, stale_at: sent_at + variants, now };
+  const read = { ...by, source: 'availability' as const, product_id, language };
+  // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
+  const known = mirror.availability.variantIds(product_id);
+  const newVariants = mirror.variants.store(read, reading.value.variants, known);
   const days = mirror.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, first },
     reading.value,
   );
   // Past dates are dropped first: a variant that only they sold is no longer listed.
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
-  const [language] = policy.extent.languages;
-  const by = { sent_at, reason, stale_at: sent_at + variants, now };
-  const read = { ...by, source: 'availability' as const, product_id, language };
-  const listed = mirror.availability.variantIds(product_id);
-  const otherVariants = mirror.variants.store(read, reading.value.variants, listed);
+  const lessVariants = mirror.variants.forget(read, mirror.availability.variantIds(product_id));
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
-  return days.changed > 0 || otherVariants;
+  return days.changed > 0 || newVariants || lessVariants;
 }
 
 /** Returns the window whose first date moves here at midnight; null if it was never read or is none. */

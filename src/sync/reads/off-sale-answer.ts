@@ -85,7 +85,7 @@ export async function notOnSale(
 function dropUnsold({ mirror, clock, policy }: SyncPorts, { product_id, due_reason }: RecordFacts, sent_at: number): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
-  mirror.variants.store({ ...read, source: 'availability' }, [], mirror.availability.variantIds(product_id));
+  mirror.variants.forget({ ...read, source: 'availability' }, mirror.availability.variantIds(product_id));
 }
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */

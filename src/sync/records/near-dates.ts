@@ -13,3 +13,12 @@ export async function divideNearDates({ mirror, clock }: Pick<Ports, 'mirror' | 
   const today = dateInUtc(clock.now());
   while (!signal.aborted && mirror.bookable.divideNear(today, slice)) await setImmediate();
 }
+
+/** So many products: all of their dates are priced. */
+const fewProducts = 10;
+
+/** Prices the dates that a version without printed prices has stored: nothing is left to do after the first time. */
+export async function priceStoredDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
+  const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
+  while (!signal.aborted && mirror.pricing.next(fewProducts, by())) await setImmediate();
+}

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
+import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -9,8 +11,16 @@ import type { BookableTable } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
 type Day = Tables['day'];
-export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
+export type StoredDay = Pick<
+  Day,
+  'date' | 'hash' | 'document_id' | 'available' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'
+>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
+
+/** A read, and whom the variants that it speaks of are for. */
+export interface PricedRead extends WindowRead {
+  readonly types: VariantTypes;
+}
 
 /**
  * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
@@ -23,7 +33,7 @@ export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
   /** One whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: WindowRead): DayStored;
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: PricedRead): DayStored;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -35,7 +45,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
       .selectFrom('day')
-      .select(['date', 'hash', 'document_id', 'available', 'lowest_price'])
+      .select(['date', 'hash', 'document_id', 'available', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '>=', from)
@@ -45,7 +55,16 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
     upsert(
       'day',
       ['product_id', 'currency', 'date'],
-      ['available', 'lowest_price', 'max_tickets', 'availability', 'hash', 'document_id'],
+      [
+        'available',
+        'lowest_price',
+        'lowest_adult_price',
+        'price_variant_type',
+        'max_tickets',
+        'availability',
+        'hash',
+        'document_id',
+      ],
     ),
   );
   const documents = dayDocuments(db);
@@ -67,13 +86,14 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
-      put.run({ ...key, ...summary, ...next, hash: digest, document_id });
-      bookable.put(key, form ?? null, read.today);
+      const printed = form === undefined ? nothingPrinted : printedOn(form, read.types);
+      put.run({ ...key, ...summary, ...printed, ...next, hash: digest, document_id });
+      bookable.put(key, form ?? null, read.types, read.today);
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
       if (told !== null && told !== 'price_changed') return 'state';
-      return offersDiffer ? 'offers' : 'counts';
+      return offersDiffer || otherPrice(stored, printed) ? 'offers' : 'counts';
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
@@ -126,6 +146,11 @@ function dayDocuments(db: Writes) {
       dropBefore.run({ ...of, date });
     },
   };
+}
+
+/** Tells whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */
+function otherPrice(stored: StoredDay | undefined, { lowest_adult_price, price_variant_type }: PrintedPrice): boolean {
+  return stored?.lowest_adult_price !== lowest_adult_price || stored?.price_variant_type !== price_variant_type;
 }
 
 /** State and lowest price are what the older kinds of the change feed tell of a date. Returns what it told. */

@@ -1,0 +1,61 @@
+import { printedSteps, samePrices } from '../../../domain/catalogue/printed-price.ts';
+import type { Bound, Writes } from '../../../sqlite/statements.ts';
+import { query, upsert } from '../../sql/sql.ts';
+import type { Tables } from '../../sql/tables.ts';
+import type { OfProduct } from './window.ts';
+
+type Step = Tables['printed_price'];
+
+/** What is printed of products, from one instant to another. */
+export interface PrintedPrices {
+  /** Finds it again from what can be bought of the dates of a product; writes nothing where it is the same. */
+  find(of: OfProduct): void;
+}
+
+export function printedPrices(db: Writes): PrintedPrices {
+  const bookable = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+    query
+      .selectFrom('bookable')
+      .select(['from_at', 'until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency),
+  );
+  const stored = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+    query
+      .selectFrom('printed_price')
+      .select(['until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .orderBy('until_at'),
+  );
+  const drop = db.change(({ product_id, currency }: Bound<OfProduct>) =>
+    query.deleteFrom('printed_price').where('product_id', '=', product_id).where('currency', '=', currency),
+  );
+  const put = db.change(
+    upsert(
+      'printed_price',
+      ['product_id', 'currency', 'until_at'],
+      ['lowest_price', 'lowest_adult_price', 'price_variant_type'],
+    ),
+  );
+  return {
+    find: (of) => {
+      const steps = printedSteps(bookable.all(of));
+      if (sameSteps(stored.all(of), steps)) return;
+      drop.run(of);
+      for (const step of steps) put.run({ ...of, ...step });
+    },
+  };
+}
+
+type Printed = Omit<Step, keyof OfProduct>;
+
+function sameSteps(before: readonly Printed[], steps: readonly Printed[]): boolean {
+  return (
+    before.length === steps.length &&
+    steps.every((step, index) => {
+      const one = before[index];
+      return one !== undefined && one.until_at === step.until_at && samePrices(one, step);
+    })
+  );
+}

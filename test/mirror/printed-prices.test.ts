@@ -1,0 +1,170 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
+import { addDays } from '../../src/domain/time/dates.ts';
+import { priceStoredDates } from '../../src/sync/records/near-dates.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
+
+const hour = 3_600_000;
+const now = Date.parse('2026-11-21T12:00:00Z');
+const today = '2026-11-21';
+const near = { days: 14, every: 6 * hour };
+const tiers = { horizon: 92, near, middle: { days: 31, every: 12 * hour }, far: { every: 24 * hour } };
+
+/** Stores one offer list a date, from today on; null: sold out. */
+function putDates(test: TestMirror, dates: readonly (readonly Offer[] | null)[], currency = 'EUR'): void {
+  const form = (offers: readonly Offer[]): DayForm => [9, 'UTC', [[-1, 9, offers]]];
+  const days = dates.flatMap((offers, day): [string, DayForm][] =>
+    offers === null ? [] : [[addDays(today, day), form(offers)]],
+  );
+  test.mirror.transaction(() =>
+    test.mirror.availability.store(
+      { product_id: 7, currency, from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', first: 'first' },
+      {
+        sales_enabled: true, covered_to: addDays(today, dates.length - 1), named: null, max_tickets_per_order: null, variants: [],
+        context: '{}', days: new Map(days),
+      },
+    ),
+  ); // biome-ignore format: one answer
+}
+
+/** Stores what one read says of whom the variants are for, the first of them number 1. */
+function putTypes(test: TestMirror, source: 'variants' | 'availability', ...types: (string | number | null)[]): void {
+  const variants = types.map((variant_type, index) => ({
+    variant_id: index + 1,
+    document: JSON.stringify({ id: index + 1, variant_type }),
+  }));
+  const read = { source, product_id: 7, language: 'en', sent_at: now, stale_at: now, now, reason: 'cadence-elapsed' } as const;
+  test.mirror.transaction(() => test.mirror.variants.store(read, variants, new Set([1, 2, 3])));
+}
+
+function withProduct(given: Parameters<typeof productOf>[1] = {}): TestMirror {
+  const test = testMirror();
+  putProducts(test.mirror, [productOf(7, given)], { sent_at: now });
+  return test;
+}
+
+function rows(test: TestMirror, sql: string, at = now): unknown[] {
+  const db = openMirrorAt(test.mirror.path, at);
+  const found = db.prepare(sql).raw().all();
+  db.close();
+  return found;
+}
+
+const printed = 'lowest_price, lowest_adult_price, price_variant_type';
+const ofDays = (test: TestMirror) => rows(test, `SELECT ${printed} FROM availability_days ORDER BY date`);
+const ofProduct = (test: TestMirror, at = now) => rows(test, `SELECT ${printed} FROM products`, at)[0];
+
+describe('what is printed of stored dates', () => {
+  it('is the adult’s of each date and of the product, and names whose it is where none can buy', () => {
+    using test = withProduct();
+    putTypes(test, 'variants', 'adult', 'child');
+    putDates(test, [
+      [
+        [1, 5, 2000],
+        [2, 5, 900],
+      ],
+      [[2, 5, 800]],
+      null,
+      [[1, 5, 1500]],
+    ]);
+    expect(ofDays(test)).toEqual([
+      [900, 2000, 'adult'],
+      [800, 800, 'child'],
+      [null, null, null],
+      [1500, 1500, 'adult'],
+    ]);
+    expect(ofProduct(test)).toEqual([800, 1500, 'adult']);
+    expect(rows(test, `SELECT date, ${printed} FROM bookable_days ORDER BY date`)).toHaveLength(3);
+  });
+
+  it('rises as dates pass, also while nobody writes', () => {
+    using test = withProduct();
+    putTypes(test, 'variants', 'adult');
+    putDates(test, [[[1, 5, 900]], [[1, 5, 2000]], [[1, 5, 1500]]]);
+    const at = [0, 1, 2, 3].map((days) => ofProduct(test, now + days * 24 * hour));
+    expect(at).toEqual([
+      [900, 900, 'adult'],
+      [1500, 1500, 'adult'],
+      [1500, 1500, 'adult'],
+      [null, null, null],
+    ]);
+  });
+
+  it('follows a type that is learned later, or becomes another one, from either read', () => {
+    using test = withProduct();
+    putDates(test, [
+      [
+        [1, 5, 900],
+        [2, 5, 2000],
+      ],
+    ]);
+    const shown = () => [ofDays(test)[0], ofProduct(test), rows(test, `SELECT ${printed} FROM bookable_days`)[0]];
+    const all = (...price: unknown[]) => [price, price, price];
+    expect(shown()).toEqual(all(900, 2000, null));
+    putTypes(test, 'availability', 'child', 'adult');
+    expect(shown()).toEqual(all(900, 2000, 'adult'));
+    // The variants read decides, what it does not say availability fills in, and what is no word is not said.
+    putTypes(test, 'variants', 'adult', null);
+    expect(shown()).toEqual(all(900, 900, 'adult'));
+    putTypes(test, 'variants', 7, 'senior');
+    expect(shown()).toEqual(all(900, 2000, 'senior'));
+  });
+
+  it('is of each currency its own', () => {
+    using test = withProduct();
+    putTypes(test, 'variants', 'adult');
+    putDates(test, [[[1, 5, 900]]]);
+    putDates(test, [[[1, 5, 1100]]], 'USD');
+    expect(ofProduct(test)).toEqual([900, 900, 'adult']);
+    test.mirror.transaction(() =>
+      test.mirror.products.store(productOf(7, { from_price: 1000 }), {
+        source: 'list', reason: 'never-fetched', language: 'en', currency: 'USD', primary: { language: 'en', currency: 'EUR' }, sent_at: now, now, stale_at: now,
+      }),
+    ); // biome-ignore format: one read
+    expect(rows(test, `SELECT currency, ${printed} FROM product_prices ORDER BY 1`)).toEqual([
+      ['EUR', 900, 900, 'adult'],
+      ['USD', 1100, 1100, 'adult'],
+    ]);
+  });
+
+  it('is nothing of a product that is not on sale; its dates keep what was read', () => {
+    using test = withProduct({ sale_status: 'disabled' });
+    putTypes(test, 'variants', 'adult');
+    putDates(test, [[[1, 5, 900]]]);
+    expect(ofProduct(test)).toEqual([null, null, null]);
+    expect(rows(test, `SELECT state, ${printed} FROM availability_days`)).toEqual([['not_on_sale', 900, 900, 'adult']]);
+  });
+
+  it('is priced once, a few products at a time, where an older version has stored the dates', async () => {
+    using test = withProduct();
+    putTypes(test, 'variants', 'adult', 'child');
+    putDates(test, [[[2, 5, 900]], [[1, 5, 2000]]]);
+    const [days, product] = [ofDays(test), ofProduct(test)];
+    const older = new Database(test.mirror.path);
+    older.exec(`UPDATE day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM printed_price;
+      UPDATE bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO unpriced SELECT DISTINCT product_id FROM day`);
+    older.close();
+    expect(ofDays(test)).not.toEqual(days);
+    await priceStoredDates(test, new AbortController().signal);
+    expect(ofDays(test)).toEqual(days);
+    expect(ofProduct(test)).toEqual(product);
+    expect(test.all('SELECT * FROM unpriced')).toEqual([]);
+  });
+
+  it('is looked up by its key, of one product and of all', () => {
+    using test = testMirror();
+    const plan = (sql: string) => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
+    for (const sql of [
+      'SELECT lowest_adult_price FROM products WHERE product_id = 7',
+      'SELECT lowest_adult_price FROM products',
+      "SELECT lowest_adult_price FROM product_prices WHERE product_id = 7 AND currency = 'USD'",
+    ]) {
+      expect(plan(sql)).toContain('SEARCH r USING PRIMARY KEY (product_id=? AND currency=? AND until_at=?) LEFT-JOIN');
+      expect(plan(sql)).toContain('SEARCH n USING PRIMARY KEY (product_id=? AND currency=? AND until_at>?)');
+    }
+    expect(plan('SELECT title FROM products WHERE product_id = 7').join('\n')).not.toContain(' r ');
+  });
+});
