@@ -33,7 +33,7 @@ const kinds = Object.keys(all);
 
 describe('a copy kept by the script of docs/copies.md', () => {
   let followed: Followed | null = null;
-  const once = async () => (followed ??= await follow({ changes: thorough ? 400 : 200, seed: 3, without: kinds }));
+  const once = async () => (followed ??= await follow({ changes: thorough ? 600 : 320, seed: 3, without: kinds }));
 
   it('equals the views, cell by cell, at the end of every pass', { timeout: 240_000 }, async () => {
     const { wrong, passes, lines } = await once();
@@ -46,7 +46,9 @@ describe('a copy kept by the script of docs/copies.md', () => {
     expect((await once()).needless).toEqual([]);
   });
 
-  it('has seen every column change that schema/contract.json does not mark clock: true', { timeout: 240_000 }, async () => {
+  it('has seen every column change that schema/contract.json does not mark clock: true', {
+    timeout: 240_000,
+  }, async () => {
     const { seen } = await once();
     const expected = announcedViews.flatMap((view) => announced(view).map((name) => `${view}.${name}`));
     expect(expected.filter((name) => !seen.has(name))).toEqual([]);

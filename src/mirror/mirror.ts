@@ -5,7 +5,7 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
-import { writesTo } from '../sqlite/statements.ts';
+import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -117,11 +117,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const bookable = bookableTable(writes);
   const pricing = pricingOf(writes, bookable, changes);
   const closures = closureTable(writes);
-  const zones = zoneTable(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
-  const listeners = new Set<() => void>();
 
   return {
     path,
@@ -152,18 +150,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     categories: categoryTable(writes),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
-    transaction: (work) => {
-      const before = changes.added();
-      const result = writes.transaction(work);
-      if (changes.added() > before && !connection.inTransaction) for (const listener of listeners) listener();
-      return result;
-    },
-    onChanges: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    ...telling(connection, writes, changes),
     promises: promiseTable(writes),
-    writeZones: zones.write,
+    writeZones: zoneTable(writes).write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) connection.pragma('optimize');
@@ -179,6 +168,27 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       } finally {
         connection.close();
       }
+    },
+  };
+}
+
+/** Returns the transactions of the mirror, which tell who listens when they have added to the change feed. */
+function telling(
+  connection: Database,
+  writes: Writes,
+  changes: Pick<ChangeTable, 'added'>,
+): Pick<Mirror, 'transaction' | 'onChanges'> {
+  const listeners = new Set<() => void>();
+  return {
+    transaction: (work) => {
+      const before = changes.added();
+      const result = writes.transaction(work);
+      if (changes.added() > before && !connection.inTransaction) for (const listener of listeners) listener();
+      return result;
+    },
+    onChanges: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
   };
 }

@@ -37,7 +37,9 @@ export function importer(script: CopyScript, without: string | null = null): Imp
     const buckets = copy.get(view) ?? new Map<unknown, readonly Row[]>();
     const touched = 'product_id' in where ? [where.product_id] : [...buckets.keys()];
     for (const bucket of touched) {
-      const kept = (buckets.get(bucket) ?? []).filter((row) => Object.entries(where).some(([name, is]) => row[name] !== is));
+      const kept = (buckets.get(bucket) ?? []).filter((row) =>
+        Object.entries(where).some(([name, is]) => row[name] !== is),
+      );
       buckets.set(bucket, kept);
     }
     for (const row of rows) buckets.set(row.product_id, [...(buckets.get(row.product_id) ?? []), row]);
@@ -65,7 +67,9 @@ export function importer(script: CopyScript, without: string | null = null): Imp
 /** Returns the cells in which a copy differs from what a view shows, as text. */
 export function differences(view: string, copied: readonly Row[], shown: readonly Row[]): string[] {
   const columns = announced(view);
-  const [before, after] = [copied, shown].map((rows) => rows.map((row) => JSON.stringify(columns.map((name) => row[name]))));
+  const [before, after] = [copied, shown].map((rows) =>
+    rows.map((row) => JSON.stringify(columns.map((name) => row[name]))),
+  );
   const [have, want] = [new Set(before), new Set(after)];
   return [
     ...[...want].filter((row) => !have.has(row)).map((row) => `${view}: the copy lacks ${row}`),
@@ -103,7 +107,8 @@ export function columnsSeen() {
       const stands = new Map(after.map((row) => [keyOf(row), row]));
       for (const [key, row] of stands) {
         const old = stood.get(key);
-        for (const name of columns) if (old === undefined ? named.includes(name) : old[name] !== row[name]) seen.add(`${view}.${name}`);
+        for (const name of columns)
+          if (old === undefined ? named.includes(name) : old[name] !== row[name]) seen.add(`${view}.${name}`);
       }
     },
   };

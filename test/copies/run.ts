@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { openReader } from '../../src/storefront/reader.ts';
 import { roll } from '../../src/sandbox/random.ts';
+import { openReader } from '../../src/storefront/reader.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -16,7 +16,7 @@ const everyHour = { near: { days: 3, every: '1h' }, middle: { days: 6, every: '1
 const cadence = {
   products: '1h', product_detail: '1h', checkout_information: '1h', variants: '1h', experiences: '1h',
   dynamic_pricing: { products: '1h', checkout_information: '1h' },
-  availability: { horizon: 8, ...everyHour },
+  availability: { horizon: 7, ...everyHour },
 }; // biome-ignore format: one line a kind of record
 
 /** What came of following the feed. */
@@ -49,10 +49,14 @@ export async function follow({ changes, seed, without, progress = () => undefine
   const mirror = { path, inbox_path: join(state_dir, 'inbox.db'), state_dir, commission: true };
   const service = { languages: ['en', 'de'], currencies: ['EUR', 'USD'] };
   const harness = stack.use(
-    await virtualHarness({ products: 7, seed }, { service, cadence, scheduling: 'fixed', mirror }),
+    await virtualHarness({ products: 6, seed }, { service, cadence, scheduling: 'fixed', mirror }),
   );
   for (const product of harness.sandbox.products())
-    Object.assign(product, { slots: product.slots % 3, variants: product.variants.slice(0, 2), images: product.images.slice(0, 4) });
+    Object.assign(product, {
+      slots: product.slots % 3,
+      variants: product.variants.slice(0, 2),
+      images: product.images.slice(0, 4),
+    });
   // These are offered for the first time once the mirror is filled.
   for (const product of harness.sandbox.products().slice(-2)) product.withdrawn = true;
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
@@ -128,7 +132,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
   let step = 0;
   const chance = () => roll(seed, step++, 'copies');
   for (let done = 0; done < changes && wrong.length === 0; ) {
-    const together = 1 + Math.floor(chance() * 6);
+    const together = 4 + Math.floor(chance() * 8);
     for (let index = 0; index < together; index += 1, done += 1) {
       // Each kind once at first, then any.
       const name = done < names.length ? names[done] : names[Math.floor(chance() * names.length)];
@@ -142,7 +146,7 @@ export async function follow({ changes, seed, without, progress = () => undefine
       await harness.restart();
       listening = harness.wiring.mirror.onChanges(atEndOfPass);
     }
-    await harness.liveUntil(harness.clock.now() + Math.ceil(chance() * 3) * hour + minute);
+    await harness.liveUntil(harness.clock.now() + hour + minute);
     progress(done);
   }
   listening[Symbol.dispose]();

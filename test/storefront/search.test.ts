@@ -41,10 +41,12 @@ function entriesOf(path: string): Map<string, Entry> {
 
 function storeExperience({ mirror }: TestMirror, experience_id: number, title: string, sent_at: number): void {
   mirror.transaction(() =>
-    mirror.experiences.store(
-      [{ experience_id, title, document: JSON.stringify({ title }), product_ids: [] }],
-      { sent_at, now: sent_at, stale_at: sent_at + hour, reason: 'cadence-elapsed' },
-    ),
+    mirror.experiences.store([{ experience_id, title, document: JSON.stringify({ title }), product_ids: [] }], {
+      sent_at,
+      now: sent_at,
+      stale_at: sent_at + hour,
+      reason: 'cadence-elapsed',
+    }),
   );
 }
 

@@ -102,7 +102,10 @@ export function otherOffers(before: DayForm | undefined, after: DayForm | undefi
 }
 
 function withoutCounts(form: DayForm | undefined): unknown {
-  return form?.[2].map(([time, , offers]) => [time, offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)])]);
+  return form?.[2].map(([time, , offers]) => [
+    time,
+    offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)]),
+  ]);
 }
 
 /** Returns the lower of two prices, or the one above 0. */

@@ -82,7 +82,11 @@ const told = new Set([
 ]);
 
 /** Returns the names whose values differ between two rows of facts. */
-export function differing<Row extends object>(before: Row, after: Row, names: readonly (keyof Row & string)[]): string[] {
+export function differing<Row extends object>(
+  before: Row,
+  after: Row,
+  names: readonly (keyof Row & string)[],
+): string[] {
   return names.filter((name) => before[name] !== after[name]);
 }
 

@@ -99,8 +99,8 @@ type Written = Pick<Row, (typeof columns)[number]>;
 export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTable {
   const insert = db.change((change: Bound<Written & { bytes: number }>) =>
     query.insertInto('change').values(({ selectFrom }) => {
-      const last = selectFrom('change').select('bytes_up_to').orderBy('seq', 'desc').limit(1);
-      return { ...pick(change, columns), bytes_up_to: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
+      const last = selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
+      return { ...pick(change, columns), total_bytes: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
     }),
   );
   const filled = db.values(() => query.selectFrom('mirror').select('filled_at').where('filled_at', 'is not', null));
@@ -165,11 +165,11 @@ function pruning(db: Writes): ChangeTable['prune'] {
   );
   // From the oldest on, as far as they go.
   const lastBeyond = db.values(({ bytes }: Bound<{ bytes: number }>) => {
-    const all = query.selectFrom('change').select('bytes_up_to').orderBy('seq', 'desc').limit(1);
+    const all = query.selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
     const first = query
       .selectFrom('change')
       .select('seq')
-      .where('bytes_up_to', '>', sql<number>`${all} - ${bytes}`)
+      .where('total_bytes', '>', sql<number>`${all} - ${bytes}`)
       .orderBy('seq')
       .limit(1);
     return query.selectFrom(first.as('first')).select((of) => of('seq', '-', 1).as('seq'));

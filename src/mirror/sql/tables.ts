@@ -313,7 +313,7 @@ export interface Tables {
     date: string | null;
     detail: string;
     reason: DueReason | null;
-    bytes_up_to: number;
+    total_bytes: number;
   };
   absence: {
     product_id: number;

@@ -82,7 +82,11 @@ export async function notOnSale(
 }
 
 /** Drops the variants that only dates before the venue's today have sold. */
-function dropUnsold({ mirror, clock, policy }: SyncPorts, { product_id, due_reason }: RecordFacts, sent_at: number): void {
+function dropUnsold(
+  { mirror, clock, policy }: SyncPorts,
+  { product_id, due_reason }: RecordFacts,
+  sent_at: number,
+): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
   mirror.variants.forget({ ...read, source: 'availability' }, mirror.availability.variantIds(product_id));

@@ -53,7 +53,10 @@ export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTa
       const form = JSON.parse(document) as DayForm;
       const now = printedOn(form, types);
       const others = moved.getOrInsert(currency, []);
-      if (now.lowest_adult_price !== before.lowest_adult_price || now.price_variant_type !== before.price_variant_type) {
+      if (
+        now.lowest_adult_price !== before.lowest_adult_price ||
+        now.price_variant_type !== before.price_variant_type
+      ) {
         change.run({ product_id, currency, date, ...now });
         others.push(date);
       }

@@ -21,7 +21,9 @@ export function recommending(db: Writes, changes: ChangeTable): Recommending {
       const met = new Set([alternative_product_id]);
       let last = [alternative_product_id];
       for (let depth = 0; depth < longestChain && last.length > 0; depth += 1) {
-        const next = last.flatMap((product_id) => direct.all({ product_id })).filter(({ product_id }) => !met.has(product_id));
+        const next = last
+          .flatMap((product_id) => direct.all({ product_id }))
+          .filter(({ product_id }) => !met.has(product_id));
         for (const { product_id, withdrawn_at } of next) {
           if (withdrawn_at === null && !met.has(product_id))
             changes.add({ product_id, kind: 'product_changed', detail: { fields: ['alternatives'] } }, by);

@@ -1,7 +1,7 @@
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
-import { differing } from '../../../domain/changes/change.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import type { ClosureTable } from '../../push/closures.ts';
 import { query, upsert } from '../../sql/sql.ts';
@@ -81,13 +81,18 @@ export function productRows(db: Writes, { changes, closures, search, images: led
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
     const otherTags = tags.store(product_id, entry.tag_ids);
-    const verified = { before_at: row?.images_verified_at ?? null, product: row === undefined ? 'added' : 'known' } as const;
-    const imagesChanged = entry.images !== null && images.replace(product_id, entry.images, { ...read, ...verified, now });
+    const verified = {
+      before_at: row?.images_verified_at ?? null,
+      product: row === undefined ? 'added' : 'known',
+    } as const;
+    const imagesChanged =
+      entry.images !== null && images.replace(product_id, entry.images, { ...read, ...verified, now });
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
     const told = tellSale(changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     if (row === undefined || leads(row) !== leads(next)) alternatives.tell(product_id, read);
-    const differs = row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
+    const differs =
+      row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
       ...{ outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) },
       differing: row !== undefined && otherTags ? [...differs, 'tag_ids'] : differs,

@@ -61,8 +61,7 @@ export function tellSale(
     return true;
   }
   const returned = row.withdrawn_at !== null;
-  if (returned)
-    changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
+  if (returned) changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
   if (isOnSale(row) === isOnSale(next)) return returned;
   if (isOnSale(next)) changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
   else changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
