@@ -182,7 +182,8 @@ found (search_id, typos, field) AS MATERIALIZED (
   WHERE search_terms MATCH k.value
 )
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
-  (SELECT c.from_price FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
+  -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
+  (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
   -- What it is ordered by: where every word was found (0 name … 5 summary), letters that differ, its place in popularity.
   f.field, a.typos + f.typos AS typos, r.place,
   -- The same in every row: what was left out of what was typed, what was meant, and how many there are.
@@ -191,7 +192,8 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   CASE WHEN a.typos > 0 THEN (SELECT group_concat(COALESCE((SELECT x.value ->> 'meant' FROM json_each(a.parts) x
     WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' <= a.n AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
     FROM json_each(a.words) w) END AS meant,
-  count(*) OVER () AS total
+  count(*) OVER () AS total,
+  (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type
 FROM answer a
 CROSS JOIN found f
 CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = :language

@@ -41,8 +41,22 @@ const allowed: Record<string, readonly string[]> = {
   // The two files as they lie on the disk, also while no daemon runs.
   files: ['config', 'domain', 'inbox', 'mirror', 'sqlite', 'clock.ts', 'errors.ts', 'format.ts', 'log.ts'],
   snapshot: ['config', 'domain', 'files', 'mirror', 'sqlite', 'clock.ts', 'log.ts'],
+  // Goes through both files as a start would, while a daemon runs or none.
+  backup: [
+    'config',
+    'domain',
+    'files',
+    'inbox',
+    'mirror',
+    'sqlite',
+    'clock.ts',
+    'errors.ts',
+    'format.ts',
+    'log.ts',
+    'version.ts',
+  ],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
-  status: ['domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
+  status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
   // Looks at everything, and runs where no daemon does: it knows none.
   doctor: ['config', 'domain', 'files', 'inbox', 'mirror', 'sqlite', 'sync', 'upstream', 'errors.ts'],
   // Shows and passes on; the daemon gives it what it shows.
@@ -62,6 +76,7 @@ const allowed: Record<string, readonly string[]> = {
   // Puts the parts together. No part knows the daemon, and the daemon knows no command.
   daemon: [
     'admin',
+    'backup',
     'config',
     'doctor',
     'domain',
@@ -106,7 +121,7 @@ const doors: Record<string, RegExp> = {
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
   // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
-  zod: /^(config\/.*|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
+  zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
   '@orama/stemmers': /^mirror\/catalogue\/search\/stems\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
+import { untieredResources } from '../src/domain/schedule/resources.ts';
 import { exitCodes } from '../src/errors.ts';
 import { alarmKinds, alarmMessage } from '../src/status/alarm-messages.ts';
 import { contract } from './contract/columns.ts';
@@ -119,6 +120,11 @@ describe('the documents', () => {
     expect(documents.flatMap(links).length).toBeGreaterThan(50);
   });
 
+  it('say of every resource that is read by a cadence with which key it is set', () => {
+    const named = [...section('What is kept true, and how often').matchAll(/`cadence\.(\w+)`/g)].map(([, key]) => key);
+    expect(untieredResources.filter((resource) => !named.includes(resource))).toEqual([]);
+  });
+
   it('give a reason for every dependency, and for no other', () => {
     const { dependencies } = JSON.parse(document('package.json')) as { dependencies: Record<string, string> };
     const rows = section('Dependencies')
@@ -160,6 +166,9 @@ it('every command’s help has two examples', async () => {
     ['jobs', 'run'],
     ['doctor'],
     ['repair'],
+    ['backup'],
+    ['restore'],
+    ['upgrade'],
     ['config', 'check'],
     ['config', 'show'],
     ['config', 'schema'],

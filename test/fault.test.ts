@@ -1,5 +1,6 @@
+import { constants } from 'node:os';
 import { expect, it } from 'vitest';
-import { faultOf, isDamage, isPassing, writeTroubleOf } from '../src/sqlite/fault.ts';
+import { faultOf, isDamage, isPassing, isWithoutRoom, writeTroubleOf } from '../src/sqlite/fault.ts';
 
 const coded = (code: unknown) => Object.assign(new Error('said by SQLite'), { code });
 
@@ -37,4 +38,10 @@ it('only a destroyed file counts as damage, and only what another process is doi
   expect(isPassing(coded('SQLITE_BUSY_RECOVERY'))).toBe(true);
   expect(isPassing(coded('SQLITE_BUSY'))).toBe(false);
   for (const none of [null, undefined, 'SQLITE_FULL']) expect(faultOf(none)).toBeNull();
+});
+
+it('a used-up quota is known by its number, like a full disk: Node has no name for it', () => {
+  const { EDQUOT, ENOSPC, EIO } = constants.errno;
+  const met = [EDQUOT, ENOSPC, EIO].map((errno) => isWithoutRoom(Object.assign(new Error(), { errno: -errno })));
+  expect([...met, isWithoutRoom(new Error('of no system call'))]).toEqual([true, true, false, false]);
 });

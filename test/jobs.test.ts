@@ -1,8 +1,12 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { lastDrill } from '../src/backup/drill.ts';
+import { makeBackup } from '../src/backup/make.ts';
+import { readManifest } from '../src/backup/manifest.ts';
 import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
+import { backupsIn } from '../src/files/backups.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
 import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
@@ -170,6 +174,27 @@ const effects: readonly Effect[] = [
     claim: 'a file that was too large for the start is checked within a minute',
     at: '12:01:00',
     seen: ({ said }) => said('file checked', { depth: 'quick' }) > 0,
+  },
+  {
+    job: 'backup',
+    claim: 'both files are copied at the hour of backups',
+    at: '12:30:00',
+    seen: ({ backups }) => backupsIn(backups).some((each) => readManifest(each).why === 'schedule'),
+  },
+  {
+    job: 'restore-drill',
+    claim: 'a backup that was never restored on trial is, within an hour',
+    at: '13:00:00',
+    cause: ({ backups, parts: { wiring } }) =>
+      makeBackup({
+        mirror: wiring.mirror.path,
+        inbox: wiring.inbox.path,
+        directory: backups,
+        why: 'asked',
+        made_by: 'a test',
+        now: noon - day,
+      }),
+    seen: ({ backups }) => lastDrill(backups)?.failure === null,
   },
   {
     job: 'optimise',

@@ -71,7 +71,10 @@ FROM (
 GROUP BY language;
 
 CREATE VIEW currencies AS
-SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary
+SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
+  -- ISO 4217, as src/domain/values/money.ts has it: a test holds the two equal.
+  CAST(CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0
+    WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS INTEGER) AS exponent
 FROM (
   SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
   UNION ALL
@@ -152,36 +155,40 @@ JOIN product p ON p.product_id = c.product_id
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
-SELECT v.product_id, v.language, v.variant_id,
-  CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
-  v.variant_type,
-  CAST('variants' AS TEXT) AS source,
-  CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
-  v.checked_at,
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS INTEGER) AS stale,
-  CAST(4 * v.stale_at - 3 * v.checked_at AS INTEGER) AS expired_at,
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM variant v
-JOIN product p ON p.product_id = v.product_id
-WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
-UNION ALL
-SELECT v.product_id, v.language, v.variant_id,
-  CAST(json_extract(v.availability_document, '$.label') AS TEXT),
-  v.variant_type,
-  CAST('availability' AS TEXT),
-  v.availability_document,
-  CAST(max(s.checked_at) AS INTEGER),
-  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) AS INTEGER),
-  CAST(max(4 * s.stale_at - 3 * s.checked_at) AS INTEGER),
-  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
-    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
-FROM variant v
-JOIN product p ON p.product_id = v.product_id
-JOIN availability_span s ON s.product_id = v.product_id
-JOIN json_each(s.variant_ids) l ON l.value = v.variant_id
-WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
-GROUP BY v.product_id, v.language, v.variant_id;
+SELECT product_id, language, variant_id, label, variant_type, source, document, checked_at,
+  CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
+FROM (
+  SELECT v.product_id, v.language, v.variant_id,
+    CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
+    v.variant_type,
+    CAST('variants' AS TEXT) AS source,
+    CAST(COALESCE(v.merged_document, v.variants_document) AS TEXT) AS document,
+    v.checked_at,
+    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at AS stale,
+    4 * v.stale_at - 3 * v.checked_at AS expired_at,
+    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
+      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+  FROM variant v
+  JOIN product p ON p.product_id = v.product_id
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
+  UNION ALL
+  SELECT v.product_id, v.language, v.variant_id,
+    CAST(json_extract(v.availability_document, '$.label') AS TEXT),
+    v.variant_type,
+    CAST('availability' AS TEXT),
+    v.availability_document,
+    CAST(max(s.checked_at) AS INTEGER),
+    CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at),
+    max(4 * s.stale_at - 3 * s.checked_at),
+    CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
+      WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
+  FROM variant v
+  JOIN product p ON p.product_id = v.product_id
+  JOIN availability_span s ON s.product_id = v.product_id
+  JOIN json_each(s.variant_ids) l ON l.value = v.variant_id
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
+  GROUP BY v.product_id, v.language, v.variant_id
+);
 
 CREATE VIEW policies AS
 SELECT CAST(column1 AS TEXT) AS resource, CAST(column2 AS TEXT) AS state, CAST(column3 AS TEXT) AS action,
@@ -290,7 +297,7 @@ CREATE VIEW search_entries AS
 SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM search_entry;
 
 CREATE VIEW search_rows AS
-SELECT s.product_search AS entry, s.rank AS rank, CAST(s.product_id AS INTEGER) AS product_id, CAST(s.language AS TEXT) AS language,
+SELECT s.product_search AS entry, CAST(s.rank AS REAL) AS rank, CAST(s.product_id AS INTEGER) AS product_id, CAST(s.language AS TEXT) AS language,
   CAST(s.title AS TEXT) AS title, CAST(s.tagline AS TEXT) AS tagline, CAST(s.summary AS TEXT) AS summary,
   CAST(s.city AS TEXT) AS city, CAST(s.venue AS TEXT) AS venue
 FROM product_search s;

@@ -3,6 +3,7 @@ import { alarmKinds } from '../status/alarm-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
+import { processFamilies } from './process-families.ts';
 
 /**
  * The families of `/metrics`, all computed from the status. Instants are seconds, so that an age is `time() - x`.
@@ -223,6 +224,19 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     'Is 1 if the snapshot is missing or older than two periods, else 0.',
     ({ status }) => one(status.snapshot?.late ?? null),
   ),
+  gauge('catalogued_backup_made_timestamp_seconds', 'Time at which the newest backup was made.', ({ status }) =>
+    one(seconds(status.backup.made_at)),
+  ),
+  gauge(
+    'catalogued_backup_late',
+    'Is 1 if the newest backup is older than two intervals, or there is none, else 0.',
+    ({ status }) => one(status.backup.late),
+  ),
+  gauge(
+    'catalogued_backup_unusable',
+    'Is 1 if the backup that was last restored on trial cannot be restored, else 0.',
+    ({ status }) => one(status.backup.tried_failure === null ? 0 : 1),
+  ),
   gauge(
     'catalogued_storage_trouble',
     'Is 1 while a full disk or another writer keeps a file from being written, else 0.',
@@ -264,20 +278,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     status.jobs.map(({ name, overdue }) => ({ labels: { job: name }, value: overdue })),
   ),
 
-  gauge('process_start_time_seconds', 'Start time of the daemon.', ({ process }) => one(process.started_at / 1000)),
-  counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
-  gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
-  gauge('nodejs_heap_size_used_bytes', 'Memory of the heap in use.', ({ process }) => one(process.heap_bytes)),
-  gauge(
-    'nodejs_eventloop_lag_p99_seconds',
-    'Delay of the event loop since the last scrape, 99th percentile.',
-    ({ process }) => one(process.loop_delay_p99_seconds),
-  ),
-  gauge(
-    'nodejs_eventloop_lag_max_seconds',
-    'The longest delay of the event loop since the last scrape.',
-    ({ process }) => one(process.loop_delay_max_seconds),
-  ),
+  ...processFamilies,
 ];
 
 /** Returns counts by tier. Rows are deleted after `retention.changes`, so these are gauges, not counters. */

@@ -256,6 +256,17 @@ ${failure === null ? null : html`<p>The last try failed: <code>${failure}</code>
 `;
 }
 
+export function backupPart({ backup }: DaemonStatus, now: number): Html {
+  const { directory, copies, made_at, bytes, late, failure, tried_at, tried_failure } = backup;
+  const made = made_at === null ? 'none yet' : `${ago(made_at, now)}, ${megabytes(bytes ?? 0)}`;
+  const tried =
+    tried_at === null ? 'none yet' : `${ago(tried_at, now)}${tried_failure === null ? ', it can be restored' : ''}`;
+  return html`<section><h2>Backups</h2>
+<p>${number(copies)} in <code>${directory}</code>. The last: ${made}${late === 1 ? html` <span class="no">✗ late</span>` : null}. The last trial: ${tried}.</p>
+${failure === null ? null : html`<p>The last try failed: <code>${failure}</code></p>`}${tried_failure === null ? null : html`<p><span class="no">✗ cannot be restored</span>: <code>${tried_failure}</code></p>`}</section>
+`;
+}
+
 function oldest(at: number | null, now: number): Html | string {
   if (at === null) return html`<span class="none">none</span>`;
   return at === 0 ? html`<span class="some">never</span>` : ago(at, now);

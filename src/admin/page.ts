@@ -5,6 +5,7 @@ import { type StatusVerdict, verdictOf } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
 import { jobsPart } from './page-jobs.ts';
 import {
+  backupPart,
   callsPart,
   errorRatePart,
   figuresPart,
@@ -73,7 +74,7 @@ ${style}
 <body>
 <header><strong>catalogued</strong> <span><code>${status.path}</code></span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
 <main>
-${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}</div>${notificationsPart(status, now)}${jobsPart(status, now)}</main>
+${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${jobsPart(status, now)}</main>
 <footer>${
     refresh === null
       ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`

@@ -107,7 +107,7 @@ function everything(loaded: LoadedConfig): Row[] {
 }
 
 function settings({ config, origin }: ParsedConfig): Row[] {
-  const keys = configKeys();
+  const keys = configKeys().filter(({ name, former }) => !former || origin(name) !== 'default');
   const known = new Set(keys.map(({ name }) => name));
   const filters = Object.keys(config.service.select)
     .map((name) => `service.select.${name}`)

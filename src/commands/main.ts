@@ -80,6 +80,18 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'set aside a broken mirror or inbox so that the daemon can go on; destroys nothing',
     load: async (io) => (await import('./repair.ts')).repairCommand(io),
   },
+  backup: {
+    summary: 'make a verified backup of both files, or list those there are',
+    load: async (io) => (await import('./backup.ts')).backupCommand(io),
+  },
+  restore: {
+    summary: "put a backup in the mirror's place; destroys nothing",
+    load: async (io) => (await import('./restore.ts')).restoreCommand(io),
+  },
+  upgrade: {
+    summary: 'show what the next start with this version will do to the files',
+    load: async (io) => (await import('./upgrade.ts')).upgradeCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./config.ts')).configCommand(io),

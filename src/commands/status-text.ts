@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { BackupStatus } from '../backup/keep.ts';
 import { unshared } from '../doctor/files.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
@@ -24,6 +25,7 @@ export type ShownStatus = MirrorStatus & {
   /** The daemon's jobs; null: none runs. */
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
+  readonly backup: BackupStatus;
 };
 
 /** Returns the status as people read it. */
@@ -68,6 +70,7 @@ function facts(status: ShownStatus, now: number): string[] {
     ...troubles(status, now),
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
+    describeBackup(status.backup, now),
     `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but not answering: what follows is read from the file; check its log, then restart it' : 'not running: nothing is refreshed') : describeDaemon(daemon, now)}`,
     ...(status.jobs ?? []).flatMap((job) => {
       const trouble = jobTrouble(job, now);
@@ -105,6 +108,19 @@ function underHeadings(lines: readonly string[]): string[] {
 function describeSharing(path: string): string[] {
   const advice = unshared(dirname(path));
   return advice === null ? [] : [`Sharing   ${advice}`];
+}
+
+function describeBackup(
+  { directory, copies, made_at, bytes, tried_at, tried_failure, late, failure }: BackupStatus,
+  now: number,
+): string {
+  const lateness = late === 0 ? '' : `, LATE${failure === null ? '' : `: ${printable(failure)}`}`;
+  if (made_at === null) return `Backup    none yet in ${directory}${lateness}`;
+  const tried =
+    tried_at === null
+      ? 'not restored on trial yet'
+      : `${tried_failure === null ? 'restored on trial' : 'CANNOT be restored, tried'} ${ago(tried_at, now)}`;
+  return `Backup    ${ago(made_at, now)}, ${megabytes(bytes ?? 0)}, ${tried}; ${number(copies)} kept in ${directory}${lateness}`;
 }
 
 function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[] {

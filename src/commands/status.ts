@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { backupStatus } from '../backup/keep.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
@@ -38,6 +39,11 @@ export function statusCommand(io: Io): Command {
         storefront: live?.storefront ?? null,
         jobs: live?.jobs ?? null,
         snapshot,
+        backup: backupStatus(config.backup, {
+          filled_at: mirror.filled_at,
+          failure: live?.backup.failure ?? null,
+          now,
+        }),
       };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now));
       if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
@@ -65,7 +71,16 @@ function mirrorStatus(config: Config, live: Live | null): MirrorStatus {
     }
   } catch (error) {
     if (live === null) throw startRefusal(config) ?? error;
-    const { daemon: _, inbox: __, storage: ___, snapshot: ____, jobs: _____, storefront: ______, ...mirror } = live;
+    const {
+      daemon: _,
+      inbox: __,
+      storage: ___,
+      snapshot: ____,
+      backup: _______,
+      jobs: _____,
+      storefront: ______,
+      ...mirror
+    } = live;
     return mirror;
   }
 }

@@ -56,7 +56,7 @@ function keyOf(variable: string): string {
 /** The filters of the product list have the service's names: the schema does not know them. */
 function filterOf(variable: string): Key | null {
   const name = keyOf(variable);
-  return /^service\.select\.\w+$/.test(name) ? { name, kind: 'list', nullable: false } : null;
+  return /^service\.select\.\w+$/.test(name) ? { name, kind: 'list', nullable: false, former: false } : null;
 }
 
 function unknownVariable(variable: string): string {

@@ -9,6 +9,7 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
+  readonly deprecated?: boolean;
 }
 
 /** What a key holds: how a variable is read, and how a value is shown. */
@@ -19,6 +20,8 @@ export interface Key {
   readonly name: string;
   readonly kind: SettingKind;
   readonly nullable: boolean;
+  /** Whether it has left: understood, with a warning, and no longer shown. */
+  readonly former: boolean;
 }
 
 /** Returns the JSON Schema of a configuration file. */
@@ -40,7 +43,8 @@ export function knownNames(): string[] {
 }
 
 function leaves(node: SchemaNode, name: string): Key[] {
-  if (node.properties === undefined) return [{ name, kind: kindOf(node), nullable: isNullable(node) }];
+  if (node.properties === undefined)
+    return [{ name, kind: kindOf(node), nullable: isNullable(node), former: node.deprecated === true }];
   return Object.entries(node.properties).flatMap(([each, child]) => leaves(child, under(name, each)));
 }
 

@@ -1,9 +1,9 @@
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { cadence, categories } from './cadence.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
-import { duration, optionalDuration, size } from './units.ts';
+import { duration, durationIfSet, optionalDuration, size } from './units.ts';
 import {
   address,
   always,
@@ -14,6 +14,7 @@ import {
   networks,
   oneOf,
   optionalAddress,
+  optionalCronPattern,
   optionalFile,
   plainText,
   section,
@@ -120,7 +121,7 @@ export const configSchema = z
       }).describe('Receives the notifications.'),
       subscriptions: subscriptions.describe('Subscriptions to change notifications.'),
       admin: section({
-        listen: address('unix:./data/state/admin.sock').describe('unix:PATH or HOST:PORT.'),
+        listen: optionalAddress().describe('unix:PATH or HOST:PORT; null: admin.sock in mirror.state_dir.'),
         token_file: optionalFile().describe('Needed outside a unix socket.'),
         hosts: hostNames().describe(
           'Other host names under which it is reached, through a proxy or a container network.',
@@ -156,10 +157,15 @@ export const configSchema = z
         ),
       }).describe('Withdrawn products are kept.'),
       backup: section({
-        every: duration('24h', { min: '1h', max: '28d' }),
-        directory: text('./data/backup'),
-        keep: whole(7, 1, 365).describe('Number of copies kept.'),
-      }).describe('Verified copies of the mirror.'),
+        at: optionalCronPattern('0 3 * * *').describe('A cron pattern of five fields; null: none is made by schedule.'),
+        zone: zone('UTC').describe('The time zone of the pattern.'),
+        directory: plainText().nullable().default(null).describe('null: backup in mirror.state_dir.'),
+        keep: whole(7, 1, 365).describe('Number of backups kept.'),
+        every: durationIfSet({ min: '1h', max: '28d' }).meta({
+          deprecated: true,
+          description: 'Understood until contract 7: write at.',
+        }),
+      }).describe('Verified copies of the mirror and the inbox.'),
       maintenance: section({
         at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
         zone: zone('UTC').describe('The time zone of the pattern.'),
@@ -190,7 +196,7 @@ export const configSchema = z
       mirror: mirror?.path,
       inbox: mirror?.inbox_path,
       state: mirror?.state_dir,
-      backup: backup?.directory,
+      backup: backup?.directory ?? backupIn(mirror?.state_dir),
       images: images?.directory,
     });
     if (problem !== null) context.addIssue({ code: 'custom', path: ['snapshot', 'path'], message: problem });
@@ -198,7 +204,7 @@ export const configSchema = z
   .superRefine(({ storefront, admin, receiver, mirror }, context) => {
     const listen: unknown = storefront?.listen;
     if (typeof listen !== 'string') return;
-    const others = { 'admin.listen': admin?.listen, 'receiver.listen': receiver?.listen };
+    const others = { 'admin.listen': admin?.listen ?? adminIn(mirror?.state_dir), 'receiver.listen': receiver?.listen };
     const problem = problemOfDoor(listen, others, mirror?.state_dir);
     if (problem !== null) context.addIssue({ code: 'custom', path: ['storefront', 'listen'], message: problem });
   }, always)
@@ -215,7 +221,33 @@ export const configSchema = z
             message: 'is no category; expected the name of one in categories',
           });
     }
-  }, always);
+  }, always)
+  .transform(({ backup, admin, ...config }) => {
+    const { state_dir } = config.mirror;
+    const { at, every, directory } = backup;
+    return {
+      ...config,
+      admin: { ...admin, listen: admin.listen ?? adminIn(state_dir) },
+      backup: {
+        ...backup,
+        at: every === undefined ? at : patternOf(every),
+        every: every ?? null,
+        directory: directory ?? backupIn(state_dir),
+      },
+    };
+  });
+
+/* What lies in the state directory unless the configuration says otherwise. */
+const adminIn = (state_dir: unknown) => `unix:${join(String(state_dir), 'admin.sock')}`;
+const backupIn = (state_dir: unknown) => join(String(state_dir), 'backup');
+
+const hour = 3_600_000;
+
+/** Returns the cron pattern that comes nearest to a period: `backup.every` was one. */
+function patternOf(every: number): string {
+  const hours = Math.max(1, Math.round(every / hour));
+  return hours < 24 ? `0 */${hours} * * *` : `0 3 */${Math.round(hours / 24)} * *`;
+}
 
 /** A door of its own is at an address of its own, and its socket where a storefront can get to it. */
 function problemOfDoor(listen: string, others: Readonly<Record<string, unknown>>, state_dir: unknown): string | null {

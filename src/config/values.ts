@@ -90,6 +90,11 @@ export function cronPattern(fallback: string) {
     .default(fallback);
 }
 
+/** A cron pattern that null switches off. */
+export function optionalCronPattern(fallback: string) {
+  return cronPattern(fallback).unwrap().nullable().default(fallback);
+}
+
 export function zone(fallback: string) {
   const error = 'expected a time zone like Europe/Amsterdam, or UTC';
   return z.string({ error }).refine(isZone, { error }).default(fallback);

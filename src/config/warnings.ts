@@ -8,7 +8,7 @@ const day = 24 * 60 * 60 * 1000;
 
 /** What is allowed, and worth a second look: one sentence each, starting with the key. */
 export function warningsOf(config: Config): string[] {
-  return [...address(config), ...cadence(config), ...notifications(config)];
+  return [...address(config), ...cadence(config), ...notifications(config), ...former(config)];
 }
 
 function address({ service }: Config): string[] {
@@ -75,6 +75,14 @@ function notifications({ subscriptions, receiver, signing, service }: Config): s
       'subscriptions are declared, and signing.key_file is not set: without it or the credential signing_key, they cannot be applied',
     ),
   ];
+}
+
+/** Keys that have left, and what they mean now: understood for two contract versions. */
+function former({ backup }: Config): string[] {
+  const { every, at } = backup;
+  return every === null
+    ? []
+    : [`backup.every is a former key, understood until contract 7: write backup.at: "${at ?? ''}" for about the same`];
 }
 
 function when(condition: boolean, warning: string): string[] {

@@ -1,5 +1,6 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
+import { backupStatus } from '../backup/keep.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
@@ -41,7 +42,7 @@ export function answersOf(
   parts: Parts,
   schedule: Pick<Schedule, 'list' | 'run'>,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, key, snapshots, checks, receiving, signal: stopping } = parts;
+  const { wiring, log, key, snapshots, backups, checks, receiving, signal: stopping } = parts;
   const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -66,13 +67,18 @@ export function answersOf(
     const status = await mirrorStatus(max_age_ms);
     return {
       ...status,
-      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms()],
+      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms(), ...backups.alarms()],
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, key.refused()),
       inbox: inboxStatus(),
       jobs: schedule.list(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
+      backup: backupStatus(config.backup, {
+        filled_at: status.filled_at,
+        failure: backups.failure(),
+        now: ports.clock.now(),
+      }),
     };
   };
   const figures = stack.use(processFigures(ports.clock.now));

@@ -24,7 +24,7 @@ const looks = { workAt: () => null };
  * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
-  const { wiring, guard, snapshots, checks, images, outage, receiving, floods } = parts;
+  const { wiring, guard, snapshots, backups, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;
   /** Without a receiver this job has nothing to do. */
@@ -89,6 +89,8 @@ export function jobsOf(parts: Parts): Job[] {
       run: (signal) => whenTimeKnown(() => images.fetch(signal)),
     },
     { name: 'start-check', every: minute, ...looks, run: files.checkSkipped },
+    ...(config.backup.at === null ? [] : [backupJob(backups, config.backup.at, config.backup.zone)]),
+    { name: 'restore-drill', every: hour, ...looks, run: backups.drillDue, trouble: backups.drillFailure },
     {
       name: 'optimise',
       at: maintenance,
@@ -99,7 +101,6 @@ export function jobsOf(parts: Parts): Job[] {
           if (files.isWell('inbox')) inbox.optimise();
         }),
     },
-    // After the backup job, so that its writes are checked too.
     { name: 'integrity', at: maintenance, doneAt: files.checkedAt, run: files.checkAll, trouble: files.notChecked },
     {
       name: 'retention',
@@ -113,6 +114,10 @@ export function jobsOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
   ];
+}
+
+function backupJob({ madeAt, make, failure }: Parts['backups'], at: string, zone: string): Job {
+  return { name: 'backup', at: wallClock({ at, zone }), doneAt: madeAt, run: make, trouble: failure };
 }
 
 /** Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is received. */

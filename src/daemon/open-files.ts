@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
+import { backUpBeforeUpgrade } from '../backup/upgrade.ts';
 import { type Clock, type Entropy, newId } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { backupsIn, findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
+import { backupsIn } from '../files/backups.ts';
+import { findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import { type FileWatch, type FileWatchOptions, watchFiles } from '../files/watch.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
@@ -81,6 +83,7 @@ function lockFiles(
   stack.use(acquireMirrorLock(path));
   const found = findFiles(config, 'touched');
   refuseFiles(config, found);
+  backUpBeforeUpgrade(config, { clock, log });
   forgetLastStop(lastStopPath(config.mirror));
   const { unchecked, checked_at } = found;
   return watchFiles(config.mirror, {

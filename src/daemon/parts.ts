@@ -1,3 +1,4 @@
+import { type Backups, keepBackups } from '../backup/keep.ts';
 import type { Logger } from '../log.ts';
 import { keepSnapshots, type Snapshots } from '../snapshot/snapshot.ts';
 import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
@@ -18,6 +19,7 @@ export interface Parts {
   readonly key: KeyPause;
   readonly outage: OutageWatch;
   readonly snapshots: Snapshots;
+  readonly backups: Backups;
   /** Disposed of by whoever asked for the parts, like the image files. */
   readonly checks: CheckPorts;
   readonly images: ImageFiles;
@@ -43,6 +45,7 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     key: keyPause(wiring.answers),
     outage: outageWatch(limiter.pause, ports),
     snapshots: keepSnapshots(ports, config.snapshot),
+    backups: keepBackups({ ...ports, inbox: wiring.inbox }, config.backup),
     checks: checkPorts(wiring),
     images: keepImageFiles(wiring, imageHost),
     floods: watchChecks(ports, limiter.state),

@@ -1,4 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
@@ -12,6 +11,7 @@ import { type LastStop, readLastStop } from '../sqlite/last-stop.ts';
 import { isChecked, type Look, lookAt, lookBeside, sideFilesMade } from '../sqlite/look.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import { repairHint } from '../sqlite/refusals.ts';
+import { backupsIn } from './backups.ts';
 
 type Paths = Pick<Config, 'mirror' | 'backup'>;
 
@@ -181,14 +181,4 @@ function pairOf(path: string): string | null {
   } finally {
     db.close();
   }
-}
-
-/** Returns the existing verified copies, oldest first. */
-export function backupsIn(directory: string): string[] {
-  return existsSync(directory)
-    ? readdirSync(directory)
-        .filter((name) => name.endsWith('.db'))
-        .sort()
-        .map((name) => join(directory, name))
-    : [];
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../sqlite/database-file.ts';
 import { orSyncFailed, SyncFailed } from '../sqlite/failed-sync.ts';
 import type { FileStanding } from '../sqlite/identity.ts';
+import { withinQuota } from '../sqlite/quota.ts';
 import { lostFile } from '../sqlite/refusals.ts';
 import { type Bound, type Writes, writesTo } from '../sqlite/statements.ts';
 import { byteBudget } from './byte-budget.ts';
@@ -132,7 +133,7 @@ function waitingIn(db: Writes): Deliveries['after'] {
 
 function shrink(file: Database): boolean {
   if (freeBytes(file) <= spareBytes) return false;
-  file.pragma(`incremental_vacuum(${pagesAtOnce})`);
+  withinQuota(file.name, () => file.pragma(`incremental_vacuum(${pagesAtOnce})`));
   return freeBytes(file) > spareBytes;
 }
 

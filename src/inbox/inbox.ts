@@ -5,6 +5,7 @@ import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
+import { withinQuota } from '../sqlite/quota.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { type Deliveries, deliveriesIn } from './deliveries.ts';
@@ -104,9 +105,7 @@ export function openInbox(
           throw orSyncFailed(path, error);
         }
       },
-      optimise: () => {
-        file.pragma('optimize');
-      },
+      optimise: () => void withinQuota(path, () => file.pragma('optimize')),
       waitForLocks: (ms) => waitForLocks(file, ms),
       [Symbol.dispose]: () => file.close(),
     };

@@ -5,12 +5,13 @@ import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
+import { withinQuota } from '../sqlite/quota.ts';
 import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { type BookableTable, bookableTable } from './catalogue/dates/bookable.ts';
+import { bookableTable } from './catalogue/dates/bookable.ts';
 import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
@@ -52,7 +53,6 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly trust: TrustTable;
   readonly closures: ClosureTable;
   readonly availability: AvailabilityTables;
-  readonly bookable: BookableTable;
   readonly pricing: Pricing;
   readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
@@ -120,6 +120,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
+  const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
   return {
     path,
@@ -131,7 +132,6 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     closures,
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
-    bookable,
     pricing,
     contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes, changes),
@@ -155,11 +155,9 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     writeZones: zoneTable(writes).write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
-      if (noteFilled(now)) connection.pragma('optimize');
+      if (noteFilled(now)) optimise();
     },
-    optimise: () => {
-      connection.pragma('optimize');
-    },
+    optimise,
     checkpoint: log.checkpoint,
     waitForLocks: log.waitForLocks,
     [Symbol.dispose]: () => {

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { isWithoutRoom } from './fault.ts';
 
 /** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
 const networkFileSystems: Readonly<Record<number, string>> = {
@@ -82,6 +83,6 @@ export function reasonOf(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'something on its path is not a directory';
-  if (code === 'ENOSPC') return 'the disk is full';
+  if (isWithoutRoom(error)) return 'the disk is full, or the quota of this user is used up';
   return code ?? String(error);
 }

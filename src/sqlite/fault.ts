@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** What SQLite says is wrong, as far as anything is decided by it. */
 export type Fault =
   /** Nothing can be stored until space is freed. */
@@ -59,4 +61,11 @@ export function isPassing(error: unknown): boolean {
 export function sqliteCode(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
+}
+
+/** Tells whether an error of the system says that there is no room: on the disk, or within the quota of this user. */
+export function isWithoutRoom(error: unknown): boolean {
+  // Node has no name for EDQUOT: its `code` would be "Unknown system error -122".
+  const { errno = 0 } = error as NodeJS.ErrnoException;
+  return -errno === constants.errno.ENOSPC || -errno === constants.errno.EDQUOT;
 }

@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type FileNote, noteOf } from './identity.ts';
+import { sync } from './sync.ts';
 
 /** How the last process left a file. */
 export type LeftFile = FileNote & {
@@ -41,13 +42,4 @@ export function writeLastStop(path: string, files: Readonly<Record<string, Leavi
 export function forgetLastStop(path: string): void {
   rmSync(path, { force: true });
   sync(dirname(path));
-}
-
-function sync(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

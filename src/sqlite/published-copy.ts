@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { sync } from './sync.ts';
 
 /** What was published: bytes of the file. */
 export interface PublishedCopy {
@@ -32,13 +23,25 @@ export function removeTemporaries(path: string): number {
   return left.length;
 }
 
+export interface CopyOptions {
+  /** For all to read, whatever the umask says, unless said otherwise: nobody writes to it again. */
+  readonly mode?: number;
+  /** Changes the copy before it is checked. */
+  readonly amend?: (copy: Database.Database) => void;
+}
+
 /**
  * Makes a copy of one state of the database, whatever is written meanwhile, under a temporary name; verifies it and
  * gives it its name in one step, so that a reader finds the last copy or this one, whole. It needs no other file beside
  * it and no write permission. Integer keys stay; implicit rowids are renumbered. A path that leads to the database
  * itself, whatever its spelling, is refused.
  */
-export function publishCopy(source: string, path: string, temporary: string): PublishedCopy {
+export function publishCopy(
+  source: string,
+  path: string,
+  temporary: string,
+  { mode = 0o444, amend = () => {} }: CopyOptions = {},
+): PublishedCopy {
   if (join(realpathSync(dirname(path)), basename(path)) === realpathSync(source))
     throw new Error(`${path} is ${source} itself by another name`);
   rmSync(temporary, { force: true });
@@ -49,9 +52,8 @@ export function publishCopy(source: string, path: string, temporary: string): Pu
     } finally {
       from.close();
     }
-    verify(temporary, source);
-    // Nobody writes to it again: for all to read, whatever the umask says.
-    chmodSync(temporary, 0o444);
+    verify(temporary, source, amend);
+    chmodSync(temporary, mode);
     sync(temporary);
     renameSync(temporary, path);
     sync(dirname(path));
@@ -62,24 +64,16 @@ export function publishCopy(source: string, path: string, temporary: string): Pu
   }
 }
 
-function verify(copy: string, source: string): void {
+function verify(copy: string, source: string, amend: (copy: Database.Database) => void): void {
   // Another process may have removed it as a leftover: an empty one in its place would verify.
   const db = new Database(copy, { fileMustExist: true });
   try {
     const mode = db.pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw new Error(`the copy's journal mode is ${String(mode)}`);
+    amend(db);
     const problem = db.pragma('integrity_check(1)', { simple: true });
     if (problem !== 'ok') throw new Error(`the copy of ${source} is damaged: ${String(problem)}`);
   } finally {
     db.close();
-  }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

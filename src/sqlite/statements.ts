@@ -11,6 +11,7 @@ import {
   sql,
 } from 'kysely';
 import type { Database } from './database-file.ts';
+import { withinQuota } from './quota.ts';
 
 export { type Compilable, type Expression, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
 
@@ -158,7 +159,7 @@ export function writesTo(db: Database): Writes {
         },
       };
     },
-    transaction: <Result>(work: () => Result) => inTransaction.immediate(work) as Result,
+    transaction: <Result>(work: () => Result) => withinQuota(db.name, () => inTransaction.immediate(work) as Result),
   };
 }
 

@@ -128,6 +128,16 @@ const messages: Readonly<Record<Kind, readonly [about: string, says: Says]>> = {
     'Snapshot',
     (_, since) => `no snapshot could be published since ${since}: readers on other hosts have an old one`,
   ],
+  'backup-failing': [
+    'Backup',
+    (_, since) =>
+      `no backup could be made since ${since}: the last one grows old; see the log, then: catalogued backup`,
+  ],
+  'backup-unusable': [
+    'Backup',
+    (_, since) =>
+      `the newest backup could not be restored on trial, ${since}: catalogued backup --list says why; make another: catalogued backup`,
+  ],
 };
 
 /** Every kind of alarm that has a message. */

@@ -1,3 +1,4 @@
+import type { BackupStatus } from '../backup/keep.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
@@ -51,6 +52,7 @@ export type DaemonStatus = MirrorStatus & {
   readonly jobs: readonly JobRuns[];
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
+  readonly backup: BackupStatus;
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { BackupStatus } from '../backup/keep.ts';
 import { storageMessages } from '../files/storage-messages.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, number, resourceLabel } from '../format.ts';
@@ -20,10 +21,11 @@ export function verdictOf(
     readonly daemon: LiveStatus | null;
     readonly storage: StorageStatus | null;
     readonly snapshot: SnapshotStatus | null;
+    readonly backup: BackupStatus;
   },
   now: number,
 ): StatusVerdict {
-  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot } = status;
+  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot, backup } = status;
   const refused = daemon?.key_refused ?? null;
   const troubles = [
     ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
@@ -43,6 +45,7 @@ export function verdictOf(
           `The removal of ${number(removals.held)} products is held for ${duration(now - removals.since)}: catalogued removals list`,
         ]),
     ...(snapshot?.late === 1 ? [lateSnapshot(snapshot, now)] : []),
+    ...(backup.late === 1 ? [lateBackup(backup, now)] : []),
   ];
   if (filled_at === null)
     return {
@@ -73,4 +76,9 @@ function broken({ resource, tier, records, stale, expired, promise_ms }: Freshne
 function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
   const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
   return `The snapshot for readers on other hosts ${made}${failure === null ? '' : `: ${failure}`}`;
+}
+
+function lateBackup({ made_at, directory, failure }: BackupStatus, now: number): string {
+  const made = made_at === null ? 'No backup was ever made' : `The newest backup was made ${ago(made_at, now)}`;
+  return `${made}, in ${directory}${failure === null ? '' : `: ${failure}`}`;
 }

@@ -17,8 +17,13 @@ export interface Query<Bound, Row> {
   get(bound: Bound): Row | undefined;
 }
 
-/** The columns of a view as a list for SELECT, each with the alias before it. */
-export type Columns = (view: ViewName, alias: string) => string;
+/** What the view of the file, which may be of an older contract, lets a statement say. */
+export interface Columns {
+  /** The columns of a view as a list for SELECT, each with the alias before it, or what stands `instead` of it. */
+  (view: ViewName, alias: string, instead?: Readonly<Record<string, string>>): string;
+  /** Whether a view has a column. */
+  has(view: string, column: string): boolean;
+}
 
 /** The open file. */
 export interface Connection {
@@ -107,15 +112,21 @@ export function connect(path: string, now: () => number): Connection {
     }
   }
 
+  const namesIn = (view: string) =>
+    new Set(opened.db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view));
+
   /** A column that the file's contract does not have yet is null. */
-  function columns(view: ViewName, alias: string): string {
-    const there = new Set(
-      opened.db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view),
-    );
+  function listOf(view: ViewName, alias: string, instead: Readonly<Record<string, string>> = {}): string {
+    const there = namesIn(view);
     return columnsOf(view)
-      .map(([name, { since }]) => (since === undefined || there.has(name) ? `${alias}.${name}` : `NULL AS ${name}`))
+      .map(([name, { since }]) => {
+        if (since !== undefined && !there.has(name)) return `NULL AS ${name}`;
+        return instead[name] === undefined ? `${alias}.${name}` : `${instead[name]} AS ${name}`;
+      })
       .join(', ');
   }
+
+  const columns: Columns = Object.assign(listOf, { has: (view: string, column: string) => namesIn(view).has(column) });
 
   function query<Bound extends object, Row>(sql: (columns: Columns) => string): Query<Bound, Row> {
     let statement: Statement<[Bound], Row> | null = null;

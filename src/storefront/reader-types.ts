@@ -12,6 +12,7 @@ import type { ViewRow } from './views.ts';
 export type MirrorInfoRow = ViewRow<'mirror_info'>;
 export type ProductRow = ViewRow<'products'>;
 export type ProductPriceRow = ViewRow<'product_prices'>;
+export type CurrencyRow = ViewRow<'currencies'>;
 export type ImageRow = ViewRow<'images'>;
 export type CheckoutInformationRow = ViewRow<'checkout_information'>;
 export type VariantRow = ViewRow<'variants'>;
@@ -44,10 +45,12 @@ export interface Reader extends DoorCalls, Disposable {
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): ProductRow[];
   /**
-   * Returns what the list says it costs from, one row a mirrored currency; `ProductRow.from_price` is that of the
-   * primary one.
+   * Returns what it costs, one row a mirrored currency: those of a product are in the currency of the reader, or the one asked
+   * for.
    */
   prices(product_id: number): ProductPriceRow[];
+  /** Returns the mirrored currencies, each with its decimals: minor units divided by 10 to their power is what people read. */
+  currencies(): CurrencyRow[];
   /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */
   images(product_id: number): ImageRow[];
   /** Null: not read yet. */
@@ -59,7 +62,7 @@ export interface Reader extends DoorCalls, Disposable {
   calendar(product_id: number, options?: Span & Edition): Day[];
   /** Returns the variants of each timeslot of a date, by time. */
   slots(product_id: number, date: string, options?: Edition): SlotRow[];
-  /** Returns the date with the lowest price, the earliest of those; null: none has tickets and a price. */
+  /** Returns the date on which an adult pays least, the earliest of those; null: none has tickets and such a price. */
   cheapest(product_id: number, options?: Span & Edition): ViewRow<'availability_days'> | null;
   /** Returns every word as it is typed, the last one perhaps unfinished; `find` minds more. */
   search(question: SearchQuestion): SearchHit[];

@@ -10,7 +10,7 @@ import { finder } from './find/find.ts';
 import { lister } from './find/list.ts';
 import { relatedTo } from './find/related.ts';
 import { badArgument, noMirror } from './problems.ts';
-import type { FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
+import type { CurrencyRow, FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
 
@@ -39,6 +39,7 @@ export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
+  CurrencyRow as Currency,
   Edition,
   FreshnessRow as Freshness,
   ImageRow as Image,
@@ -79,6 +80,9 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   const { query } = connection;
   const info = query<[], MirrorInfoRow>((columns) => `SELECT ${columns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = query<[], FreshnessRow>((columns) => `SELECT ${columns('freshness', 'f')} FROM freshness f`);
+  const currencies = query<[], CurrencyRow>(
+    (columns) => `SELECT ${columns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
+  );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
   return {
@@ -97,6 +101,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     newest: feed.newest,
     changes: (after, options = {}) => feed.changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
+    currencies: () => currencies.all([]),
     policies: () => policies.all([]),
     transaction: (work) => connection.transaction(work),
     close: () => connection.close(),

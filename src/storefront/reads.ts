@@ -2,10 +2,18 @@ import { dayNumber, identifier, members } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
+import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
 import type { Edition, ImageRow, ProductRow, Reader, SlotRow } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
 const edition = ['language', 'currency'] as const;
+
+/** Products in a currency: their prices in another one than the primary stand in `product_prices`. */
+interface OfProduct {
+  readonly product_id: number;
+  readonly language: string;
+  readonly currency: string;
+}
 
 type KnownDay = ViewRow<'availability_days'>;
 
@@ -15,8 +23,9 @@ export function catalogueReads(
   editions: Editions,
 ): Pick<Reader, 'product' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'> {
   const { query } = connection;
-  const product = query<[number, string], ProductRow>(
-    (columns) => `SELECT ${columns('products', 'p')} FROM products p WHERE p.product_id = ? AND p.language = ?`,
+  const product = query<OfProduct, ProductRow>(
+    (columns) =>
+      `SELECT ${productColumns(columns)} FROM products p WHERE p.product_id = @product_id AND p.language = @language`,
   );
   const prices = query<[number], ViewRow<'product_prices'>>(
     (columns) =>
@@ -33,9 +42,10 @@ export function catalogueReads(
     (columns) =>
       `SELECT ${columns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
   );
-  const alternatives = query<[number, string], ProductRow>(
-    (columns) => `SELECT ${columns('products', 'p')} FROM alternatives a
-      CROSS JOIN products p ON p.product_id = a.alternative_product_id WHERE a.product_id = ? AND p.language = ? ORDER BY p.product_id`,
+  const alternatives = query<OfProduct, ProductRow>(
+    (columns) => `SELECT ${productColumns(columns)} FROM alternatives a
+      CROSS JOIN products p ON p.product_id = a.alternative_product_id
+      WHERE a.product_id = @product_id AND p.language = @language ORDER BY p.product_id`,
   );
   const sellable = query<[number], { sellable: 0 | 1 }>(
     () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
@@ -45,13 +55,22 @@ export function catalogueReads(
     editions.language(members('options', options, edition).language),
   ];
 
+  const inEdition = (product_id: number, options: Edition): OfProduct => {
+    const { language, currency } = members('options', options, edition);
+    return {
+      product_id: identifier('product_id', product_id),
+      language: editions.language(language),
+      currency: editions.currency(currency),
+    };
+  };
+
   return {
-    product: (product_id, options = {}) => product.get(of(product_id, options)) ?? null,
+    product: (product_id, options = {}) => product.get(inEdition(product_id, options)) ?? null,
     prices: (product_id) => prices.all([identifier('product_id', product_id)]),
     images: (product_id) => images.all([identifier('product_id', product_id)]),
     checkoutInformation: (product_id, options = {}) => checkout.get(of(product_id, options)) ?? null,
     variants: (product_id, options = {}) => variants.all(of(product_id, options)),
-    alternatives: (product_id, options = {}) => alternatives.all(of(product_id, options)),
+    alternatives: (product_id, options = {}) => alternatives.all(inEdition(product_id, options)),
     sellable: (product_id) => sellable.get([identifier('product_id', product_id)])?.sellable === 1,
   };
 }
@@ -65,10 +84,11 @@ export function availabilityReads(
   const ofSpan = (columns: Columns) => `SELECT ${columns('availability_days', 'd')} FROM availability_days d
     WHERE d.product_id = ? AND d.currency = ? AND d.date BETWEEN ? AND ?`;
   const days = query<[number, string, string, string], KnownDay>((columns) => `${ofSpan(columns)} ORDER BY d.date`);
-  const cheapest = query<[number, string, string, string], KnownDay>(
-    (columns) =>
-      `${ofSpan(columns)} AND d.state = 'available' AND d.lowest_price IS NOT NULL ORDER BY d.lowest_price, d.date LIMIT 1`,
-  );
+  const cheapest = query<[number, string, string, string], KnownDay>((columns) => {
+    const printed = printedOfDate(columns, 'availability_days', 'd');
+    return `${ofSpan(columns)} AND d.state = 'available' AND ${printed.price} IS NOT NULL
+      ORDER BY ${adultsFirst(printed)}, d.date LIMIT 1`;
+  });
   const slots = query<[number, string, string], SlotRow>(
     (columns) => `SELECT ${columns('availability_slots', 's')} FROM availability_slots s
       WHERE s.product_id = ? AND s.currency = ? AND s.date = ? ORDER BY s.time, s.variant_id`,

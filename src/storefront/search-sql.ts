@@ -1,3 +1,6 @@
+import type { Columns } from './connection.ts';
+import { printedOfDate, printedOfProduct } from './printed-sql.ts';
+
 /** Which parts a search has: each form of it is one statement, prepared once. */
 export interface SearchForm {
   readonly text: boolean;
@@ -13,11 +16,10 @@ export interface SearchForm {
  * One statement over the views, of which docs/search.md shows the forms people need most. What narrows most is asked first
  * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key.
  */
-export function searchSql(form: SearchForm): string {
+export function searchSql(form: SearchForm, columns: Columns): string {
   const { text, near, date, city, priced, sellable } = form;
-  const price = date
-    ? 'b.lowest_price'
-    : '(SELECT c.from_price FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency)';
+  const printed = date ? printedOfDate(columns, 'bookable_days', 'b') : printedOfProduct(columns, 'p.product_id');
+  const { price } = printed;
   const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
   const where = [
     'p.language = @language',
@@ -29,7 +31,7 @@ export function searchSql(form: SearchForm): string {
     sellable && 'p.sellable = 1',
   ];
   return `SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.latitude, p.longitude, p.sellable, p.rating,
-  r.popularity, ${price} AS price, @currency AS currency, ${date ? 'b.date' : 'NULL'} AS date, ${near ? chord2 : 'NULL'} AS chord2,
+  r.popularity, ${price} AS price, ${printed.type} AS price_variant_type, @currency AS currency, ${date ? 'b.date' : 'NULL'} AS date, ${near ? chord2 : 'NULL'} AS chord2,
   ${date ? 'b' : 'p'}.checked_at, ${date ? 'b' : 'p'}.stale
 FROM ${joins(form).join('\nCROSS JOIN ')}
 WHERE ${where.filter((each) => each !== false).join(' AND ')}

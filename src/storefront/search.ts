@@ -54,8 +54,10 @@ export interface SearchHit {
   readonly rating: number | null;
   /** 0 to 1. */
   readonly popularity: number;
-  /** Minor units of the currency: the lowest of the date, else from_price; null: there is no exact one. */
+  /** What a shop prints, in minor units of the currency: lowest_adult_price of the date, else of the product, else from_price. */
   readonly price: number | null;
+  /** Whose price it is: adult, or another type where no adult can buy; null: from_price, or not said. */
+  readonly price_variant_type: string | null;
   readonly currency: string;
   /** The date that was asked for; null: none was. */
   readonly date: string | null;
@@ -75,7 +77,7 @@ export function searcher(connection: Connection, editions: Editions): (question:
     const key = Object.values(form).join();
     const prepared = queries.get(key);
     if (prepared !== undefined) return prepared;
-    const made = connection.query<object, Found>(() => searchSql(form));
+    const made = connection.query<object, Found>((columns) => searchSql(form, columns));
     queries.set(key, made);
     return made;
   }

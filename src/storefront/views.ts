@@ -98,6 +98,7 @@ export const views = {
     ...expiry,
     detail_freshness: { ...text<'fresh' | 'stale' | 'expired' | 'unknown'>(), since: 3 },
   },
+  currencies: { currency: text(), is_primary: bit, exponent: { ...integer, since: 5 } },
   product_prices: {
     product_id: integer,
     currency: text(),

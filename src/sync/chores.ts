@@ -6,8 +6,8 @@ import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
-import { divideNearDates, priceStoredDates } from './records/near-dates.ts';
 import { findPrice } from './records/pricing.ts';
+import { priceStoredDates } from './records/stored-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */
 const slice = 200;
@@ -25,7 +25,6 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   judgeNotices(ports);
   await updateCoverage(ports, signal);
   healGaps(ports);
-  await divideNearDates(ports, signal);
   await priceStoredDates(ports, signal);
   await findPrice(ports, signal);
 }

@@ -122,8 +122,8 @@ describe('the mirror', () => {
       'that is empty beside a backup',
       (path, backup) => {
         writeFileSync(path, '');
-        mkdirSync(backup);
-        writeFileSync(join(backup, 'mirror-1.db'), 'x');
+        mkdirSync(join(backup, '2026-11-21T030000Z'), { recursive: true });
+        writeFileSync(join(backup, '2026-11-21T030000Z', 'manifest.json'), '{}');
       },
       /it is empty, but this is not the first run/,
     ],

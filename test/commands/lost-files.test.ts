@@ -255,13 +255,16 @@ describe('a file that cannot be used', () => {
 
   it('takes the newest sound copy instead, where there is one', async () => {
     using place = harness();
-    mkdirSync(join(place.directory, 'backup'));
-    cpSync(place.mirror, join(place.directory, 'backup', 'mirror-1.db'));
-    cpSync(place.mirror, join(place.directory, 'backup', 'mirror-2.db'));
-    pages(join(place.directory, 'backup', 'mirror-2.db'));
+    for (const name of ['1', '2']) {
+      const backup = join(place.directory, 'backup', name);
+      mkdirSync(backup, { recursive: true });
+      cpSync(place.mirror, join(backup, 'mirror.db'));
+      writeFileSync(join(backup, 'manifest.json'), '{}');
+    }
+    pages(join(place.directory, 'backup', '2', 'mirror.db'));
     pages(place.mirror);
     const done = await runHere(['--config', place.config, 'repair']);
-    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('mirror-1.db has taken') });
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('1/mirror.db has taken') });
     await start(place);
     using reader = openReader(place.mirror);
     expect(reader.products()).toHaveLength(12);

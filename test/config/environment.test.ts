@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { configPath, loadConfig, parseConfig } from '../../src/config/load.ts';
 import { configText, problemsOf } from './check.ts';
 
@@ -33,7 +33,7 @@ describe('a variable is read as the kind of value that its key holds', () => {
     ['SERVICE__SELECT__EXCLUDE_PRODUCT_IDS', '7', 'service.select.exclude_product_ids', [7]],
     ['BUDGET__REQUESTS_PER_SECOND', '2.5', 'budget.requests_per_second', 2.5],
     ['MIRROR__COMMISSION', 'true', 'mirror.commission', true],
-    ['BACKUP__EVERY', '6h', 'backup.every', 6 * 3_600_000],
+    ['BACKUP__AT', '0 */6 * * *', 'backup.at', '0 */6 * * *'],
     ['SNAPSHOT__EVERY', '', 'snapshot.every', null],
   ];
   test.each(cases)('%s=%s', (variable, text, key, expected) => {
@@ -108,4 +108,23 @@ test('the file is the one of --config, else of CATALOGUED_CONFIG, else in the wo
   const env = { CATALOGUED_CONFIG: 'variable.yaml' };
   expect([configPath('option.yaml', env), configPath(undefined, env)]).toEqual(['option.yaml', 'variable.yaml']);
   expect(configPath(undefined, {})).toMatch(/catalogued\.yaml$/);
+});
+
+describe('a key that has left', () => {
+  it.each<[string, string, string]>([
+    ['backup: { every: 6h }', 'backup.at', '0 */6 * * *'],
+    ['backup: { every: 24h }', 'backup.at', '0 3 */1 * *'],
+    ['backup: { every: 90m }', 'backup.at', '0 */2 * * *'],
+  ])('is understood, with a warning that names what to write: %s', (text, key, value) => {
+    const { config, warnings } = parseConfig(`service: { base_url: http://127.0.0.1 }\n${text}`);
+    expect(config.backup.at).toBe(value);
+    expect(warnings.filter((warning) => warning.includes('former key'))).toEqual([
+      expect.stringContaining(`write ${key}: "${value}"`),
+    ]);
+  });
+
+  it('has no warning where it is not written (control)', () => {
+    const { warnings } = parseConfig('service: { base_url: http://127.0.0.1 }');
+    expect(warnings.filter((warning) => warning.includes('former key'))).toEqual([]);
+  });
 });

@@ -18,17 +18,20 @@ test('config/catalogued.yaml is the defaults', () => {
   expect(parseConfig(example).warnings).toEqual([expect.stringMatching(/^service.user_agent is catalogued/)]);
 });
 
+/** Those that are still to be written; the others are understood. */
+const current = () => configKeys().filter(({ former }) => !former);
+
 test('config/catalogued.yaml shows every key, and no other', () => {
   const { origin } = parseConfig(example);
-  expect(configKeys().filter(({ name }) => origin(name) !== 'file')).toEqual([]);
-  expect(leaves(parse(example))).toEqual(configKeys().map(({ name }) => name));
+  expect(current().filter(({ name }) => origin(name) !== 'file')).toEqual([]);
+  expect(leaves(parse(example))).toEqual(current().map(({ name }) => name));
 });
 
 test('the defaults that an editor shows are the ones that hold', () => {
   const shown = defaultsOf(jsonSchema() as Described, '');
   const { config } = parseConfig(`service: { base_url: https://api.example.com }`);
   expect(shown.map(([name]) => name)).toEqual(
-    configKeys()
+    current()
       .map(({ name }) => name)
       .filter((name) => name !== 'service.base_url'),
   );

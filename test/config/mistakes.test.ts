@@ -219,7 +219,7 @@ describe('one mistake is one line', () => {
     ],
     [
       'a snapshot among the backups',
-      configText('snapshot: { every: 1h, path: ./data/backup/mirror.db }'),
+      configText('snapshot: { every: 1h, path: ./data/copies/mirror.db }\nbackup: { directory: ./data/copies }'),
       'is in backup.directory',
     ],
     [

@@ -174,7 +174,12 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     word: 'text, folded: left out of a query as long as another word remains',
   },
   languages: { language, is_primary: `${bit}: visibility, sale status and images come from its reads` },
-  currencies: { currency, is_primary: `${bit}: that of products.from_price` },
+  currencies: {
+    currency,
+    is_primary: `${bit}: that of the prices in products`,
+    exponent:
+      'integer: decimals of the currency, which divide its minor units: ISO 4217, where the tables of many runtimes are wrong',
+  },
   product_prices: {
     product_id: id,
     currency,
@@ -349,7 +354,7 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'images',
     'oldest_image_at', 'unconfirmed_images', 'records', 'failures', 'freshness', 'removals', 'contradicted', 'closures',
-    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot',
+    'subscriptions', 'gaps', 'error_rate', 'not_offered', 'alarms', 'daemon', 'daemon_answers', 'inbox', 'storage', 'storefront', 'jobs', 'snapshot', 'backup',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
   probe: ['unusable', 'cut_short', 'calls', 'findings', 'profile'],
@@ -389,6 +394,12 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   ],
   doctor: ['checks', 'healthy'],
   repair: ['mirror', 'inbox', 'plan', 'moved', 'restored', 'dry_run'],
+  backup: ['backup', 'made_at', 'bytes', 'removed'],
+  'backup --list': ['directory', 'backups', 'tried'],
+  restore: ['backup', 'made_at', 'made_by', 'mirror', 'inbox', 'moved', 'dry_run'],
+  'upgrade --check': [
+    'version', 'written_by', 'mirror', 'inbox', 'contract', 'added', 'removed', 'backup_ms', 'change_ms', 'needed_bytes', 'free_bytes',
+  ],
   'doctor --reader': ['path', 'user', 'checks', 'healthy'],
 }; // biome-ignore format: lists of fields
 
@@ -408,7 +419,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   cheapest: rowOf('availability_days'),
   search: [
     'product_id', 'language', 'title', 'tagline', 'city_id', 'city_name', 'latitude', 'longitude', 'sellable', 'rating',
-    'popularity', 'price', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
+    'popularity', 'price', 'price_variant_type', 'currency', 'date', 'checked_at', 'stale', 'distance_km',
   ], // biome-ignore format: a list of fields
   find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
@@ -416,6 +427,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   newest: ['next', 'feed'],
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
+  currencies: rowOf('currencies'),
   policies: rowOf('policies'),
   check: outputs.check ?? [],
   order: ['repeated', 'due', 'mirror'],

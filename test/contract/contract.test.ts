@@ -6,6 +6,7 @@ import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { contract } from './columns.ts';
+import { keys } from './keys.ts';
 
 function viewsThatStand(): Record<string, string[]> {
   using test = testMirror();
@@ -20,6 +21,12 @@ function viewsThatStand(): Record<string, string[]> {
   );
 }
 
+/** The values that a column has by its meaning, as in `text: near, middle or far; null: …`; null: it names none. */
+function wordsOf(meaning: string): string[] | null {
+  const [, list] = /^text: (\w+(?:(?:, | or )\w+)+)(?:;|$)/.exec(meaning) ?? [];
+  return list === undefined ? null : list.split(/, | or /);
+}
+
 describe('schema/contract.json', () => {
   it('lists every view and every column that stands, and none besides', () => {
     const described = Object.entries(contract.columns).map(([view, columns]) => [view, Object.keys(columns)]);
@@ -28,11 +35,11 @@ describe('schema/contract.json', () => {
 
   it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
     const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
-    const text = `${JSON.stringify({ contract_version: contractVersion, views, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
+    const text = `${JSON.stringify({ contract_version: contractVersion, views, keys, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot('../../schema/contract.json');
   });
 
-  it('names the types that a filled mirror holds, and a null only where it says what that means', async () => {
+  it('names the types and the words that a filled mirror holds, and a null only where it says what that means', async () => {
     await using harness = await virtualHarness({ products: 40 });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
     const db = openMirrorAt(harness.wiring.mirror.path, harness.clock.now());
@@ -44,6 +51,13 @@ describe('schema/contract.json', () => {
         expect(
           types.filter((found) => !allowed.includes(found)),
           `${view}.${column}`,
+        ).toEqual([]);
+        const words = wordsOf(meaning);
+        if (words === null) continue;
+        const values = db.prepare<[], string | null>(`SELECT DISTINCT "${column}" FROM "${view}"`).pluck().all();
+        expect(
+          values.filter((value) => value !== null && !words.includes(value)),
+          `${view}.${column}: ${meaning}`,
         ).toEqual([]);
       }
     }
@@ -63,6 +77,7 @@ it('the reader’s functions are those of the contract, and return the fields th
     product: reader.product(product_id),
     products: reader.products(),
     prices: reader.prices(product_id),
+    currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),
     variants: reader.variants(product_id),

@@ -43,6 +43,9 @@ it('what commands print with --json has the fields of the contract, and no other
     doctor: ['doctor'],
     'doctor --reader': ['doctor', '--reader'],
     repair: ['repair', '--dry-run'],
+    backup: ['backup'],
+    'backup --list': ['backup', '--list'],
+    'upgrade --check': ['upgrade', '--check'],
   };
   const printed: Record<string, string[]> = {};
   for (const [name, args] of Object.entries(commands)) printed[name] = await fieldsOf(...args);

@@ -72,14 +72,11 @@ describe('the stretches of a date', () => {
     );
   });
 
-  it('are as few as there are different ones, and one alone of a far date: up to its first time', () => {
+  it('are as few as there are different ones', () => {
     const form = formOf(slot(540, 900), slot(600, 900), slot(660, 1200));
     expect(bookableStretches(form, types)).toMatchObject([
       { from: -1, until: 600, lowest_price: 900, max_tickets: 5 },
       { from: 600, until: 660, lowest_price: 1200, max_tickets: 5 },
-    ]);
-    expect(bookableStretches(form, types, 'whole')).toMatchObject([
-      { from: -1, until: 540, lowest_price: 900, max_tickets: 5 },
     ]);
     expect(bookableStretches(formOf(slot(-1, 900)), types)).toMatchObject([{ from: -1, until: 1440 }]);
   });

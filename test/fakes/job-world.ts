@@ -35,6 +35,7 @@ export interface JobWorld extends AsyncDisposable {
   said(message: string, fields?: Readonly<Record<string, unknown>>): number;
   readonly images: string;
   readonly snapshot: string;
+  readonly backups: string;
   /** Of the files. */
   readonly disk: { free_bytes: number };
   /** By how much the machine's wall clock is wrong. */
@@ -65,7 +66,7 @@ export interface JobWorldOptions {
 
 /** What a pass may take before the list is made. */
 const fillMs = 10 * 60_000;
-const outside = new Set(['snapshot', 'image-files', 'start-check', 'integrity']);
+const outside = new Set(['snapshot', 'backup', 'restore-drill', 'image-files', 'start-check', 'integrity']);
 const never = new AbortController().signal;
 
 export async function jobWorld({
@@ -84,6 +85,7 @@ export async function jobWorld({
   const products = { products: 5, lean: true, image_origin: host.url };
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, ...products }));
   const [images, snapshot] = [join(path, 'images'), join(path, 'published', 'mirror.db')];
+  const backups = join(path, 'backup');
   mkdirSync(dirname(snapshot));
   const port = await freePort();
   const secret = createSecret(canary.master);
@@ -95,6 +97,7 @@ export async function jobWorld({
       // So slow that a few checks are a flood.
       budget: { requests_per_second: 1, concurrency: 1 },
       maintenance: { at, zone: 'UTC' },
+      backup: { directory: backups, at },
       snapshot: works.includes('snapshot') ? { every: '1h', path: snapshot } : {},
       images: { files: works.some((job) => job.startsWith('image-')), directory: images },
       categories: [{ name: 'top', match: { top_sellers: 1 }, cadence: { images: '6d' } }],
@@ -199,6 +202,7 @@ export async function jobWorld({
     },
     images,
     snapshot,
+    backups,
     disk,
     machine,
     drive,

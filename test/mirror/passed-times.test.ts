@@ -8,13 +8,12 @@ import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { divideNearDates } from '../../src/sync/records/near-dates.ts';
+import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
 import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
-import { manualClock } from '../upstream/manual-clock.ts';
 
 const hour = 3_600_000;
 const near = { days: 14, every: 6 * hour };
@@ -192,34 +191,33 @@ describe('on the days around it the views leave out what has passed', () => {
   });
 });
 
-describe('a date that was stored while it was far', () => {
-  it('is divided when it comes near, and until then never shows what has passed', async () => {
+describe('a date', () => {
+  it('that is stored while it is far loses its times one after the other when it comes, also while the daemon is dead', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = testMirror();
     putProducts(test.mirror, [productOf(1)], { sent_at: now });
     const date = '2026-12-05';
-    const form: DayForm = [10, 'UTC', [slot(540, 900), slot(900, 1500)]];
-    test.mirror.transaction(() =>
-      test.mirror.availability.store(
-        { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
-        { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, form]]) },
-      ),
-    ); // biome-ignore format: one answer
-    const prices = (at: string) => shown(test.mirror.path, Date.parse(at)).bookable.map((row) => Object.values(row)[2]);
-    const instants = [`${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`];
-    expect(prices('2026-11-21T12:00:00Z')).toEqual([900]);
-    expect(instants.map(prices)).toEqual([[900], [], []]);
-    const clock = manualClock(now);
-    const divide = () => divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
-    await divide();
-    expect(instants.map(prices)).toEqual([[900], [], []]);
-    clock.jump(Date.parse('2026-12-02T00:00:00Z') - now);
-    await divide();
-    expect(instants.map(prices)).toEqual([[900], [1500], []]);
-    expect(test.mirror.transaction(() => test.mirror.bookable.divideNear('2027-12-31', 10))).toBe(false);
+    const store = (...times: Timeslot[]) =>
+      test.mirror.transaction(() =>
+        test.mirror.availability.store(
+          { product_id: 1, currency: 'EUR', from: date, sent_at: now, now, hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', first: 'first' },
+          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
+        ),
+      ); // biome-ignore format: one answer
+    const prices = () =>
+      ['2026-11-21T12:00:00Z', `${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`]
+        .flatMap((at) => shown(test.mirror.path, Date.parse(at)).bookable)
+        .map((row) => Object.values(row)[2]);
+    store(slot(540, 900), slot(900, 1500));
+    expect(prices()).toEqual([900, 900, 1500]);
+    // What it had is gone, also the time that it has no more.
+    store(slot(540, 700));
+    expect(prices()).toEqual([700, 700]);
+    store();
+    expect(prices()).toEqual([]);
   });
 
-  it('is told by another clock when the product turns out to be elsewhere', async () => {
+  it('is told by another clock when its product turns out to be elsewhere', async () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = stored('Asia/Kolkata', now);
     putProducts(
@@ -229,7 +227,7 @@ describe('a date that was stored while it was far', () => {
         sent_at: now + 1,
       },
     );
-    await divideNearDates({ mirror: test.mirror, clock: manualClock(now) }, new AbortController().signal);
+    await priceStoredDates(test, new AbortController().signal);
     const at = Date.parse('2026-11-22T13:00:00Z');
     expect(shown(test.mirror.path, at).bookable).toEqual(expected('America/New_York', test.dates, at).bookable);
   });
@@ -241,11 +239,10 @@ describe('a date that was stored while it was far', () => {
         INSERT INTO day_document VALUES (1, '[10,"UTC",[[540,5,[[1,5,900]]],[900,5,[[1,5,1500]]]]]');
         INSERT INTO day VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);`,
     });
-    const clock = manualClock(Date.parse('2026-11-21T12:00:00Z'));
-    await divideNearDates({ mirror: test.mirror, clock }, new AbortController().signal);
-    expect(test.all('SELECT date, from_at, lowest_price, whole FROM bookable')).toEqual([
-      { date: '2026-11-21', from_at: 0, lowest_price: 900, whole: 0 },
-      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500, whole: 0 },
+    await priceStoredDates(test, new AbortController().signal);
+    expect(test.all('SELECT date, from_at, lowest_price FROM bookable')).toEqual([
+      { date: '2026-11-21', from_at: 0, lowest_price: 900 },
+      { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500 },
     ]);
   });
 });

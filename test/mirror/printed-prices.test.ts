@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
-import { priceStoredDates } from '../../src/sync/records/near-dates.ts';
+import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';

@@ -6,7 +6,27 @@ import type { ProductState, StateDay } from '../../src/sandbox/reads/state.ts';
  */
 
 export type Row = Record<string, unknown>;
-export type Expected = Record<string, Row[]>;
+
+/** The views that are compared, and by which columns the rows of a product are told apart. */
+export const keys = {
+  products: ['language'],
+  product_prices: ['currency'],
+  product_tags: ['tag_id'],
+  product_experiences: ['experience_id'],
+  checkout_information: ['language'],
+  variants: ['language', 'variant_id'],
+  images: ['position'],
+  availability_days: ['date'],
+  bookable_days: ['date'],
+  availability_slots: ['date', 'time', 'variant_id'],
+  withdrawn_products: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type ComparedView = keyof typeof keys;
+export const comparedViews = Object.keys(keys) as readonly ComparedView[];
+export type Expected = Readonly<Record<ComparedView, readonly Row[]>>;
+
+const noRows = Object.fromEntries(comparedViews.map((view) => [view, []])) as unknown as Expected;
 
 /** Columns that say when something was read: only their plausibility can be compared. */
 export const readAtColumns = new Set([
@@ -25,23 +45,25 @@ export function expectedRows(
   { language, currency, now }: { language: string; currency: string; now: number },
 ): Expected {
   const { product_id } = shown;
-  if (!shown.visible) return {};
+  if (!shown.visible) return noRows;
   // Where nobody knows the zone the service sells yesterday's date too; after noon UTC it is past everywhere on earth.
   const first = new Date(now - 12 * 3_600_000).toISOString().slice(0, 10);
   const sold = shown.timezone === null ? shown.days.filter(({ date }) => date >= first) : shown.days;
   const state = { ...shown, days: sold.map((day) => withoutPast(day, shown.timezone, now)) };
-  const { detail, entry, checkout_information: checkout, prediscount_price } = state;
+  const { detail, entry, checkout_information: checkout } = state;
   const enabled = state.sale_status === 'available';
   const { images: _images, ...document } = { ...entry, ...detail } as Row;
   const images = ((detail.images ?? entry.images ?? []) as Row[]).filter(
-    (image) => !(state.hostile?.images ?? []).some((name) => String(image.large).includes(name)),
+    (image) => !(state.hostile?.images ?? []).some((name) => JSON.stringify(image).includes(name)),
   );
-  const from_price = state.hostile?.from_price ? null : state.from_price;
+  const from_price = state.hostile?.from_price || !('price' in detail) ? null : state.from_price;
+  const prediscount_price = state.bare ? null : state.prediscount_price;
   const days = state.days.map((day) => dayRow(state, currency, day));
   const bookable = days.filter((_, index) => !state.days[index]?.sold_out && !state.days[index]?.over);
+  const priced = bookable.filter(({ lowest_price }) => lowest_price !== null);
   const lowest = {
-    lowest_price: least(bookable.map(({ lowest_price }) => lowest_price as number)),
-    ...overDays(bookable),
+    lowest_price: least(priced.map(({ lowest_price }) => lowest_price as number)),
+    ...overDays(priced),
   };
   const place = (detail.geolocation ?? {}) as Row;
   const information = (checkout.additional_information ?? {}) as Row;
@@ -62,17 +84,17 @@ export function expectedRows(
         from_price,
         ...lowest,
         currency,
-        city_id: Number(detail.city_id),
+        city_id: number(detail.city_id),
         city_name: text(detail.city_name),
-        country_id: Number(detail.country_id),
+        country_id: number(detail.country_id),
         country_name: text(detail.country_name),
-        venue_id: Number((detail.venue as Row).id),
-        latitude: place.lat,
-        longitude: place.lng,
+        venue_id: number((detail.venue as Row | undefined)?.id),
+        latitude: number(place.lat),
+        longitude: number(place.lng),
         timezone: state.timezone,
         // Nobody has rated it: zero over nothing is no rating.
-        rating: (detail.ratings as Row | null)?.total ? ((detail.ratings as Row).average ?? null) : null,
-        rating_count: (detail.ratings as Row | null)?.total ?? null,
+        rating: (detail.ratings as Row | null | undefined)?.total ? ((detail.ratings as Row).average ?? null) : null,
+        rating_count: (detail.ratings as Row | null | undefined)?.total ?? null,
         prediscount_price,
         ...saidOf(document),
         venue_today: state.timezone === null ? null : state.today,
@@ -80,14 +102,14 @@ export function expectedRows(
       },
     ],
     product_prices: [{ product_id, currency, from_price, ...lowest, prediscount_price }],
-    product_tags: unique((detail.tag_ids as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
+    product_tags: unique(((detail.tag_ids ?? []) as unknown[]).map(Number)).map((tag_id) => ({ product_id, tag_id })),
     product_experiences: unique(state.experience_ids).map((experience_id) => ({ product_id, experience_id })),
     checkout_information: [
       {
         product_id,
         language,
-        has_timeslots: checkout.has_timeslots ? 1 : 0,
-        has_dynamic_pricing: checkout.has_dynamic_pricing ? 1 : 0,
+        has_timeslots: number(checkout.has_timeslots),
+        has_dynamic_pricing: number(checkout.has_dynamic_pricing),
         must_know: text(information.must_know),
         good_to_know: text(information.good_to_know),
         document: checkoutDocument,
@@ -116,12 +138,23 @@ export function expectedRows(
             : { retail_price, ticket_value, booking_fee }),
           commission: null,
           pricing_restriction,
+          ...(state.bare ? unsaid : {}),
         })),
       ),
     ),
     withdrawn_products: [],
   };
 }
+
+/** What a timeslot of a bare product leaves out. */
+const unsaid = {
+  availability: null,
+  max_tickets: null,
+  retail_price: null,
+  ticket_value: null,
+  booking_fee: null,
+  pricing_restriction: null,
+};
 
 /** What the document of a product says that is shown as it is. */
 function saidOf(document: Row): Row {
@@ -153,8 +186,8 @@ function variantRows({ product_id, variants, availability_variants }: ProductSta
     product_id,
     language,
     variant_id: variant.id,
-    label: variant.label,
-    variant_type: variant.variant_type,
+    label: text(variant.label),
+    variant_type: text(variant.variant_type),
     source: 'variants',
     document: { ...enriching.get(variant.id), ...variant },
   }));
@@ -165,10 +198,10 @@ function imageRow(product_id: number, image: Row, position: number): Row {
   return {
     product_id,
     position,
-    image_key: /\/([0-9a-f]{32})\.jpg\?/.exec(String(image.large))?.[1],
-    small_url: image.small,
-    medium_url: image.medium,
-    large_url: image.large,
+    image_key: /\/([0-9a-f]{32})\.jpg\?/.exec(JSON.stringify(image))?.[1],
+    small_url: image.small ?? null,
+    medium_url: image.medium ?? null,
+    large_url: image.large ?? null,
     extra_large_url: image.extra_large ?? null,
     alt_text: image.alt_text ?? null,
     credit: credit === '' ? null : credit,
@@ -216,7 +249,7 @@ function counted(count: number, { counters }: ProductState, times = 1): number |
 
 function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, currency: string, day: LeftDay): Row {
   const { product_id } = state;
-  const nothing = day.sold_out || day.over;
+  const nothing = day.sold_out || day.over || state.bare;
   const offered = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
   const prices = offered.filter((price) => price >= 0);
   const above = prices.filter((price) => price > 0);
@@ -282,6 +315,11 @@ function least(prices: readonly number[]): number | null {
 
 function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+/** Ids are digits, flags are 0 or 1. */
+function number(value: unknown): number | null {
+  return value === undefined || value === null ? null : Number(value);
 }
 
 function unique(ids: readonly number[]): number[] {

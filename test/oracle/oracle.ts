@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import { Between, type Expected, expectedRows, type Row, readAtColumns } from './expected.ts';
+import { Between, type ComparedView, comparedViews, expectedRows, keys, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 
 /** What the comparison found: the first differing rows, and how much was compared. */
@@ -10,6 +10,8 @@ export interface Comparison {
   readonly products: number;
   /** Rows compared, by view. */
   readonly rows: Record<string, number>;
+  /** How many values of each `view.column` were NULL, and how many were not. */
+  readonly seen: Record<string, { empty: number; filled: number }>;
 }
 
 export interface Question {
@@ -17,21 +19,6 @@ export interface Question {
   readonly currency: string;
   readonly now: number;
 }
-
-/** The columns by which the rows of a view are told apart. */
-const keys: Record<string, readonly string[]> = {
-  products: ['language'],
-  product_prices: ['currency'],
-  product_tags: ['tag_id'],
-  product_experiences: ['experience_id'],
-  checkout_information: ['language'],
-  variants: ['language', 'variant_id'],
-  images: ['position'],
-  availability_days: ['date'],
-  bookable_days: ['date'],
-  availability_slots: ['date', 'time', 'variant_id'],
-  withdrawn_products: [],
-};
 
 /**
  * Compares every column of every view with what the sandbox shows, product by product, and looks for products that
@@ -43,21 +30,23 @@ export async function compare(
   stateOf: (product_id: number) => Promise<ProductState>,
   question: Question,
 ): Promise<Comparison> {
-  const comparison = { differences: 0, first: [] as string[], products: 0, rows: {} as Record<string, number> };
+  const comparison = { differences: 0, first: [] as string[], products: 0, rows: rowsOfNone(), seen: {} };
   const differ = (text: string) => {
     comparison.differences += 1;
     if (comparison.first.length < 5) comparison.first.push(text);
   };
-  const views = Object.keys(keys).map(
+  compareFill(db, differ);
+  const views = comparedViews.map(
     (view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const,
   );
   for (const product_id of product_ids) {
     const state = await stateOf(product_id);
     const expected = expectedRows(state, question);
     for (const [view, select] of views) {
-      const wanted = expected[view] ?? [];
-      comparison.rows[view] = (comparison.rows[view] ?? 0) + wanted.length;
+      const wanted = expected[view];
+      comparison.rows[view] += wanted.length;
       const found = comparableRows(view, select.all(product_id), state);
+      count(comparison.seen, view, found);
       compareView(
         view,
         found,
@@ -72,12 +61,33 @@ export async function compare(
   const mirrored = db.prepare<[], number>('SELECT product_id FROM products').pluck().all();
   for (const id of mirrored)
     if (!known.has(id)) differ(`products: ${id} is mirrored, and the service does not show it`);
-  for (const { resource, tier, kept } of db.prepare<[], Row>('SELECT resource, tier, kept FROM freshness').all()) {
-    if (kept !== 1) differ(`freshness: ${resource} ${tier ?? ''} is not kept`);
-  }
-  const info = db.prepare<[], Row>('SELECT * FROM mirror_info').get();
-  if (typeof info?.filled_at !== 'number') differ('mirror_info: not filled');
   return comparison;
+}
+
+function rowsOfNone(): Record<ComparedView, number> {
+  return Object.fromEntries(comparedViews.map((view) => [view, 0])) as Record<ComparedView, number>;
+}
+
+/** Looks whether every resource was read, and is read as often as promised. */
+function compareFill(db: Database, differ: (text: string) => void): void {
+  const named = ({ resource, tier }: Row) => (tier === null ? String(resource) : `${resource} ${tier}`);
+  const promises = db.prepare<[], Row>('SELECT resource, tier, kept, oldest_checked_at FROM freshness').all();
+  const unread = promises.filter(({ oldest_checked_at }) => oldest_checked_at === 0).map(named);
+  const info = db.prepare<[], Row>('SELECT * FROM mirror_info').get();
+  if (typeof info?.filled_at !== 'number')
+    differ(`mirror_info: not filled; records were never read of: ${unread.join(', ') || 'nothing that is known'}`);
+  for (const each of promises)
+    if (each.kept !== 1)
+      differ(`freshness: ${named(each)} is not kept${unread.includes(named(each)) ? ': one was never read' : ''}`);
+}
+
+function count(seen: Comparison['seen'], view: ComparedView, rows: readonly Row[]): void {
+  for (const row of rows)
+    for (const [column, value] of Object.entries(row)) {
+      const name = `${view}.${column}`;
+      const { empty, filled } = seen[name] ?? { empty: 0, filled: 0 };
+      seen[name] = value === null ? { empty: empty + 1, filled } : { empty, filled: filled + 1 };
+    }
 }
 
 /** What the comparison of a product's rows has to know. */
@@ -89,13 +99,13 @@ interface Given {
 }
 
 function compareView(
-  view: string,
+  view: ComparedView,
   found: Row[],
-  wanted: Expected[string],
+  wanted: readonly Row[],
   given: Given,
   differ: (text: string) => void,
 ): void {
-  const columns = keys[view] ?? [];
+  const columns: readonly string[] = keys[view];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
   if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);

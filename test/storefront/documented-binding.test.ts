@@ -118,6 +118,19 @@ echo json_encode($rows);`;
     expect(JSON.parse(output)).toEqual(statements().map((sql) => answer(sql, (value) => value)));
   });
 
+  it('may ask search_rows as it does product_search, in SQLite 3.40 too', needs('python3'), () => {
+    const of = (table: string, entry: string) =>
+      `SELECT product_id, title FROM ${table} WHERE ${entry} MATCH 'a* OR g*' AND language = 'en' ORDER BY rank, product_id`;
+    const [found, wanted] = [of('search_rows', 'entry'), of('product_search', 'product_search')];
+    expect(db.prepare(wanted).all().length).toBeGreaterThan(5);
+    expect(db.prepare(found).all()).toEqual(db.prepare(wanted).all());
+    const python =
+      'import sqlite3, sys\nprint(*[sqlite3.connect(sys.argv[1]).execute(sql).fetchall() for sql in sys.argv[2:]], sep="\\n")';
+    const output = execFileSync('python3', ['-c', python, path, found, wanted], { encoding: 'utf8' });
+    const [rows, same] = output.trimEnd().split('\n');
+    expect(rows).toBe(same);
+  });
+
   it('finds others by text where it asks a column without a type (control)', () => {
     const bare = statements().map((sql) => sql.replaceAll(/CAST\((:chord2|:sellable) AS \w+\)/g, '$1'));
     const differ = bare.filter((sql) => {

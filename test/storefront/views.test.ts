@@ -30,6 +30,11 @@ it.each(Object.keys(views).filter((view) => view in contract.views))(
   },
 );
 
+it('the reader has a row for every view that says how fresh its rows are; `find` asks bookable_days', () => {
+  const fresh = Object.entries(contract.views).filter(([, columns]) => 'freshness' in columns);
+  expect(fresh.map(([view]) => view).filter((view) => !(view in views))).toEqual(['bookable_days']);
+});
+
 it('the reader is of the contract that is written', () => {
   expect(contractVersion).toBe(contract.contract_version);
 });

@@ -1,6 +1,10 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { kind } from '../../src/sandbox/rough/habits.ts';
+import { contract } from '../contract/columns.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { type ComparedView, comparedViews } from '../oracle/expected.ts';
+import type { Comparison } from '../oracle/oracle.ts';
 
 /** As many as are asked for: `CATALOGUED_TEST_PRODUCTS=600 npx vitest run --config test/vitest.config.ts fill`. */
 const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 120);
@@ -21,8 +25,46 @@ it('a fill on a bad day ends with the service and the mirror equal, and no call 
   if (products >= 600) process.stdout.write(`${JSON.stringify({ calls, by_status, rows: comparison.rows })}\n`);
 });
 
+/** Columns that may be NULL and were only so, or never, in the rows of a comparison. */
+function oneWay({ rows, seen }: Comparison): string[] {
+  const views = comparedViews.filter((view) => rows[view] !== 0);
+  return views.flatMap((view) =>
+    Object.entries(contract.columns[view] ?? {})
+      .filter(([, meaning]) => meaning.includes('null:'))
+      .flatMap(([column]) => {
+        const { empty, filled } = seen[`${view}.${column}`] ?? { empty: 0, filled: 0 };
+        return [
+          ...(empty === 0 ? [`${view}.${column} is never NULL`] : []),
+          ...(filled === 0 ? [`${view}.${column} is never filled`] : []),
+        ];
+      }),
+  );
+}
+
+/** What a fill from the sandbox shows in one way only, and where the other is asked for. */
+const elsewhere = {
+  'products.alternative_product_id is never filled': 'only a notification says it: test/sync/apply.test.ts',
+  'images.file is never filled': 'only with images.files: test/sync/image-files.test.ts',
+  'availability_slots.commission is never filled': 'only with mirror.commission: test/upstream/decode.test.ts',
+};
+
+it('a fill brings rows of every view, with every column that may be NULL both so and filled, where no other test asks', async () => {
+  await using harness = await virtualHarness({ products: 60, habits: { ...kind, hostile_values: 0.2 } });
+  for (const product of harness.sandbox.world.visible().slice(0, 4)) product.bare = true;
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+  const comparison = await harness.compare();
+  expect(comparison.first).toEqual([]);
+  expect(comparedViews.filter((view) => comparison.rows[view] === 0)).toEqual(['withdrawn_products']);
+  expect(oneWay(comparison).sort()).toEqual(Object.keys(elsewhere).sort());
+});
+
+it('every view that says how fresh its rows are is compared with the service', () => {
+  const fresh = Object.entries(contract.columns).filter(([, columns]) => 'freshness' in columns);
+  expect(fresh.map(([view]) => view).filter((view) => !comparedViews.includes(view as ComparedView))).toEqual([]);
+});
+
 const first = '(SELECT min(product_id) FROM product WHERE sellable)';
-const planted = {
+const planted: Readonly<Record<ComparedView | 'freshness' | 'mirror_info', string>> = {
   products: `UPDATE product_text SET tagline = 'forged' WHERE product_id = ${first}`,
   product_prices: `UPDATE product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
   product_tags: `DELETE FROM product_tag WHERE product_id = ${first}`,
@@ -45,6 +87,8 @@ it('the oracle finds every planted difference, whichever view it shows in', asyn
   const clean = await harness.compare();
   expect(clean).toMatchObject({ differences: 0, first: [] });
   const writer = new Database(harness.wiring.mirror.path);
+  // Nothing of it is bare: what may be left out never is.
+  expect(oneWay(clean)).toEqual(expect.arrayContaining(['products.tagline is never NULL']));
   let differences = 0;
   for (const [view, sql] of Object.entries(planted)) {
     expect(writer.prepare(sql).run().changes, view).toBeGreaterThan(0);

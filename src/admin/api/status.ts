@@ -116,6 +116,18 @@ const snapshot = z.object({
   failure: maybe,
 });
 
+const backup = z.object({
+  directory: text,
+  copies: count,
+  newest: maybe,
+  made_at: never,
+  bytes: count.nullable(),
+  late: bit,
+  failure: maybe,
+  tried_at: never,
+  tried_failure: maybe,
+});
+
 export const status = z.object({
   ...mirror,
   daemon: live,
@@ -124,4 +136,5 @@ export const status = z.object({
   storefront: z.object({ listen: text }).nullable(),
   jobs: z.array(jobRuns),
   snapshot: snapshot.nullable(),
+  backup,
 });

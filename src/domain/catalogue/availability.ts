@@ -82,18 +82,22 @@ export const soldOut: DaySummary = { available: false, lowest_price: null, max_t
  * slot's nor the variant's maximum is 0. Only those count for the price.
  */
 export function summarise([availability, , timeslots]: DayForm): DaySummary {
-  let available = false;
-  let lowest: number | null = null;
-  let most: number | null = null;
-  for (const [, places, offers] of timeslots) {
-    for (const [, tickets = null, price = null] of offers) {
-      if (tickets !== null) most = Math.max(most ?? 0, tickets);
-      if (availability === 0 || places === 0 || tickets === 0) continue;
-      available = true;
-      if (price !== null && price >= 0) lowest = lower(lowest, price);
-    }
+  const summary = { ...soldOut, availability };
+  for (const slot of timeslots) addSlot(summary, slot);
+  return summary;
+}
+
+/** A summary that slots are still added to. */
+export type OpenSummary = { -readonly [Name in keyof DaySummary]: DaySummary[Name] };
+
+/** Counts one more slot; none can be bought where nothing of the whole date can. */
+export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): void {
+  for (const [, tickets = null, price = null] of offers) {
+    if (tickets !== null) summary.max_tickets = Math.max(summary.max_tickets ?? 0, tickets);
+    if (summary.availability === 0 || places === 0 || tickets === 0) continue;
+    summary.available = true;
+    if (price !== null && price >= 0) summary.lowest_price = lower(summary.lowest_price, price);
   }
-  return { available, lowest_price: lowest, max_tickets: most, availability };
 }
 
 /** Tells whether two dates differ in times, variants or prices: in anything that views show but the tickets left. */

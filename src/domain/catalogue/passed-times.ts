@@ -1,5 +1,5 @@
-import { type DayForm, type DaySummary, summarise } from './availability.ts';
-import { type PrintedPrice, printedOn, samePrices } from './printed-price.ts';
+import { addSlot, type DayForm, type DaySummary, type OpenSummary, soldOut } from './availability.ts';
+import { type PrintedPrice, printing, samePrices } from './printed-price.ts';
 import type { VariantTypes } from './variant.ts';
 
 /*
@@ -39,29 +39,36 @@ export interface BookableStretch extends Pick<DaySummary, 'lowest_price' | 'max_
 }
 
 /**
- * The stretches of a date in which something can be bought, each with what is left then. `whole` gives one alone, up to the
- * first time: for a date that is still far, of which the others are not needed yet.
+ * The stretches of a date in which something can be bought, each with what is left then. From the last time back to the first,
+ * each adds its own: a price or a number of tickets that changes on the way begins another stretch, so they are few.
  */
-export function bookableStretches(
-  form: DayForm,
-  types: VariantTypes,
-  detail: 'whole' | 'stretches' = 'stretches',
-): BookableStretch[] {
-  const times = new Set(form[2].flatMap(([time]) => (typeof time === 'number' && time >= 0 ? [time] : [])));
-  const starts = [notBegun, ...[...times].sort((a, b) => a - b)];
+export function bookableStretches([availability, , slots]: DayForm, types: VariantTypes): BookableStretch[] {
+  const latestFirst = slots.toSorted(([a], [b]) => endOf(b) - endOf(a));
   const stretches: BookableStretch[] = [];
-  for (const [index, from] of (detail === 'whole' ? [notBegun] : starts).entries()) {
-    const left = withoutPassed(form, from);
-    const { available, lowest_price, max_tickets } = summarise(left);
-    if (!available) continue;
-    const shown = { lowest_price, max_tickets, ...printedOn(left, types) };
-    const until = starts[index + 1] ?? endOfDate;
-    const before = stretches.at(-1);
-    const goesOn = before?.until === from && before.max_tickets === max_tickets && samePrices(before, shown);
+  const left: OpenSummary = { ...soldOut, availability };
+  const print = printing(types);
+  let places: number | null = null;
+  for (const [index, slot] of latestFirst.entries()) {
+    addSlot(left, slot);
+    print.add(slot);
+    if (slot[1] !== null) places = (places ?? 0) + slot[1];
+    const until = endOf(slot[0]);
+    const next = latestFirst[index + 1];
+    const from = next === undefined ? notBegun : endOf(next[0]);
+    // Once a time has passed, the places of the others are the date's.
+    if (from === until || !left.available || (from !== notBegun && places === 0)) continue;
+    const shown = { lowest_price: left.lowest_price, max_tickets: left.max_tickets, ...print.price() };
+    const after = stretches.at(-1);
+    const goesOn = after?.from === until && after.max_tickets === shown.max_tickets && samePrices(after, shown);
     if (goesOn) stretches.pop();
-    stretches.push({ from: goesOn ? before.from : from, until, ...shown });
+    stretches.push({ from, until: goesOn ? after.until : until, ...shown });
   }
-  return stretches;
+  return stretches.reverse();
+}
+
+/** The first minute at which a time can no longer be had. */
+function endOf(time: number | string): number {
+  return typeof time === 'number' && time >= 0 ? time : endOfDate;
 }
 
 const endOfDate = 24 * 60;

@@ -1,4 +1,4 @@
-import { type DayForm, lower } from './availability.ts';
+import { type DayForm, lower, type Timeslot } from './availability.ts';
 import type { VariantTypes } from './variant.ts';
 
 /*
@@ -23,25 +23,36 @@ const adult = 'adult';
  */
 export function printedOn([availability, , timeslots]: DayForm, types: VariantTypes): PrintedPrice {
   if (availability === 0) return nothingPrinted;
+  const print = printing(types);
+  for (const slot of timeslots) print.add(slot);
+  return print.price();
+}
+
+/** The same of a date whose slots are added one by one. */
+export function printing(types: VariantTypes) {
   let adults = false;
   let lowest: number | null = null;
   const others = new Map<number, number>();
-  for (const [, places, offers] of timeslots) {
-    if (places === 0) continue;
-    for (const [variant_id, tickets, price = null] of offers) {
-      if (tickets === 0) continue;
-      const isAdult = types.get(variant_id) === adult;
-      adults ||= isAdult;
-      if (price === null || price < 0) continue;
-      if (isAdult) lowest = lower(lowest, price);
-      else if (!adults) others.set(variant_id, lower(others.get(variant_id) ?? null, price));
-    }
-  }
-  if (adults) return lowest === null ? nothingPrinted : { lowest_adult_price: lowest, price_variant_type: adult };
-  return commonest(
-    [...others].map(([variant_id, price]) => [types.get(variant_id) ?? null, price]),
-    Math.max,
-  );
+  return {
+    add: ([, places, offers]: Timeslot): void => {
+      if (places === 0) return;
+      for (const [variant_id, tickets, price = null] of offers) {
+        if (tickets === 0) continue;
+        const isAdult = types.get(variant_id) === adult;
+        adults ||= isAdult;
+        if (price === null || price < 0) continue;
+        if (isAdult) lowest = lower(lowest, price);
+        else if (!adults) others.set(variant_id, lower(others.get(variant_id) ?? null, price));
+      }
+    },
+    price: (): PrintedPrice => {
+      if (adults) return lowest === null ? nothingPrinted : { lowest_adult_price: lowest, price_variant_type: adult };
+      return commonest(
+        [...others].map(([variant_id, price]) => [types.get(variant_id) ?? null, price]),
+        Math.max,
+      );
+    },
+  };
 }
 
 /** Picks one of all prices of the type that most have; of two types as common, the one with the dearer pick. */

@@ -1,5 +1,5 @@
 import type { SaleStatus } from '../catalogue/product.ts';
-import type { ChangeType } from './subscription.ts';
+import { type ChangeType, changeTypes } from './subscription.ts';
 
 /*
  * Measures push (design 4.7): how many of the changes that our reads find did a subscription announce that should have?
@@ -39,14 +39,27 @@ const announcedFields = new Set([
   'languages',
 ]);
 
+/** What a read found: the sale status before (null: it was the first read) and now, and the fields that differ. */
+interface FoundChange {
+  readonly was: SaleStatus | null;
+  readonly is: SaleStatus;
+  readonly fields: readonly string[];
+}
+
+/** Which found changes each change type should have announced. */
+const announces: Readonly<Record<ChangeType, (found: FoundChange) => boolean>> = {
+  checkout_disabled: (found) => saleWentTo('disabled', found),
+  checkout_enabled: (found) => saleWentTo('enabled', found),
+  product_details_update: ({ fields }) => fields.some((field) => announcedFields.has(field)),
+};
+
+function saleWentTo(status: SaleStatus, { was, is }: FoundChange): boolean {
+  return is === status && was !== null && was !== is && was !== 'unknown';
+}
+
 /** Returns what a subscription should announce about a change that a read found. */
 export function announceable(was: SaleStatus | null, is: SaleStatus, fields: readonly string[]): readonly ChangeType[] {
-  const sale = was !== null && was !== is && was !== 'unknown';
-  return [
-    ...(sale && is === 'disabled' ? (['checkout_disabled'] as const) : []),
-    ...(sale && is === 'enabled' ? (['checkout_enabled'] as const) : []),
-    ...(fields.some((field) => announcedFields.has(field)) ? (['product_details_update'] as const) : []),
-  ];
+  return changeTypes.filter((type) => announces[type]({ was, is, fields }));
 }
 
 /** A found change, and the notification expected about it. Instants in epoch milliseconds. */

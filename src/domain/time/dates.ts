@@ -16,11 +16,6 @@ export function isDate(text: unknown): text is string {
   return typeof text === 'string' && calendarDate.test(text) && toDate(dayNumber(text)) === text;
 }
 
-/** Returns the date of an instant in UTC. */
-export function dateInUtc(at: number): string {
-  return toDate(Math.floor(at / dayMs));
-}
-
 /** Returns the date that lies `days` after another. */
 export function addDays(date: string, days: number): string {
   return toDate(dayNumber(date) + days);

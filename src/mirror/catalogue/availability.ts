@@ -7,7 +7,6 @@ import { dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { type SpanFacts, type SpanTable, spanTable } from './dates/spans.ts';
 import type { OfProduct, WindowRead } from './dates/window.ts';
-import { variantTypes } from './variant-types.ts';
 
 /** Days, their slots and the spans that say when each was read. */
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
@@ -23,7 +22,6 @@ export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead
 export function availabilityTables(db: Writes, changes: ChangeTable, bookable: BookableTable): AvailabilityTables {
   const days = dayTable(db, changes, bookable);
   const printed = printedPrices(db);
-  const typesOf = variantTypes(db);
   const { confirm, wasRead, variantIds, ...spans } = spanTable(db);
   return {
     confirm,
@@ -42,7 +40,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         max_tickets_per_order,
         variant_ids: JSON.stringify(variants.map(({ variant_id }) => variant_id)),
       };
-      const priced = { ...read, types: typesOf(product_id) };
+      const dated = { ...read, ...bookable.settingOf(product_id) };
       let run: string[] = [];
       const closeRun = () => {
         const [first = '', last = first] = [run[0], run.at(-1)];
@@ -56,7 +54,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         }
         run.push(date);
         const before = stored.get(date);
-        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, priced);
+        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
         if (day === 'offers' || (day !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
         if (day === 'same') continue;
         if (before === undefined) counts.added += 1;

@@ -1,5 +1,6 @@
 import { type Database, waitForLocks, walSizeOf } from '../../sqlite/database-file.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
+import { withinQuota } from '../../sqlite/quota.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -45,7 +46,7 @@ export function logCopy(db: Database, path: string): LogCopy {
   return {
     checkpoint: (space = 'plenty') => {
       try {
-        copy(space);
+        withinQuota(path, () => copy(space));
       } catch (error) {
         if (writeTroubleOf(error) === null) throw error;
       }
@@ -57,7 +58,7 @@ export function logCopy(db: Database, path: string): LogCopy {
     },
     finish: () => {
       try {
-        passive.get();
+        withinQuota(path, () => passive.get());
       } catch (error) {
         if (writeTroubleOf(error) === null) throw error;
       }

@@ -233,7 +233,6 @@ export interface Tables {
     date: string;
     from_at: number;
     until_at: number;
-    whole: Bit;
     lowest_price: number | null;
     max_tickets: number | null;
     lowest_adult_price: number | null;

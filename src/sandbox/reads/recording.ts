@@ -28,11 +28,8 @@ export interface Recording {
   }): SandboxAnswer | null;
 }
 
-const parts: Readonly<Record<string, string>> = {
-  checkout_information: 'checkout_information',
-  availability: 'availability',
-  'product-variants': 'variants',
-};
+/** Where a read of a product is recorded under another name than the last part of its path. */
+const recordedAs: Readonly<Record<string, string>> = { 'product-variants': 'variants' };
 
 /** Serves recorded answers; their dates move along with the clock, so that today's are today's. */
 export function createRecording(answers: readonly RecordedAnswer[], clock: Clock): Recording {
@@ -72,7 +69,7 @@ export function createRecording(answers: readonly RecordedAnswer[], clock: Clock
         return print(page === 1 || first.status !== 200 ? first : { ...first, body: emptied(first.body) });
       }
       if (resource !== 'products' || id === null) return null;
-      const name = part === undefined ? 'product' : parts[part];
+      const name = part === undefined ? 'product' : (recordedAs[part] ?? part);
       const of = answers.filter((each) => each.resource === name);
       // A read that no product had does not exist.
       if (name === 'product' && of.length > 0 && of.every(({ status }) => status === 404 || status === 405))

@@ -4,6 +4,7 @@ import type { Roughness } from '../rough/roughness.ts';
 import {
   availability,
   checkoutInformation,
+  maxTicketsPerOrder,
   prediscountPrice,
   productDetail,
   productEntry,
@@ -46,6 +47,8 @@ export interface ProductState {
   readonly availability_variants: readonly Record<string, unknown>[];
   /** Every date of the range; none while the product is not on sale. */
   readonly days: readonly StateDay[];
+  /** Whether the answers leave out whatever an answer can do without: counts and prices of dates, too. */
+  readonly bare: boolean;
   /** What is shown beside the truth and must be refused; null: nothing. */
   readonly hostile: HostileValues | null;
   /** Members that differ at every read, wherever they stand, and by how much more than here counts of tickets may be. */
@@ -92,6 +95,7 @@ export function productState(
     variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
     availability_variants: availabilityVariants(world, other, { language, currency, horizon }, today),
     days: product.status === 'available' ? stateDays(world, other, today, horizon, currency) : [],
+    bare: product.bare,
     hostile: rough.hostile(product),
     counters:
       counters === 'none' ? null : { members: ['request_id', 'served_at', 'views_today'], counts: countsDifferBy },
@@ -132,7 +136,7 @@ function stateDays(
     new Date(Date.parse(today) + day * dayMs).toISOString().slice(0, 10),
   );
   const days = new Map(world.days(product, today, dates.at(-1) ?? today, currency).map((day) => [day.date, day]));
-  const max_tickets_per_order = product.id % 9 === 0 ? null : 20;
+  const max_tickets_per_order = maxTicketsPerOrder(product);
   return dates.map((date) => {
     const day = days.get(date);
     return {

@@ -1,13 +1,14 @@
 import { roll } from '../random.ts';
 import type { CalendarDay, CalendarOffer } from './calendar.ts';
-import type { SandboxProduct } from './catalogue.ts';
+import type { SandboxImage, SandboxProduct } from './catalogue.ts';
 import { editedMembers } from './edits.ts';
 import { convert, printAmount } from './money.ts';
 import { translate } from './translate.ts';
 
 /*
  * The service's answers as JSON text (service-facts.md sections 2 to 7). Amounts are printed by hand, because the
- * service sends 9, 9.5 and 17.0, and JSON.stringify cannot.
+ * service sends 9, 9.5 and 17.0, and JSON.stringify cannot. What some products leave out goes by their id; no generated
+ * id is a multiple of three.
  */
 
 const contentLanguages = ['en', 'nl', 'fr', 'de', 'it', 'es', 'pt'];
@@ -20,6 +21,16 @@ export function productEntry(product: SandboxProduct, language: string, currency
 /** The single-product read: with it. */
 export function productDetail(product: SandboxProduct, language: string, currency: string): string {
   return printProduct(product, language, currency, translate(product.description, language));
+}
+
+/** Returns the members of an answer; of a bare product only those that it cannot do without. */
+function said<Members extends object>(
+  { bare }: SandboxProduct,
+  members: Members,
+  needed: readonly (keyof Members)[],
+): Partial<Members> {
+  if (!bare) return members;
+  return Object.fromEntries(needed.map((name) => [name, members[name]])) as Partial<Members>;
 }
 
 function printProduct(product: SandboxProduct, language: string, currency: string, description: string | null): string {
@@ -42,7 +53,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     tag_ids: product.tag_ids.map(String),
     ...whereabouts(product),
     ...(place.zone === null ? {} : { timezone: place.zone }),
-    images: images_null ? null : product.images.map((image) => printImage(image, product.image_origin)),
+    images: images_null ? null : product.images.map((image, position) => printImage(image, position, product)),
     ratings: rating ?? { average: null, total: 0 },
     discount_percentage: null,
     currency,
@@ -50,17 +61,17 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     sale_status: status,
     sale_status_reason: product.reason,
     sale_status_expected_reopen: product.reopen,
-    ...(id % 10 === 0 ? {} : { is_package: id % 12 === 0 }),
+    ...(id % 10 === 0 ? {} : { is_package: id % 12 === 8 }),
     in_packages: null,
     package_products: null,
     product_groups: null,
-    product_url: id % 15 === 0 ? null : `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
+    product_url: id % 19 === 0 ? null : `https://shop.sandbox.invalid/${language}/p${id}/?partner=sandbox`,
     product_slug: id % 14 === 0 ? '' : `p${id}`,
     promo_label: id % 11 === 0 ? 'bestseller' : null,
-    cancellation: id % 16 === 0 ? null : id % 3 === 0 ? { policy: 'before_date', window: 24 } : { policy: 'never' },
-    supplier: id % 9 === 0 ? null : { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
+    cancellation: id % 16 === 0 ? null : id % 7 === 3 ? { policy: 'before_date', window: 24 } : { policy: 'never' },
+    supplier: id % 13 === 0 ? null : { name: `${product.title.split(' ')[0]} Foundation`, city: place.city },
     marketing_restrictions: null,
-    duration: id % 6 === 0 ? null : '01:30',
+    duration: id % 9 === 2 ? null : '01:30',
     starting_time: null,
     wheelchair_access: id % 5 === 0 ? null : id % 2 === 0,
     smartphone_ticket: true,
@@ -71,6 +82,7 @@ function printProduct(product: SandboxProduct, language: string, currency: strin
     ...(views_today === undefined ? {} : { views_today }),
     ...editedMembers(product, 'product', language),
   };
+  if (product.bare) return JSON.stringify(said(product, entry, ['id', 'timezone', 'images', 'sale_status']));
   const before = prediscountPrice(product, currency);
   const amounts = {
     price: printAmount(convert(from_price, currency), currency),
@@ -106,15 +118,19 @@ function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProdu
   };
 }
 
-function printImage({ name, credit, alt_text, origin: own }: SandboxProduct['images'][number], origin: string) {
+const imageSizes = ['small', 'medium', 'large', 'extra_large'] as const;
+
+/** The images of a bare product have one size each. */
+function printImage({ name, credit, alt_text, origin }: SandboxImage, position: number, product: SandboxProduct) {
   const url = (width: number) =>
-    `${own ?? origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
-  return { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
+    `${origin ?? product.image_origin}/images/content/${name}.jpg?auto=format&fit=crop&h=${width}&q=70&w=${width}`;
+  const image = { small: url(128), medium: url(250), large: url(500), extra_large: url(1200), alt_text, credit };
+  return said(product, image, [imageSizes[position % 4] ?? 'large']);
 }
 
 export function checkoutInformation(product: SandboxProduct, language: string): string {
   const { id, slots, dynamic, title } = product;
-  return JSON.stringify({
+  const answer = {
     success: true,
     has_timeslots: slots > 0,
     has_dynamic_pricing: dynamic,
@@ -125,21 +141,32 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
       ...editedMembers(product, 'checkout_information', language),
     },
     starting_point: null,
-  });
+  };
+  return JSON.stringify(said(product, answer, ['success', id % 2 === 0 ? 'has_timeslots' : 'has_dynamic_pricing']));
 }
 
 /** Returns the members that the variants read has; availability has more of them. */
-function variantMembers({ variants, id: product_id }: SandboxProduct, language: string) {
-  return variants.map(({ id, label, type }) => ({
-    id,
-    label: translate(label, language),
-    description: type === 'child' ? translate('Only with an adult', language) : null,
-    variant_type: type,
-    valid_with_variant_ids: variants.map((each) => each.id),
-    requires_visitors_details: product_id % 6 === 0 ? ['full_name'] : [],
-    group_ids: [7],
-    cancellation: { policy: 'before_date', window: 24 },
-  }));
+function variantMembers(product: SandboxProduct, language: string) {
+  const { variants, id: product_id } = product;
+  return variants.map(({ id, label, type }) => {
+    const variant = {
+      id,
+      label: translate(label, language),
+      description: type === 'child' ? translate('Only with an adult', language) : null,
+      variant_type: type,
+      valid_with_variant_ids: variants.map((each) => each.id),
+      requires_visitors_details: product_id % 5 === 1 ? ['full_name'] : [],
+      group_ids: [7],
+      cancellation: { policy: 'before_date', window: 24 },
+    };
+    return said(product, variant, ['id']);
+  });
+}
+
+/** Returns how many tickets an order may have; null: no limit is said. */
+export function maxTicketsPerOrder({ id, order_limit }: SandboxProduct): number | null {
+  if (order_limit !== undefined) return order_limit;
+  return id % 10 === 0 ? null : 20;
 }
 
 export function productVariants(product: SandboxProduct, language: string): string {
@@ -159,13 +186,14 @@ export function availability(
   { language, currency, capped_at }: { language: string; currency: string; capped_at: string | null },
 ): string {
   const zone = product.place.zone === null ? '' : `"timezone":${JSON.stringify(product.place.zone)},`;
-  const print = offerPrinter(currency);
+  const print = product.bare ? ({ variant_id }: CalendarOffer) => `{"id":${variant_id}}` : offerPrinter(currency);
+  const places = (count: number) => (product.bare ? '' : `"availability":${count},`);
   const dates = days.map((day) => {
-    const slots = day.slots.map(({ time, availability: places, offers }) => {
+    const slots = day.slots.map(({ time, availability: left, offers }) => {
       const gate = product.id % 50 === 0 ? ',"gate":"B"' : '';
-      return `{"time":"${time}",${zone}"availability":${places},"variants":[${offers.map(print).join(',')}]${gate}}`;
+      return `{"time":"${time}",${zone}${places(left)}"variants":[${offers.map(print).join(',')}]${gate}}`;
     });
-    return `{"date":"${day.date}","availability":${day.availability},"timeslots":[${slots.join(',')}]}`;
+    return `{"date":"${day.date}",${places(day.availability)}"timeslots":[${slots.join(',')}]}`;
   });
   const variants =
     days.length === 0
@@ -181,7 +209,7 @@ export function availability(
     sales_enabled: product.status === 'available',
     dynamic_pricing: product.dynamic,
     capped_at,
-    max_tickets_per_order: product.order_limit === undefined ? (product.id % 9 === 0 ? null : 20) : product.order_limit,
+    max_tickets_per_order: maxTicketsPerOrder(product),
   };
   const tail = { variants, groups: [{ id: 7, name: 'Default' }] };
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;

@@ -54,6 +54,8 @@ export interface SandboxProduct {
   /** Recommended while it is not on sale: only a notification says so, no read does. */
   alternative: number | null;
   withdrawn: boolean;
+  /** Its answers leave out whatever an answer can do without. */
+  bare: boolean;
   readonly sold_out: Set<string>;
   /** Members of the product and of its checkout information that were edited (edits.ts), in English; null: none was. */
   edits: Readonly<Record<string, unknown>> | null;
@@ -195,6 +197,7 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
       : pick(['within_7_days', 'within_2_weeks', 'within_month', 'more_than_month'], chance('reopen')),
     alternative: null,
     withdrawn: false,
+    bare: false,
     sold_out: new Set(),
     edits: null,
   };

@@ -1,5 +1,5 @@
 import { members, wholeNumber } from '../arguments.ts';
-import type { Connection, Query } from '../connection.ts';
+import type { Columns, Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { around, kilometres } from '../places.ts';
 import { badArgument } from '../problems.ts';
@@ -30,8 +30,10 @@ export interface FindHit {
   readonly typos: number;
   /** The first of these that, with those before it, has every word; null: no words were asked for. */
   readonly found_in: (typeof fields)[number] | null;
-  /** Minor units of the currency: the lowest of the dates, else from_price; null: there is no exact one. */
+  /** What a shop prints, in minor units of the currency: the least lowest_adult_price of the dates, else of the product, else from_price. */
   readonly price: number | null;
+  /** Whose price it is: adult, or another type where no adult can buy; null: from_price, or not said. */
+  readonly price_variant_type: string | null;
   readonly currency: string;
   /** The first date with tickets left, of those asked for; null: none were. */
   readonly date: string | null;
@@ -122,11 +124,14 @@ export function finder(connection: Connection, editions: Editions): (question?: 
 }
 
 /** Each form's statement, prepared when it is first asked. */
-function statements<Row>(connection: Connection, sql: (form: Form) => string): (form: Form) => Query<object, Row> {
+function statements<Row>(
+  connection: Connection,
+  sql: (form: Form, columns: Columns) => string,
+): (form: Form) => Query<object, Row> {
   const known = new Map<string, Query<object, Row>>();
   return (form) => {
     const key = JSON.stringify(form);
-    const query = known.get(key) ?? connection.query<object, Row>(() => sql(form));
+    const query = known.get(key) ?? connection.query<object, Row>((columns) => sql(form, columns));
     known.set(key, query);
     return query;
   };

@@ -1,3 +1,5 @@
+import type { Columns } from '../connection.ts';
+import { type PrintedSql, printedOfDates, printedOfProduct } from '../printed-sql.ts';
 import type { Filters, FindQuestion, Order } from './question.ts';
 
 /** Which parts a search has: each form of it is one statement, prepared once. */
@@ -48,15 +50,13 @@ export function filterBindings({
   return { city_id, country_id, tag_id, min_rating, min_price, max_price, from: from ?? to, to: to ?? from };
 }
 
-function priceSql(id: string, dates: boolean): string {
-  return dates
-    ? `(SELECT min(b.lowest_price) FROM bookable_days b WHERE b.product_id = ${id} AND b.currency = @currency AND b.date BETWEEN @from AND @to)`
-    : `(SELECT c.from_price FROM product_prices c WHERE c.product_id = ${id} AND c.currency = @currency)`;
+function printedSql(columns: Columns, id: string, dates: boolean): PrintedSql {
+  return dates ? printedOfDates(columns, id) : printedOfProduct(columns, id);
 }
 
 /** Returns the conditions of filters, about the product `id` and its row `p` of the view `products`. */
-export function filterSql(form: FilterForm, id: string): string[] {
-  const price = priceSql(id, form.dates);
+export function filterSql(form: FilterForm, id: string, columns: Columns): string[] {
+  const { price } = printedSql(columns, id, form.dates);
   const conditions = [
     form.city && 'p.city_id = @city_id',
     form.country && 'p.country_id = @country_id',
@@ -122,11 +122,11 @@ const boxes = `(
  * Returns all that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by
  * key.
  */
-function hitSql(form: Form): string {
+function hitSql(form: Form, columns: Columns): string {
   const { text, near, filters, order } = form;
   const first = text ? 'e' : near ? 'l' : 'p';
   const id = `${first}.product_id`;
-  const conditions = filterSql(filters, id);
+  const conditions = filterSql(filters, id, columns);
   const needsProduct = !text || conditions.some((condition) => /\bp\./.test(condition));
   const tables = [
     text && 'found f CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = @language',
@@ -135,7 +135,7 @@ function hitSql(form: Form): string {
     `product_popularity r ON r.product_id = ${id}`,
   ];
   const where = [first === 'p' && 'p.language = @language', near && `${chord2} <= @chord2`, ...conditions];
-  const price = order === 'price' || order === 'price_down' ? priceSql(id, filters.dates) : 'NULL';
+  const price = order === 'price' || order === 'price_down' ? printedSql(columns, id, filters.dates).price : 'NULL';
   return `hit AS MATERIALIZED (
   SELECT ${id} AS product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
     r.weighed_rating, r.rating_count, ${near ? chord2 : 'NULL'} AS chord2, ${price} AS price
@@ -154,23 +154,25 @@ const orderSql: Readonly<Record<Order, string>> = {
 };
 
 /** Returns a page of what was found, each with how many there are in all. */
-export function pageSql(form: Form): string {
+export function pageSql(form: Form, columns: Columns): string {
   const order = orderSql[form.order];
   const { dates } = form.filters;
+  const printed = printedSql(columns, 'h.product_id', dates);
   const date = dates
     ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
     : 'NULL';
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)}
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)}
 SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
-  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${priceSql('h.product_id', dates)} AS price, @currency AS currency,
+  p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
+  ${printed.type} AS price_variant_type, @currency AS currency,
   ${date} AS date, h.chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
 FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 ORDER BY ${order}`;
 }
 
-export function totalSql(form: Form): string {
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)} SELECT count(*) AS total FROM hit`;
+export function totalSql(form: Form, columns: Columns): string {
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)} SELECT count(*) AS total FROM hit`;
 }
 
 /** At most so many products are counted by facets. */
@@ -178,16 +180,16 @@ const mostCounted = 10_000;
 const mostValues = 50;
 
 /** Returns how many of what was found there are by each of these, the most first. */
-export function facetSql(form: Form): string {
+export function facetSql(form: Form, columns: Columns): string {
   const ranked = (facet: string, id: string, name: string, from: string) =>
     `SELECT * FROM (SELECT '${facet}' AS facet, ${id} AS id, ${name} AS name, count(*) AS count FROM ${from} GROUP BY 2 ORDER BY 4 DESC, 2 LIMIT ${mostValues})`;
   const steps = [0, 1, 2, 5]
     .flatMap((step) => (step === 0 ? [0] : [3, 4, 5, 6].map((power) => step * 10 ** power)))
     .sort((a, b) => b - a);
   const band = `CASE ${steps.map((step) => `WHEN price >= ${step} THEN ${step}`).join(' ')} END`;
-  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form)},
+  return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)},
 fact AS MATERIALIZED (
-  SELECT p.product_id, p.city_id, p.city_name, p.country_id, p.country_name, p.rating, ${priceSql('h.product_id', form.filters.dates)} AS price
+  SELECT p.product_id, p.city_id, p.city_name, p.country_id, p.country_name, p.rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
   FROM (SELECT product_id FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted}) h
   CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 )

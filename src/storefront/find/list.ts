@@ -1,6 +1,7 @@
 import { identifier, members, wholeNumber } from '../arguments.ts';
 import type { Columns, Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
+import { productColumns } from '../printed-sql.ts';
 import type { ViewRow } from '../views.ts';
 import { type FilterForm, filterBindings, filterForm, filterSql } from './hits-sql.ts';
 import { checkFilters, type Filters, filterNames } from './question.ts';
@@ -9,7 +10,7 @@ import { checkFilters, type Filters, filterNames } from './question.ts';
 export interface ProductsQuestion extends Filters {
   readonly experience_id?: number | undefined;
   readonly language?: string | undefined;
-  /** Of min_price, max_price, from and to. */
+  /** Of the prices, min_price and max_price, and of from and to. */
   readonly currency?: string | undefined;
   /** The last product_id of the page before. */
   readonly after?: number | undefined;
@@ -66,9 +67,9 @@ function listSql({ experience, filters }: ListForm, columns: Columns): string {
     experience && 'e.experience_id = @experience_id',
     tag && 'g.tag_id = @tag_id',
     // Tags are joined already.
-    ...filterSql({ ...filters, tag: false }, 'p.product_id'),
+    ...filterSql({ ...filters, tag: false }, 'p.product_id', columns),
   ];
   const given = (parts: readonly (string | false)[]) => parts.filter((each) => each !== false);
-  return `SELECT ${columns('products', 'p')} FROM ${given(joined).join(' CROSS JOIN ')}
+  return `SELECT ${productColumns(columns)} FROM ${given(joined).join(' CROSS JOIN ')}
     WHERE ${given(where).join(' AND ')} ORDER BY ${first}.product_id LIMIT @limit`;
 }

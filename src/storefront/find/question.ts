@@ -9,7 +9,7 @@ export interface Filters {
   readonly tag_id?: number | undefined;
   /** Stars, 0 to 5: what nobody rated is left out. */
   readonly min_rating?: number | undefined;
-  /** Minor units of the currency: of the dates where some are asked for, else from_price. */
+  /** Minor units of the currency: of the price that is shown, of the dates where some are asked for. */
   readonly min_price?: number | undefined;
   readonly max_price?: number | undefined;
   /** YYYY-MM-DD at the venue: only what has tickets left on a date from `from` to `to`; one of them alone is that date. */

@@ -1,10 +1,12 @@
 import { identifier, members, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
+import { productColumns } from '../printed-sql.ts';
 import type { ViewRow } from '../views.ts';
 
 export interface RelatedOptions {
   readonly language?: string | undefined;
+  readonly currency?: string | undefined;
   /** Absent: 10. */
   readonly limit?: number | undefined;
 }
@@ -28,7 +30,7 @@ export function relatedTo(connection: Connection, editions: Editions): Related {
     WHERE p.product_id = @product_id AND p.language = @language
   ) WHERE product_id <> @product_id GROUP BY product_id
 )
-SELECT ${columns('products', 'p')}
+SELECT ${productColumns(columns)}
 FROM (
   SELECT n.product_id, row_number() OVER (ORDER BY n.together DESC, (
     SELECT count(*) FROM product_tags g CROSS JOIN product_tags o ON o.tag_id = g.tag_id AND o.product_id = n.product_id
@@ -41,10 +43,11 @@ CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 ORDER BY h.nth`,
   );
   return (product_id, options = {}) => {
-    const { language, limit } = members('options', options, ['language', 'limit']);
+    const { language, currency, limit } = members('options', options, ['language', 'currency', 'limit']);
     return related.all({
       product_id: identifier('product_id', product_id),
       language: editions.language(language),
+      currency: editions.currency(currency),
       limit: wholeNumber('limit', limit, { least: 1, absent: 10 }),
     });
   };

@@ -3,6 +3,7 @@ import { type FileHandle, open, opendir, rename, unlink } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { type Entropy, newId } from '../../clock.ts';
 import { filePattern } from '../../domain/catalogue/image-file.ts';
+import { isWithoutRoom } from '../../sqlite/fault.ts';
 
 /**
  * Thrown when the image directory cannot be used: it is full, read-only, or not ours. The mirror does not depend on it.
@@ -14,7 +15,7 @@ export class DirectoryFailed extends Error {
   constructor(cause: unknown) {
     const { code } = cause as NodeJS.ErrnoException;
     super(`the image directory cannot be written (${code ?? String(cause)})`, { cause });
-    this.full = code === 'ENOSPC' || code === 'EDQUOT';
+    this.full = isWithoutRoom(cause);
   }
 }
 

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
 import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
-import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
-import type { BookableTable } from './bookable.ts';
+import type { BookableTable, DateSetting } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
 type Day = Tables['day'];
@@ -17,10 +16,7 @@ export type StoredDay = Pick<
 >;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
-/** A read, and whom the variants that it speaks of are for. */
-export interface PricedRead extends WindowRead {
-  readonly types: VariantTypes;
-}
+type DayRead = WindowRead & DateSetting;
 
 /**
  * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
@@ -33,7 +29,7 @@ export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
   /** One whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: PricedRead): DayStored;
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): DayStored;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -88,7 +84,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
       const printed = form === undefined ? nothingPrinted : printedOn(form, read.types);
       put.run({ ...key, ...summary, ...printed, ...next, hash: digest, document_id });
-      bookable.put(key, form ?? null, read.types, read.today);
+      bookable.put(key, form ?? null, { timezone: read.timezone, types: read.types, known: stored !== undefined });
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;

@@ -4,7 +4,6 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
-import { variantTypes } from '../variant-types.ts';
 import type { BookableTable } from './bookable.ts';
 import { printedPrices } from './printed-prices.ts';
 
@@ -15,9 +14,9 @@ type Priced = Pick<
 
 /** What is printed of dates that are stored already. */
 export interface Pricing {
-  /** Prices the dates of a product by whom its variants are for now. */
+  /** Prices the dates of a product, and divides them at their times, by whom its variants are for now and where it is. */
   again(product_id: number, by: FoundBy): void;
-  /** Does so for products whose dates another version has stored, at most `limit` of them, in a transaction of its own. Returns whether more are left. */
+  /** Does so for products whose dates another version has stored, or that have moved, at most `limit` of them, in a transaction of its own. Returns whether more are left. */
   next(limit: number, by: FoundBy): boolean;
 }
 
@@ -43,15 +42,14 @@ export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTa
   const drop = db.change(({ product_id }: Bound<{ product_id: number }>) =>
     query.deleteFrom('unpriced').where('product_id', '=', product_id),
   );
-  const typesOf = variantTypes(db);
   const printed = printedPrices(db);
 
   function again(product_id: number, by: FoundBy): void {
-    const types = typesOf(product_id);
+    const at = { ...bookable.settingOf(product_id), known: true };
     const moved = new Map<string, string[]>();
     for (const { currency, date, document, ...before } of dates.all({ product_id })) {
       const form = JSON.parse(document) as DayForm;
-      const now = printedOn(form, types);
+      const now = printedOn(form, at.types);
       const others = moved.getOrInsert(currency, []);
       if (
         now.lowest_adult_price !== before.lowest_adult_price ||
@@ -61,7 +59,7 @@ export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTa
         others.push(date);
       }
       // Each of its times has a price of its own: that of the whole date may be the same.
-      bookable.putAgain({ product_id, currency, date }, form, types);
+      bookable.put({ product_id, currency, date }, form, at);
     }
     for (const [currency, others] of moved) {
       printed.find({ product_id, currency });

@@ -1,0 +1,457 @@
+# Made from schema/contract.json, contract 5: what each column means stands there.
+# Django 5.2 or newer: DATABASES["mirror"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": "file:data/mirror.db?mode=ro", "OPTIONS": {"uri": True}}
+from django.db import models
+
+
+class Alternatives(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "alternative_product_id")
+    product_id = models.BigIntegerField()
+    alternative_product_id = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "alternatives"
+
+
+class AvailabilityDays(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "date", "currency")
+    product_id = models.BigIntegerField()
+    date = models.TextField()
+    currency = models.TextField()
+    state = models.TextField()
+    lowest_price = models.BigIntegerField(null=True)
+    lowest_adult_price = models.BigIntegerField(null=True)
+    price_variant_type = models.TextField(null=True)
+    max_tickets = models.BigIntegerField(null=True)
+    availability = models.BigIntegerField(null=True)
+    max_tickets_per_order = models.BigIntegerField(null=True)
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "availability_days"
+
+
+class AvailabilityErrorRate(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "tier")
+    product_id = models.BigIntegerField()
+    tier = models.TextField()
+    checks = models.BigIntegerField()
+    wrong = models.BigIntegerField()
+    orders = models.BigIntegerField()
+    orders_wrong = models.BigIntegerField()
+    rate = models.FloatField(null=True)
+    said_available = models.BigIntegerField()
+    said_sold_out = models.BigIntegerField()
+    said_price = models.BigIntegerField()
+    tickets = models.BigIntegerField()
+    unknown = models.BigIntegerField()
+    unanswered = models.BigIntegerField()
+    since_at = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "availability_error_rate"
+
+
+class AvailabilitySlots(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "date", "currency", "time", "variant_id")
+    product_id = models.BigIntegerField()
+    date = models.TextField()
+    currency = models.TextField()
+    time = models.TextField()
+    variant_id = models.BigIntegerField()
+    availability = models.BigIntegerField(null=True)
+    max_tickets = models.BigIntegerField(null=True)
+    retail_price = models.BigIntegerField(null=True)
+    ticket_value = models.BigIntegerField(null=True)
+    booking_fee = models.BigIntegerField(null=True)
+    commission = models.BigIntegerField(null=True)
+    pricing_restriction = models.BigIntegerField(null=True)
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "availability_slots"
+
+
+class BookableDays(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "date", "currency")
+    product_id = models.BigIntegerField()
+    date = models.TextField()
+    currency = models.TextField()
+    lowest_price = models.BigIntegerField(null=True)
+    lowest_adult_price = models.BigIntegerField(null=True)
+    price_variant_type = models.TextField(null=True)
+    max_tickets = models.BigIntegerField(null=True)
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "bookable_days"
+
+
+class Changes(models.Model):
+    seq = models.BigIntegerField(primary_key=True)
+    at = models.BigIntegerField()
+    product_id = models.BigIntegerField()
+    kind = models.TextField()
+    language = models.TextField(null=True)
+    date = models.TextField(null=True)
+    detail = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "changes"
+
+
+class CheckoutInformation(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "language")
+    product_id = models.BigIntegerField()
+    language = models.TextField()
+    has_timeslots = models.BigIntegerField(null=True)
+    has_dynamic_pricing = models.BigIntegerField(null=True)
+    must_know = models.TextField(null=True)
+    good_to_know = models.TextField(null=True)
+    document = models.TextField()
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "checkout_information"
+
+
+class Currencies(models.Model):
+    currency = models.TextField(primary_key=True)
+    is_primary = models.BigIntegerField()
+    exponent = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "currencies"
+
+
+class Freshness(models.Model):
+    pk = models.CompositePrimaryKey("resource", "tier")
+    resource = models.TextField()
+    tier = models.TextField()
+    records = models.BigIntegerField()
+    fresh = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired = models.BigIntegerField()
+    oldest_checked_at = models.BigIntegerField()
+    promise_ms = models.BigIntegerField()
+    kept = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "freshness"
+
+
+class Images(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "position")
+    product_id = models.BigIntegerField()
+    position = models.BigIntegerField()
+    image_key = models.TextField()
+    small_url = models.TextField(null=True)
+    medium_url = models.TextField(null=True)
+    large_url = models.TextField(null=True)
+    extra_large_url = models.TextField(null=True)
+    alt_text = models.TextField(null=True)
+    credit = models.TextField(null=True)
+    file = models.TextField(null=True)
+    verified_at = models.BigIntegerField()
+    expires_at = models.BigIntegerField()
+    document = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "images"
+
+
+class Languages(models.Model):
+    language = models.TextField(primary_key=True)
+    is_primary = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "languages"
+
+
+class MirrorInfo(models.Model):
+    contract_version = models.BigIntegerField()
+    schema_version = models.BigIntegerField()
+    written_by = models.TextField()
+    feed_floor_seq = models.BigIntegerField()
+    filled_at = models.BigIntegerField(null=True)
+    feed_id = models.TextField(primary_key=True)
+
+    class Meta:
+        managed = False
+        db_table = "mirror_info"
+
+
+class PlaceRows(models.Model):
+    product_id = models.BigIntegerField(primary_key=True)
+    min_latitude = models.FloatField()
+    max_latitude = models.FloatField()
+    min_longitude = models.FloatField()
+    max_longitude = models.FloatField()
+    x = models.FloatField()
+    y = models.FloatField()
+    z = models.FloatField()
+
+    class Meta:
+        managed = False
+        db_table = "place_rows"
+
+
+class Policies(models.Model):
+    pk = models.CompositePrimaryKey("resource", "state")
+    resource = models.TextField()
+    state = models.TextField()
+    action = models.TextField()
+    expires_after = models.BigIntegerField(null=True)
+    reason = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "policies"
+
+
+class ProductExperiences(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "experience_id")
+    product_id = models.BigIntegerField()
+    experience_id = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "product_experiences"
+
+
+class ProductPopularity(models.Model):
+    product_id = models.BigIntegerField(primary_key=True)
+    sellable = models.BigIntegerField()
+    popularity = models.FloatField()
+    list_place = models.BigIntegerField(null=True)
+    rating_count = models.BigIntegerField(null=True)
+    weighed_rating = models.BigIntegerField()
+    recent_sales = models.BigIntegerField()
+    place = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "product_popularity"
+
+
+class ProductPrices(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "currency")
+    product_id = models.BigIntegerField()
+    currency = models.TextField()
+    from_price = models.BigIntegerField(null=True)
+    lowest_price = models.BigIntegerField(null=True)
+    lowest_adult_price = models.BigIntegerField(null=True)
+    price_variant_type = models.TextField(null=True)
+    prediscount_price = models.BigIntegerField(null=True)
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "product_prices"
+
+
+class ProductTags(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "tag_id")
+    product_id = models.BigIntegerField()
+    tag_id = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "product_tags"
+
+
+class Products(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "language")
+    product_id = models.BigIntegerField()
+    language = models.TextField()
+    title = models.TextField(null=True)
+    tagline = models.TextField(null=True)
+    sale_status = models.TextField()
+    sellable = models.BigIntegerField()
+    disabled_reason = models.TextField(null=True)
+    disabled_source = models.TextField(null=True)
+    expected_reopening = models.TextField(null=True)
+    alternative_product_id = models.BigIntegerField(null=True)
+    from_price = models.BigIntegerField(null=True)
+    lowest_price = models.BigIntegerField(null=True)
+    lowest_adult_price = models.BigIntegerField(null=True)
+    price_variant_type = models.TextField(null=True)
+    currency = models.TextField()
+    city_id = models.BigIntegerField(null=True)
+    city_name = models.TextField(null=True)
+    country_id = models.BigIntegerField(null=True)
+    country_name = models.TextField(null=True)
+    venue_id = models.BigIntegerField(null=True)
+    latitude = models.FloatField(null=True)
+    longitude = models.FloatField(null=True)
+    timezone = models.TextField(null=True)
+    rating = models.FloatField(null=True)
+    rating_count = models.BigIntegerField(null=True)
+    prediscount_price = models.BigIntegerField(null=True)
+    slug = models.TextField(null=True)
+    url = models.TextField(null=True)
+    summary = models.TextField(null=True)
+    description = models.TextField(null=True)
+    duration = models.TextField(null=True)
+    languages = models.TextField(null=True)
+    cancellation_policy = models.TextField(null=True)
+    cancellation_window = models.BigIntegerField(null=True)
+    supplier = models.TextField(null=True)
+    venue_name = models.TextField(null=True)
+    venue_address = models.TextField(null=True)
+    venue_today = models.TextField(null=True)
+    wheelchair_access = models.BigIntegerField(null=True)
+    is_package = models.BigIntegerField(null=True)
+    document = models.TextField()
+    checked_at = models.BigIntegerField()
+    changed_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+    detail_freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "products"
+
+
+class SearchDeletes(models.Model):
+    pk = models.CompositePrimaryKey("shorter", "word")
+    shorter = models.TextField()
+    word = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "search_deletes"
+
+
+class SearchEntries(models.Model):
+    search_id = models.BigIntegerField(primary_key=True)
+    product_id = models.BigIntegerField()
+    language = models.TextField()
+    title = models.TextField(null=True)
+    tagline = models.TextField(null=True)
+    summary = models.TextField(null=True)
+    city = models.TextField(null=True)
+    country = models.TextField(null=True)
+    venue = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "search_entries"
+
+
+class SearchGenericWords(models.Model):
+    pk = models.CompositePrimaryKey("language", "word")
+    language = models.TextField()
+    word = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "search_generic_words"
+
+
+class SearchLetters(models.Model):
+    letter = models.TextField(primary_key=True)
+    folded = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "search_letters"
+
+
+class SearchRows(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "language")
+    entry = models.BigIntegerField()
+    rank = models.FloatField(null=True)
+    product_id = models.BigIntegerField()
+    language = models.TextField()
+    title = models.TextField(null=True)
+    tagline = models.TextField(null=True)
+    summary = models.TextField(null=True)
+    city = models.TextField(null=True)
+    venue = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "search_rows"
+
+
+class SearchWords(models.Model):
+    pk = models.CompositePrimaryKey("language", "word", "term")
+    language = models.TextField()
+    word = models.TextField()
+    term = models.TextField()
+    documents = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "search_words"
+
+
+class Subscriptions(models.Model):
+    subscription_id = models.TextField(primary_key=True)
+    type = models.TextField()
+    status = models.TextField(null=True)
+    covered_products = models.BigIntegerField(null=True)
+    last_delivery_at = models.BigIntegerField(null=True)
+    trust = models.FloatField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "subscriptions"
+
+
+class Variants(models.Model):
+    pk = models.CompositePrimaryKey("product_id", "language", "variant_id")
+    product_id = models.BigIntegerField()
+    language = models.TextField()
+    variant_id = models.BigIntegerField()
+    label = models.TextField(null=True)
+    variant_type = models.TextField(null=True)
+    source = models.TextField()
+    document = models.TextField()
+    checked_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "variants"
+
+
+class WithdrawnProducts(models.Model):
+    product_id = models.BigIntegerField(primary_key=True)
+    title = models.TextField(null=True)
+    withdrawn_at = models.BigIntegerField()
+    reason = models.TextField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "withdrawn_products"

@@ -1,0 +1,355 @@
+// Made from schema/contract.json, contract 5: what each column means stands there.
+// TypeORM 0.3: new DataSource({ type: 'better-sqlite3', database: 'data/mirror.db', readonly: true, enableWAL: false, entities: [Products, …] })
+import { ViewColumn, ViewEntity } from 'typeorm';
+
+@ViewEntity({ name: 'alternatives', synchronize: false })
+export class Alternatives {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() alternative_product_id!: number;
+}
+
+@ViewEntity({ name: 'availability_days', synchronize: false })
+export class AvailabilityDays {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() date!: string;
+  @ViewColumn() currency!: string;
+  @ViewColumn() state!: string;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
+  @ViewColumn() max_tickets!: number | null;
+  @ViewColumn() availability!: number | null;
+  @ViewColumn() max_tickets_per_order!: number | null;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'availability_error_rate', synchronize: false })
+export class AvailabilityErrorRate {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() tier!: string;
+  @ViewColumn() checks!: number;
+  @ViewColumn() wrong!: number;
+  @ViewColumn() orders!: number;
+  @ViewColumn() orders_wrong!: number;
+  @ViewColumn() rate!: number | null;
+  @ViewColumn() said_available!: number;
+  @ViewColumn() said_sold_out!: number;
+  @ViewColumn() said_price!: number;
+  @ViewColumn() tickets!: number;
+  @ViewColumn() unknown!: number;
+  @ViewColumn() unanswered!: number;
+  @ViewColumn() since_at!: number;
+}
+
+@ViewEntity({ name: 'availability_slots', synchronize: false })
+export class AvailabilitySlots {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() date!: string;
+  @ViewColumn() currency!: string;
+  @ViewColumn() time!: string;
+  @ViewColumn() variant_id!: number;
+  @ViewColumn() availability!: number | null;
+  @ViewColumn() max_tickets!: number | null;
+  @ViewColumn() retail_price!: number | null;
+  @ViewColumn() ticket_value!: number | null;
+  @ViewColumn() booking_fee!: number | null;
+  @ViewColumn() commission!: number | null;
+  @ViewColumn() pricing_restriction!: number | null;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'bookable_days', synchronize: false })
+export class BookableDays {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() date!: string;
+  @ViewColumn() currency!: string;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
+  @ViewColumn() max_tickets!: number | null;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'changes', synchronize: false })
+export class Changes {
+  @ViewColumn() seq!: number;
+  @ViewColumn() at!: number;
+  @ViewColumn() product_id!: number;
+  @ViewColumn() kind!: string;
+  @ViewColumn() language!: string | null;
+  @ViewColumn() date!: string | null;
+  @ViewColumn() detail!: string;
+}
+
+@ViewEntity({ name: 'checkout_information', synchronize: false })
+export class CheckoutInformation {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() has_timeslots!: number | null;
+  @ViewColumn() has_dynamic_pricing!: number | null;
+  @ViewColumn() must_know!: string | null;
+  @ViewColumn() good_to_know!: string | null;
+  @ViewColumn() document!: string;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'currencies', synchronize: false })
+export class Currencies {
+  @ViewColumn() currency!: string;
+  @ViewColumn() is_primary!: number;
+  @ViewColumn() exponent!: number;
+}
+
+@ViewEntity({ name: 'freshness', synchronize: false })
+export class Freshness {
+  @ViewColumn() resource!: string;
+  @ViewColumn() tier!: string;
+  @ViewColumn() records!: number;
+  @ViewColumn() fresh!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired!: number;
+  @ViewColumn() oldest_checked_at!: number;
+  @ViewColumn() promise_ms!: number;
+  @ViewColumn() kept!: number;
+}
+
+@ViewEntity({ name: 'images', synchronize: false })
+export class Images {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() position!: number;
+  @ViewColumn() image_key!: string;
+  @ViewColumn() small_url!: string | null;
+  @ViewColumn() medium_url!: string | null;
+  @ViewColumn() large_url!: string | null;
+  @ViewColumn() extra_large_url!: string | null;
+  @ViewColumn() alt_text!: string | null;
+  @ViewColumn() credit!: string | null;
+  @ViewColumn() file!: string | null;
+  @ViewColumn() verified_at!: number;
+  @ViewColumn() expires_at!: number;
+  @ViewColumn() document!: string;
+}
+
+@ViewEntity({ name: 'languages', synchronize: false })
+export class Languages {
+  @ViewColumn() language!: string;
+  @ViewColumn() is_primary!: number;
+}
+
+@ViewEntity({ name: 'mirror_info', synchronize: false })
+export class MirrorInfo {
+  @ViewColumn() contract_version!: number;
+  @ViewColumn() schema_version!: number;
+  @ViewColumn() written_by!: string;
+  @ViewColumn() feed_floor_seq!: number;
+  @ViewColumn() filled_at!: number | null;
+  @ViewColumn() feed_id!: string;
+}
+
+@ViewEntity({ name: 'place_rows', synchronize: false })
+export class PlaceRows {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() min_latitude!: number;
+  @ViewColumn() max_latitude!: number;
+  @ViewColumn() min_longitude!: number;
+  @ViewColumn() max_longitude!: number;
+  @ViewColumn() x!: number;
+  @ViewColumn() y!: number;
+  @ViewColumn() z!: number;
+}
+
+@ViewEntity({ name: 'policies', synchronize: false })
+export class Policies {
+  @ViewColumn() resource!: string;
+  @ViewColumn() state!: string;
+  @ViewColumn() action!: string;
+  @ViewColumn() expires_after!: number | null;
+  @ViewColumn() reason!: string;
+}
+
+@ViewEntity({ name: 'product_experiences', synchronize: false })
+export class ProductExperiences {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() experience_id!: number;
+}
+
+@ViewEntity({ name: 'product_popularity', synchronize: false })
+export class ProductPopularity {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() sellable!: number;
+  @ViewColumn() popularity!: number;
+  @ViewColumn() list_place!: number | null;
+  @ViewColumn() rating_count!: number | null;
+  @ViewColumn() weighed_rating!: number;
+  @ViewColumn() recent_sales!: number;
+  @ViewColumn() place!: number;
+}
+
+@ViewEntity({ name: 'product_prices', synchronize: false })
+export class ProductPrices {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() currency!: string;
+  @ViewColumn() from_price!: number | null;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
+  @ViewColumn() prediscount_price!: number | null;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'product_tags', synchronize: false })
+export class ProductTags {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() tag_id!: number;
+}
+
+@ViewEntity({ name: 'products', synchronize: false })
+export class Products {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() title!: string | null;
+  @ViewColumn() tagline!: string | null;
+  @ViewColumn() sale_status!: string;
+  @ViewColumn() sellable!: number;
+  @ViewColumn() disabled_reason!: string | null;
+  @ViewColumn() disabled_source!: string | null;
+  @ViewColumn() expected_reopening!: string | null;
+  @ViewColumn() alternative_product_id!: number | null;
+  @ViewColumn() from_price!: number | null;
+  @ViewColumn() lowest_price!: number | null;
+  @ViewColumn() lowest_adult_price!: number | null;
+  @ViewColumn() price_variant_type!: string | null;
+  @ViewColumn() currency!: string;
+  @ViewColumn() city_id!: number | null;
+  @ViewColumn() city_name!: string | null;
+  @ViewColumn() country_id!: number | null;
+  @ViewColumn() country_name!: string | null;
+  @ViewColumn() venue_id!: number | null;
+  @ViewColumn() latitude!: number | null;
+  @ViewColumn() longitude!: number | null;
+  @ViewColumn() timezone!: string | null;
+  @ViewColumn() rating!: number | null;
+  @ViewColumn() rating_count!: number | null;
+  @ViewColumn() prediscount_price!: number | null;
+  @ViewColumn() slug!: string | null;
+  @ViewColumn() url!: string | null;
+  @ViewColumn() summary!: string | null;
+  @ViewColumn() description!: string | null;
+  @ViewColumn() duration!: string | null;
+  @ViewColumn() languages!: string | null;
+  @ViewColumn() cancellation_policy!: string | null;
+  @ViewColumn() cancellation_window!: number | null;
+  @ViewColumn() supplier!: string | null;
+  @ViewColumn() venue_name!: string | null;
+  @ViewColumn() venue_address!: string | null;
+  @ViewColumn() venue_today!: string | null;
+  @ViewColumn() wheelchair_access!: number | null;
+  @ViewColumn() is_package!: number | null;
+  @ViewColumn() document!: string;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() changed_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+  @ViewColumn() detail_freshness!: string;
+}
+
+@ViewEntity({ name: 'search_deletes', synchronize: false })
+export class SearchDeletes {
+  @ViewColumn() shorter!: string;
+  @ViewColumn() word!: string;
+}
+
+@ViewEntity({ name: 'search_entries', synchronize: false })
+export class SearchEntries {
+  @ViewColumn() search_id!: number;
+  @ViewColumn() product_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() title!: string | null;
+  @ViewColumn() tagline!: string | null;
+  @ViewColumn() summary!: string | null;
+  @ViewColumn() city!: string | null;
+  @ViewColumn() country!: string | null;
+  @ViewColumn() venue!: string | null;
+}
+
+@ViewEntity({ name: 'search_generic_words', synchronize: false })
+export class SearchGenericWords {
+  @ViewColumn() language!: string;
+  @ViewColumn() word!: string;
+}
+
+@ViewEntity({ name: 'search_letters', synchronize: false })
+export class SearchLetters {
+  @ViewColumn() letter!: string;
+  @ViewColumn() folded!: string;
+}
+
+@ViewEntity({ name: 'search_rows', synchronize: false })
+export class SearchRows {
+  @ViewColumn() entry!: number;
+  @ViewColumn() rank!: number | null;
+  @ViewColumn() product_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() title!: string | null;
+  @ViewColumn() tagline!: string | null;
+  @ViewColumn() summary!: string | null;
+  @ViewColumn() city!: string | null;
+  @ViewColumn() venue!: string | null;
+}
+
+@ViewEntity({ name: 'search_words', synchronize: false })
+export class SearchWords {
+  @ViewColumn() language!: string;
+  @ViewColumn() word!: string;
+  @ViewColumn() term!: string;
+  @ViewColumn() documents!: number;
+}
+
+@ViewEntity({ name: 'subscriptions', synchronize: false })
+export class Subscriptions {
+  @ViewColumn() subscription_id!: string;
+  @ViewColumn() type!: string;
+  @ViewColumn() status!: string | null;
+  @ViewColumn() covered_products!: number | null;
+  @ViewColumn() last_delivery_at!: number | null;
+  @ViewColumn() trust!: number | null;
+}
+
+@ViewEntity({ name: 'variants', synchronize: false })
+export class Variants {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() variant_id!: number;
+  @ViewColumn() label!: string | null;
+  @ViewColumn() variant_type!: string | null;
+  @ViewColumn() source!: string;
+  @ViewColumn() document!: string;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
+}
+
+@ViewEntity({ name: 'withdrawn_products', synchronize: false })
+export class WithdrawnProducts {
+  @ViewColumn() product_id!: number;
+  @ViewColumn() title!: string | null;
+  @ViewColumn() withdrawn_at!: number;
+  @ViewColumn() reason!: string | null;
+}

@@ -1,0 +1,115 @@
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { inboxCopy, mirrorCopy } from '../files/backups.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { type FileKind, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { factsOf, removeUnfinished } from './make.ts';
+import { type Manifest, notABackup, readManifest, verifyCopy } from './manifest.ts';
+
+/** The last time that a backup was restored to see whether it can be. */
+export interface Drill {
+  readonly backup: string;
+  readonly at: number;
+  /** Null: it could be restored. */
+  readonly failure: string | null;
+}
+
+/**
+ * Restores a backup beside itself as `restore` would, opens both files as a start would, compares what is in them with the
+ * manifest, and discards them. The result stands in the directory of the backups.
+ */
+export function tryBackup({ backup, now }: { readonly backup: string; readonly now: number }): Drill {
+  const drill = { backup, at: now, failure: failureOf(() => restoreAside(backup)) };
+  writeDrill(dirname(backup), drill);
+  return drill;
+}
+
+function failureOf(work: () => void): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function restoreAside(backup: string): void {
+  const manifest = verifyBackup(backup);
+  removeUnfinished(dirname(backup));
+  const aside = join(dirname(backup), `.drill.${process.pid}.tmp`);
+  mkdirSync(aside, { mode: 0o700 });
+  try {
+    openedCopy(mirrorCopy(backup), join(aside, 'mirror.db'), mirrorFile);
+    if (manifest.inbox !== null) openedCopy(inboxCopy(backup), join(aside, 'inbox.db'), inboxFile);
+    // A newer version adds rows of its own where it brings the schema up to date.
+    if (manifest.mirror.schema_version === schemaVersion(mirrorFile))
+      compareRows(backup, factsOf(join(aside, 'mirror.db')).rows, manifest.rows);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** Reads the manifest of a backup and goes through every byte of its copies; throws 65. */
+export function verifyBackup(backup: string): Manifest {
+  const manifest = readManifest(backup);
+  const newer = [
+    ['mirror.db', manifest.mirror, mirrorFile] as const,
+    ...(manifest.inbox === null ? [] : [['inbox.db', manifest.inbox, inboxFile] as const]),
+  ].find(([, { schema_version }, kind]) => schema_version > schemaVersion(kind));
+  if (newer !== undefined)
+    throw notABackup(
+      backup,
+      `${backup} was made by ${manifest.made_by}, which is newer: its ${newer[0]} has schema ${newer[1].schema_version}`,
+    );
+  verifyCopy(backup, mirrorCopy(backup), manifest.mirror);
+  if (manifest.inbox !== null) verifyCopy(backup, inboxCopy(backup), manifest.inbox);
+  return manifest;
+}
+
+/** Opens a copy as a start would: its schema is brought up to date, and every page and index is gone through. */
+function openedCopy(copy: string, path: string, kind: FileKind): void {
+  copyFileSync(copy, path, constants.COPYFILE_FICLONE);
+  chmodSync(path, kind.mode);
+  const db = openForWriting(path, kind);
+  try {
+    const problem = db.pragma('integrity_check(1)', { simple: true });
+    if (problem !== 'ok') throw new Error(`${copy} is damaged: ${String(problem)}`);
+  } finally {
+    db.close();
+  }
+}
+
+function compareRows(backup: string, found: Manifest['rows'], made: Manifest['rows']): void {
+  const differing = Object.keys({ ...found, ...made }).find((table) => found[table] !== made[table]);
+  if (differing !== undefined)
+    throw new Error(
+      `${backup} has ${found[differing] ?? 'no'} rows in ${differing}, and had ${made[differing] ?? 'none'} when it was made`,
+    );
+}
+
+const noteOf = (directory: string) => join(directory, 'drill.json');
+
+function writeDrill(directory: string, drill: Drill): void {
+  const temporary = join(directory, `.${basename(noteOf(directory))}.${process.pid}.tmp`);
+  writeFileSync(temporary, `${JSON.stringify(drill)}\n`, { mode: 0o600, flush: true });
+  renameSync(temporary, noteOf(directory));
+}
+
+/** Returns the result of the last drill in a directory of backups; null: there was none. */
+export function lastDrill(directory: string): Drill | null {
+  try {
+    return JSON.parse(readFileSync(noteOf(directory), 'utf8')) as Drill;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CataloguedError, exitCodes } from '../errors.ts';
+import { inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
+import { megabytes } from '../format.ts';
+import { removeAppliedBodies } from '../inbox/without-bodies.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import { noteOf } from '../sqlite/identity.ts';
+import { publishCopy } from '../sqlite/published-copy.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
+import { sync } from '../sqlite/sync.ts';
+import { type Manifest, sha256Of, type WhyBackup } from './manifest.ts';
+
+/** What a backup is made of, and where. */
+export interface BackupOrder {
+  readonly mirror: string;
+  readonly inbox: string;
+  /** Where backups are kept: made if it is not there, for this user alone. */
+  readonly directory: string;
+  readonly why: WhyBackup;
+  readonly made_by: string;
+  readonly now: number;
+}
+
+export interface MadeBackup {
+  /** The directory of this backup. */
+  readonly backup: string;
+  readonly made_at: number;
+  readonly bytes: number;
+}
+
+/** A directory that is being made; another process's is left alone while it lives. */
+const unfinished = /^\.(?:backup|drill)\.(\d+)\.tmp$/;
+
+/**
+ * Makes a backup of both files while they are in use: one committed state of the mirror, then one of the inbox, so that
+ * what the mirror has not applied yet is in the inbox's copy. Verified, durable, and under its name only when it is whole.
+ */
+export function makeBackup({ mirror, inbox, directory, why, made_by, now }: BackupOrder): MadeBackup {
+  prepareDirectory(directory, 0o700);
+  removeUnfinished(directory);
+  refuseWithoutSpace(directory, [mirror, inbox]);
+  const temporary = join(directory, `.backup.${process.pid}.tmp`);
+  try {
+    mkdirSync(temporary, { mode: 0o700 });
+    const manifest = copyInto(temporary, { mirror, inbox, why, made_by, now });
+    writeFileSync(manifestOf(temporary), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o400, flush: true });
+    sync(temporary);
+    const backup = freeName(directory, now);
+    renameSync(temporary, backup);
+    sync(directory);
+    return { backup, made_at: now, bytes: manifest.mirror.bytes + (manifest.inbox?.bytes ?? 0) };
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+type Copied = Pick<BackupOrder, 'mirror' | 'inbox' | 'why' | 'made_by' | 'now'>;
+
+function copyInto(directory: string, { mirror, inbox, why, made_by, now }: Copied): Manifest {
+  const beside = { mode: 0o400 };
+  publishCopy(mirror, mirrorCopy(directory), join(directory, '.mirror.tmp'), beside);
+  const copied = factsOf(mirrorCopy(directory));
+  const applied_delivery = copied.applied_delivery;
+  const hasInbox = existsSync(inbox);
+  if (hasInbox)
+    publishCopy(inbox, inboxCopy(directory), join(directory, '.inbox.tmp'), {
+      ...beside,
+      amend: (copy) => removeAppliedBodies(copy, applied_delivery),
+    });
+  return {
+    format: 1,
+    made_at: now,
+    made_by,
+    why,
+    contract_version: copied.contract_version,
+    applied_delivery,
+    mirror: described(mirrorCopy(directory)),
+    inbox: hasInbox ? described(inboxCopy(directory)) : null,
+    rows: copied.rows,
+  };
+}
+
+function described(path: string): Manifest['mirror'] {
+  const db = openReadOnly(path);
+  try {
+    const schema_version = Number(db.pragma('user_version', { simple: true }));
+    return { bytes: statSync(path).size, sha256: sha256Of(path), schema_version };
+  } finally {
+    db.close();
+  }
+}
+
+/** Returns what the manifest says of the mirror's contents, of whatever version it is. */
+export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'applied_delivery' | 'rows'> {
+  const db = openReadOnly(path);
+  try {
+    const tables = db
+      .prepare<[], string>(
+        "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite%'",
+      )
+      .pluck()
+      .all();
+    const rows = tables.map(
+      (name) => [name, db.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0] as const,
+    );
+    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('mirror')").pluck().all();
+    const applied = columns.includes('last_delivery_id') ? 'last_delivery_id' : '0';
+    const own = db
+      .prepare<[], { contract_version: number; applied: number }>(
+        `SELECT contract_version, ${applied} AS applied FROM mirror`,
+      )
+      .get();
+    return {
+      contract_version: own?.contract_version ?? 0,
+      applied_delivery: own?.applied ?? 0,
+      rows: Object.fromEntries(rows),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** Named by its instant, so that names sort by age. */
+function freeName(directory: string, now: number): string {
+  const stamp = `${new Date(now).toISOString().replaceAll(':', '').slice(0, 17)}Z`;
+  const names = [stamp, ...Array.from({ length: 99 }, (_, index) => `${stamp}-${String(index + 2).padStart(2, '0')}`)];
+  const free = names.find((name) => !existsSync(join(directory, name)));
+  if (free === undefined) throw new Error(`there are ${names.length} backups of one second in ${directory}`);
+  return join(directory, free);
+}
+
+/** Removes what a process that was killed has left: one with a living process is being made. */
+export function removeUnfinished(directory: string): number {
+  const left = readdirSync(directory).filter((name) => {
+    const pid = unfinished.exec(name)?.[1];
+    return pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)));
+  });
+  for (const name of left) rmSync(join(directory, name), { recursive: true, force: true });
+  return left.length;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Refuses at once what could not end: a disk that fills up on the way holds up the daemon too (74). */
+function refuseWithoutSpace(directory: string, files: readonly string[]): void {
+  const needed = files.reduce((sum, path) => sum + (noteOf(path)?.size ?? 0) + (noteOf(`${path}-wal`)?.size ?? 0), 0);
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  if (free >= needed) return;
+  throw new CataloguedError(
+    'backup-space',
+    `a backup needs up to ${megabytes(needed)}, and ${directory} has ${megabytes(free)} free`,
+    {
+      exitCode: exitCodes.io,
+      hint: `free space in ${dirname(directory)}, lower backup.keep, or set backup.directory to another disk`,
+    },
+  );
+}

@@ -1,0 +1,68 @@
+import { dirname } from 'node:path';
+import { type Entropy, newId, systemEntropy } from '../clock.ts';
+import type { Config } from '../config/load.ts';
+import { inboxCopy, mirrorCopy } from '../files/backups.ts';
+import { findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
+import { feedNumbers, type Move, movesOf, pairAgain, place, setAside } from '../files/replace.ts';
+import { inboxFile } from '../inbox/inbox.ts';
+import { mirrorFile } from '../mirror/sql/files.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
+import { forgetLastStop } from '../sqlite/last-stop.ts';
+import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
+import { verifyBackup } from './drill.ts';
+
+/** The result of `restore`: what it did, or with `dry` would do. */
+export interface Restore {
+  readonly backup: string;
+  readonly made_at: number;
+  readonly made_by: string;
+  readonly mirror: string;
+  /** Whether the inbox stays, with every delivery since the backup, or the backup's took its place; `none`: neither has one. */
+  readonly inbox: 'kept' | 'restored' | 'none';
+  /** The files set aside, and where they are now. */
+  readonly moved: readonly Move[];
+}
+
+type Paths = Pick<Config, 'mirror' | 'backup'>;
+
+/**
+ * Puts a backup in the place of the mirror, also on a host that has neither file. A sound inbox stays: deliveries since
+ * the backup are applied again. Destroys nothing, and can be repeated after a kill. Refuses while a daemon runs (75), a
+ * backup that is not what its manifest says, and a file of another program in the way (65).
+ */
+export function restoreBackup(
+  config: Paths,
+  backup: string,
+  { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
+): Restore {
+  const { path, inbox_path, state_dir } = config.mirror;
+  const manifest = verifyBackup(backup);
+  prepareDirectory(dirname(path), 0o3770);
+  prepareDirectory(state_dir, 0o700);
+  prepareDirectory(dirname(inbox_path), 0o700);
+  using stack = new DisposableStack();
+  stack.use(acquireLock(state_dir));
+  stack.use(acquireMirrorLock(path));
+  const found = findFiles(config, 'all');
+  found.leave();
+  const { facts } = found;
+  if (facts.mirror === 'foreign' || facts.inbox === 'foreign') refuseFiles(config, found);
+  const inbox = facts.inbox === 'well' ? 'kept' : manifest.inbox === null ? 'none' : 'restored';
+  const moved = [...movesOf(path, now), ...(inbox === 'kept' ? [] : movesOf(inbox_path, now))];
+  const done: Restore = { backup, made_at: manifest.made_at, made_by: manifest.made_by, mirror: path, inbox, moved };
+  if (dry) return done;
+  const { ceiling } = feedNumbers(config.mirror);
+  for (const move of moved) setAside(move);
+  place(mirrorCopy(backup), path, mirrorFile);
+  if (inbox === 'restored') place(inboxCopy(backup), inbox_path, inboxFile);
+  pairAgain(inbox_path, {
+    pair_id: newId(entropy),
+    mirror: 'any',
+    ceiling,
+    newest: 0,
+    // What was delivered since is gone with the other inbox: what subscriptions cover is read again.
+    heartbeat: inbox === 'kept' ? null : manifest.made_at,
+  });
+  forgetLastStop(lastStopPath(config.mirror));
+  return done;
+}

@@ -1,0 +1,102 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { type Drill, lastDrill } from '../backup/drill.ts';
+import { removeOld } from '../backup/keep.ts';
+import { makeBackup } from '../backup/make.ts';
+import { readManifest } from '../backup/manifest.ts';
+import { systemClock } from '../clock.ts';
+import { backupsIn } from '../files/backups.ts';
+import { ago, megabytes, printable } from '../format.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { version } from '../version.ts';
+import { configurationFor } from './setup.ts';
+import type { Io } from './terminal/io.ts';
+import { table } from './terminal/table.ts';
+
+export function backupCommand(io: Io): Command {
+  return new Command('backup')
+    .description(
+      'Makes a verified backup of the mirror and the inbox while they are in use: one directory with both copies and a manifest. Exit 65: there is no mirror; 74: no space; 77: the directory cannot be written.',
+    )
+    .argument('[dir]', 'where to put it (default: backup.directory, where the oldest beyond backup.keep are removed)')
+    .option('--list', 'list the backups that there are, and make none')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nIt holds what storefronts must not see, and is for this user alone. The daemon makes one by itself at backup.at.\n\nExamples:\n  catalogued backup\n  catalogued backup /mnt/elsewhere\n  catalogued backup --list',
+    )
+    .action((dir: string | undefined, options: { list?: boolean; json?: boolean }, command: Command) => {
+      const { config } = configurationFor(io, command);
+      const directory = dir === undefined ? config.backup.directory : resolve(dir);
+      if (options.list) {
+        const found = listed(directory);
+        io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+        return;
+      }
+      // Refuses what is no mirror of this version, before anything is made.
+      openMirrorForReading(config.mirror.path).close();
+      const made = makeBackup({
+        mirror: config.mirror.path,
+        inbox: config.mirror.inbox_path,
+        directory,
+        why: 'asked',
+        made_by: `catalogued ${version}`,
+        now: systemClock.now(),
+      });
+      const removed = dir === undefined ? removeOld(directory, config.backup.keep) : 0;
+      io.stdout.write(
+        options.json
+          ? `${JSON.stringify({ ...made, removed }, null, 2)}\n`
+          : `Backup    ${made.backup}, ${megabytes(made.bytes)}, verified\n${removed === 0 ? '' : `Removed   ${removed} of the oldest: backup.keep is ${config.backup.keep}\n`}`,
+      );
+    });
+}
+
+interface Listed {
+  readonly directory: string;
+  /** The newest first. `wrong`: why it could not be restored; null: its manifest is sound. */
+  readonly backups: readonly {
+    readonly backup: string;
+    readonly made_at: number | null;
+    readonly made_by: string | null;
+    readonly why: string | null;
+    readonly bytes: number | null;
+    readonly wrong: string | null;
+  }[];
+  /** The last time that one was restored on trial; null: never. */
+  readonly tried: Drill | null;
+}
+
+function listed(directory: string): Listed {
+  const backups = backupsIn(directory).map((backup) => {
+    try {
+      const { made_at, made_by, why, mirror, inbox } = readManifest(backup);
+      return { backup, made_at, made_by, why, bytes: mirror.bytes + (inbox?.bytes ?? 0), wrong: null };
+    } catch (error) {
+      return { backup, made_at: null, made_by: null, why: null, bytes: null, wrong: (error as Error).message };
+    }
+  });
+  return { directory, backups: backups.reverse(), tried: lastDrill(directory) };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  schedule: 'by schedule',
+  asked: 'by hand',
+  upgrade: 'before an upgrade',
+};
+
+function render({ directory, backups, tried }: Listed, now: number): string {
+  if (backups.length === 0) return `There is no backup in ${directory}.\nTry: catalogued backup\n`;
+  const rows = backups.map(({ backup, made_at, made_by, why, bytes, wrong }) =>
+    wrong === null
+      ? [backup, ago(made_at ?? 0, now), megabytes(bytes ?? 0), reasons[why ?? ''] ?? '', made_by ?? '']
+      : [backup, '', '', '', wrong],
+  );
+  const trial =
+    tried === null
+      ? 'None has been restored on trial yet.'
+      : tried.failure === null
+        ? `Restored on trial ${ago(tried.at, now)}: ${tried.backup} can be restored.`
+        : `Restored on trial ${ago(tried.at, now)}: ${tried.backup} CANNOT be restored: ${printable(tried.failure)}`;
+  return `${table(['backup', 'made', 'size', 'why', 'by'], rows)}\n\n${trial}\n`;
+}

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { type Restore, restoreBackup } from '../backup/restore.ts';
+import { systemClock } from '../clock.ts';
+import { ago } from '../format.ts';
+import { configurationFor } from './setup.ts';
+import type { Io } from './terminal/io.ts';
+
+export function restoreCommand(io: Io): Command {
+  return new Command('restore')
+    .description(
+      "Puts a backup in the mirror's place, also on a host that has neither file. Destroys nothing: what was there is kept in quarantine/ beside the old place. Exit 65: that is no backup, or it is damaged or newer; 75: a daemon runs.",
+    )
+    .argument('<dir>', 'one backup, as catalogued backup --list shows it')
+    .option('--dry-run', 'verify the backup, print what would be done, and change nothing')
+    .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
+    .addHelpText(
+      'after',
+      '\nA sound inbox stays: deliveries since the backup are applied again. The next start reads what has changed since, and readers\nof the change feed are told to start over.\n\nExamples:\n  catalogued restore data/state/backup/2026-11-21T030000Z --dry-run\n  systemctl stop catalogued && catalogued restore /mnt/elsewhere/2026-11-21T030000Z && systemctl start catalogued',
+    )
+    .action((dir: string, options: { dryRun?: boolean; json?: boolean }, command: Command) => {
+      const { config } = configurationFor(io, command);
+      const dry = options.dryRun === true;
+      const now = systemClock.now();
+      const done = restoreBackup(config, resolve(dir), { now, dry });
+      io.stdout.write(
+        options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry, now),
+      );
+    });
+}
+
+const inboxes: Readonly<Record<Restore['inbox'], string>> = {
+  kept: 'stays: deliveries since the backup are applied again',
+  restored: "is the backup's: what subscriptions cover is read again, because deliveries since then are not in it",
+  none: 'begins empty: the backup has none',
+};
+
+function render({ backup, made_at, made_by, mirror, inbox, moved }: Restore, dry: boolean, now: number): string {
+  const lines = [
+    `Backup    ${backup}, made ${ago(made_at, now)} by ${made_by}: verified`,
+    ...moved.map(({ from, to }) => `Moved     ${from} ${dry ? 'would be ' : ''}set aside as ${to}`),
+    `Mirror    ${mirror} ${dry ? 'would be' : 'is'} the backup's`,
+    `Inbox     ${inboxes[inbox]}`,
+    'Feed      readers of the change feed are told to start over',
+    dry ? 'Nothing was changed.' : 'Next      catalogued run: reads what has changed since that backup',
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,100 @@
+import { chmodSync, constants, copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { inboxFile } from '../inbox/inbox.ts';
+import { changeReads } from '../mirror/changes/changes.ts';
+import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
+import { noteOf } from '../sqlite/identity.ts';
+import { openReadOnly } from '../sqlite/read-only.ts';
+import { readsOf } from '../sqlite/statements.ts';
+import { sync } from '../sqlite/sync.ts';
+
+/* What repair and restore do to the two files while no daemon runs. Nothing is destroyed, and each can be repeated. */
+
+/** A file set aside. */
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Returns the moves, side files first: a file left without them is set aside by the next try, but side files left alone
+ * would be taken for another file's.
+ */
+export function movesOf(path: string, now: number): Move[] {
+  const stamp = new Date(now).toISOString().replaceAll(':', '').slice(0, 17);
+  const to = join(dirname(path), 'quarantine', `${stamp}-${basename(path)}`);
+  return ['-wal', '-shm', ''].flatMap((suffix) =>
+    noteOf(path + suffix) === null ? [] : [{ from: path + suffix, to: to + suffix }],
+  );
+}
+
+export function setAside({ from, to }: Move): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  renameSync(from, to);
+  sync(dirname(to));
+  sync(dirname(from));
+}
+
+/** Puts a copy of a file in a place that is free, whole under its name. */
+export function place(copy: string, path: string, { mode }: Pick<FileKind, 'mode'>): void {
+  const temporary = `${path}.restored`;
+  copyFileSync(copy, temporary, constants.COPYFILE_FICLONE);
+  chmodSync(temporary, mode);
+  sync(temporary);
+  renameSync(temporary, path);
+  sync(dirname(path));
+}
+
+/** The change numbers that may have been given out. */
+export interface FeedNumbers {
+  readonly ceiling: number;
+  readonly newest: number;
+}
+
+/** Returns the change numbers that may have been given out, from the files that can still be read. */
+export function feedNumbers({ path, inbox_path }: { readonly path: string; readonly inbox_path: string }): FeedNumbers {
+  const ceiling = asked(inbox_path, (db) => db.prepare<[], number>('SELECT feed_ceiling FROM inbox').pluck().get());
+  const seen = asked(path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
+  return { ceiling: Math.max(ceiling ?? 0, seen), newest: seen };
+}
+
+function asked<Answer>(path: string, ask: (db: ReturnType<typeof openReadOnly>) => Answer): Answer | null {
+  if (noteOf(path) === null) return null;
+  let db: ReturnType<typeof openReadOnly> | null = null;
+  try {
+    db = openReadOnly(path);
+    return ask(db);
+  } catch {
+    // Damaged files and those of older versions are not read.
+    return null;
+  } finally {
+    db?.close();
+  }
+}
+
+export interface Pairing extends FeedNumbers {
+  readonly pair_id: string;
+  readonly mirror: 'any' | 'none';
+  /** Null: as it is. */
+  readonly heartbeat: number | null;
+}
+
+/**
+ * Pairs the files again in one last commit; until then the same command starts over. The next start pairs the mirror
+ * and begins a new feed.
+ */
+export function pairAgain(path: string, { pair_id, ceiling, newest, mirror, heartbeat }: Pairing): void {
+  const db = openForWriting(path, inboxFile);
+  try {
+    const work = () => {
+      db.prepare("INSERT OR IGNORE INTO inbox (inbox_id, pair_id, mirror_state) VALUES (1, '', 'none')").run();
+      db.prepare(
+        `UPDATE inbox SET pair_id = ?, mirror_state = ?, mirror_inode = NULL, feed_newest = ?,
+           feed_ceiling = max(feed_ceiling, ?), heartbeat_at = coalesce(?, heartbeat_at)`,
+      ).run(pair_id, mirror, newest, ceiling, heartbeat);
+    };
+    db.transaction(work).immediate();
+  } finally {
+    db.close();
+  }
+}

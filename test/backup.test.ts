@@ -1,0 +1,369 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import type { BackupWork } from '../src/backup/child.ts';
+import { lastDrill, tryBackup } from '../src/backup/drill.ts';
+import { backupStatus, removeOld } from '../src/backup/keep.ts';
+import { type BackupOrder, makeBackup } from '../src/backup/make.ts';
+import { readManifest } from '../src/backup/manifest.ts';
+import { restoreBackup } from '../src/backup/restore.ts';
+import { backUpBeforeUpgrade, checkUpgrade } from '../src/backup/upgrade.ts';
+import { systemClock } from '../src/clock.ts';
+import type { Config } from '../src/config/load.ts';
+import { backupsIn, inboxCopy, manifestOf, mirrorCopy } from '../src/files/backups.ts';
+import { contractVersion } from '../src/mirror/claim.ts';
+import { mirrorFile } from '../src/mirror/sql/files.ts';
+import { schemaVersion } from '../src/sqlite/database-file.ts';
+import { openReader } from '../src/storefront/reader.ts';
+import { notifiedHarness } from './fakes/notified-harness.ts';
+import { runHere } from './fakes/run-here.ts';
+import { testConfigText } from './fakes/test-config.ts';
+import { testLog } from './fakes/test-log.ts';
+import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { thorough } from './fakes/thorough.ts';
+
+const hour = 3_600_000;
+const made_by = 'catalogued test';
+
+function orderOf({ mirror, backup }: Pick<Config, 'mirror' | 'backup'>, now: number): BackupOrder {
+  return { mirror: mirror.path, inbox: mirror.inbox_path, directory: backup.directory, why: 'asked', made_by, now };
+}
+
+const code = (work: () => unknown): [string, number] | null => {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return [(error as Error).message, (error as { exitCode: number }).exitCode];
+  }
+};
+
+/** Two files of which one is of ours, and a directory for backups. */
+function place() {
+  const test = testMirror();
+  const directory = temporaryDirectory();
+  const inbox = join(directory.path, 'inbox.db');
+  const order = (now: number): BackupOrder => ({
+    mirror: test.mirror.path,
+    inbox,
+    directory: join(directory.path, 'backup'),
+    why: 'asked',
+    made_by,
+    now,
+  });
+  return {
+    ...test,
+    order,
+    backups: join(directory.path, 'backup'),
+    [Symbol.dispose]: () => {
+      test[Symbol.dispose]();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+describe('a backup that is restored', () => {
+  it('over the mirror keeps the inbox: what was delivered since is applied again, and the mirror says what the service says', async () => {
+    await using world = await notifiedHarness();
+    const { harness } = world;
+    const { config } = harness.wiring;
+    const { backup } = makeBackup(orderOf(config, harness.clock.now()));
+    const feed = feedOf(config.mirror.path);
+    const cursor = harness.wiring.mirror.changes.newest();
+    const [closed = 0, edited = 0] = world.ids();
+    harness.sandbox.world.disable(closed, { reason: 'flooded' });
+    harness.sandbox.world.edit(edited, { field: 'title', value: 'Renamed since the backup' });
+    await world.live(hour);
+    expect(world.product(closed)).toMatchObject({ sellable: 0 });
+    await harness.restart({
+      meanwhile: async () => {
+        const done = restoreBackup(config, backup, { now: harness.clock.now(), dry: false });
+        expect(done).toMatchObject({ backup, inbox: 'kept' });
+        expect(done.moved.length).toBeGreaterThan(0);
+      },
+    });
+    expect(harness.wiring.mirror.feed).toMatchObject({ feed: 'new' });
+    // A reader with the old cursor is told to start again.
+    using reader = openReader(config.mirror.path);
+    expect(() => reader.changes(cursor, { feed })).toThrow(/feed/);
+    await world.live(2 * hour);
+    expect(world.product(closed)).toMatchObject({ sellable: 0 });
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
+  });
+
+  it('on an empty host brings both files, and what subscriptions cover is read again', async () => {
+    await using world = await notifiedHarness();
+    const { harness } = world;
+    const { config } = harness.wiring;
+    const { backup } = makeBackup(orderOf(config, harness.clock.now()));
+    const [edited = 0] = world.ids();
+    harness.sandbox.world.edit(edited, { field: 'title', value: 'Said to the host that was lost' });
+    await world.live(hour);
+    await harness.restart({
+      meanwhile: async () => {
+        rmSync(join(config.mirror.path, '..'), { recursive: true });
+        rmSync(config.mirror.state_dir, { recursive: true });
+        const done = restoreBackup(config, backup, { now: harness.clock.now(), dry: false });
+        expect(done).toMatchObject({ inbox: 'restored', moved: [] });
+        const modes = [config.mirror.path, config.mirror.inbox_path].map((path) => statSync(path).mode & 0o777);
+        expect(modes).toEqual([0o660, 0o600]);
+      },
+    });
+    await world.live(12 * hour, 10 * 60_000);
+    expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
+  });
+
+  it('brings deliveries that were not applied yet with their bodies, and no other body', async () => {
+    await using world = await notifiedHarness();
+    const { harness } = world;
+    const [one = 0, two = 0] = world.ids();
+    harness.sandbox.world.edit(one, { field: 'title', value: 'Applied' });
+    await world.live(hour);
+    harness.sandbox.world.edit(two, { field: 'title', value: 'Waits' });
+    const db = new Database(harness.wiring.config.mirror.inbox_path);
+    const last = db.prepare<[], number>('SELECT max(delivery_id) FROM delivery').pluck().get() ?? 0;
+    db.prepare(
+      `INSERT INTO delivery (received_at, subscription_id, epoch, peer, length, truncated, sha256, body)
+       SELECT received_at, subscription_id, epoch, peer, length, truncated, sha256, x'7b7d' FROM delivery WHERE delivery_id = ?`,
+    ).run(last);
+    db.close();
+    const { backup } = makeBackup(orderOf(harness.wiring.config, harness.clock.now()));
+    const copy = new Database(inboxCopy(backup), { readonly: true });
+    const bodies = copy
+      .prepare('SELECT delivery_id > ? AS waits, sum(length(body)) AS bytes FROM delivery GROUP BY 1')
+      .all(last);
+    copy.close();
+    expect(readManifest(backup).applied_delivery).toBe(last);
+    expect(bodies).toEqual([
+      { waits: 0, bytes: 0 },
+      { waits: 1, bytes: 2 },
+    ]);
+  });
+});
+
+describe('a backup', () => {
+  it('is for this user alone, and is verified when it is tried: rows, bytes, and that a start could open it', () => {
+    using test = place();
+    const { backup } = makeBackup(test.order(Date.parse('2026-11-21T03:00:00Z')));
+    expect(backup).toBe(join(test.backups, '2026-11-21T030000Z'));
+    expect([statSync(test.backups).mode & 0o777, statSync(backup).mode & 0o777]).toEqual([0o700, 0o700]);
+    expect(readdirSync(backup).map((name) => [name, statSync(join(backup, name)).mode & 0o777])).toEqual([
+      ['manifest.json', 0o400],
+      ['mirror.db', 0o400],
+    ]);
+    expect(tryBackup({ backup, now: 5 })).toEqual({ backup, at: 5, failure: null });
+    expect(lastDrill(test.backups)).toEqual({ backup, at: 5, failure: null });
+    expect(readdirSync(test.backups).sort()).toEqual(['2026-11-21T030000Z', 'drill.json']);
+  });
+
+  it.each<[string, (backup: string) => void, RegExp]>([
+    ['whose mirror was cut', (backup) => truncateSync(mirrorCopy(backup), 8192), /has 8192 bytes, and had \d+/],
+    ['in which a byte has changed', (backup) => spoil(mirrorCopy(backup)), /its SHA-256 differs/],
+    ['whose mirror is gone', (backup) => rmSync(mirrorCopy(backup)), /has no mirror\.db/],
+    [
+      'with rows that it did not have',
+      (backup) => amend(backup, (each) => ({ ...each, rows: { ...each.rows, product: 7 } })),
+      /has 0 rows in product, and had 7/,
+    ],
+    [
+      'of a newer version',
+      (backup) =>
+        amend(backup, (each) => ({
+          ...each,
+          made_by: 'catalogued 9',
+          mirror: { ...each.mirror, schema_version: 999 },
+        })),
+      /made by catalogued 9, which is newer/,
+    ],
+    [
+      'whose manifest is of another kind',
+      (backup) => amend(backup, () => ({ format: 2 })),
+      /is no manifest that this version can read/,
+    ],
+  ])('%s is found on trial, and not restored', (_, harm, says) => {
+    using test = place();
+    const { backup } = makeBackup(test.order(0));
+    chmodSync(mirrorCopy(backup), 0o600);
+    harm(backup);
+    expect(tryBackup({ backup, now: 5 }).failure).toMatch(says);
+  });
+
+  it('of a day on which the last one failed is an alarm, and late after two nights', () => {
+    using test = place();
+    const night = Date.parse('2026-11-21T03:00:00Z');
+    makeBackup(test.order(night));
+    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 7, every: null };
+    const late = (now: number) => backupStatus(config, { filled_at: 0, failure: null, now }).late;
+    expect([late(night + 25 * hour), late(night + 47 * hour), late(night + 50 * hour)]).toEqual([0, 0, 1]);
+    expect(backupStatus({ ...config, at: null }, { filled_at: 0, failure: null, now: night + 900 * hour }).late).toBe(
+      0,
+    );
+  });
+
+  it('beyond those that are kept goes, the oldest first', () => {
+    using test = place();
+    for (const day of [1, 2, 3]) makeBackup(test.order(day * 24 * hour));
+    expect(removeOld(test.backups, 2)).toBe(1);
+    expect(backupsIn(test.backups).map((backup) => readManifest(backup).made_at)).toEqual([
+      2 * 24 * hour,
+      3 * 24 * hour,
+    ]);
+  });
+
+  it('is whole or not there, however often the process that makes it is killed', async () => {
+    using test = place();
+    const db = new Database(test.mirror.path);
+    db.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+       INSERT INTO day_document (document) SELECT hex(randomblob(50000)) FROM n`,
+    ).run();
+    const size = Number(db.pragma('page_count', { simple: true })) * 4096;
+    db.close();
+    const kills = thorough ? 12 : 4;
+    for (let kill = 0; kill < kills; kill += 1) {
+      const work: BackupWork = { make: test.order(Date.now()) };
+      const child = spawn(
+        process.execPath,
+        [fileURLToPath(new URL('../src/backup/child.ts', import.meta.url)), JSON.stringify(work)],
+        { stdio: 'ignore' },
+      );
+      const ended = new Promise((resolve) => child.on('close', resolve));
+      const unfinished = join(test.backups, `.backup.${child.pid}.tmp`);
+      const written = () =>
+        (existsSync(unfinished) ? readdirSync(unfinished) : []).reduce(
+          (sum, name) => sum + (statSync(join(unfinished, name), { throwIfNoEntry: false })?.size ?? 0),
+          0,
+        );
+      while (child.exitCode === null && written() < (size * (kill + 0.5)) / kills) await setImmediate();
+      child.kill('SIGKILL');
+      await ended;
+    }
+    for (const backup of backupsIn(test.backups)) expect(tryBackup({ backup, now: 1 }).failure).toBeNull();
+    expect(readdirSync(test.backups).some((name) => name.startsWith('.backup.'))).toBe(true);
+    // The next one clears away what they left.
+    const { backup } = makeBackup(test.order(Date.now() + hour));
+    expect(tryBackup({ backup, now: 1 }).failure).toBeNull();
+    expect(readdirSync(test.backups).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+});
+
+describe('before an upgrade', () => {
+  it('a backup is made; without one nothing is changed, and the start is refused', () => {
+    using test = place();
+    const config = configOf(test);
+    const { log, lines } = testLog('info');
+    backUpBeforeUpgrade(config, { clock: systemClock, log });
+    expect(backupsIn(test.backups)).toEqual([]);
+    older(test.mirror.path);
+    writeFileSync(test.backups, 'no directory');
+    expect(code(() => backUpBeforeUpgrade(config, { clock: systemClock, log }))).toEqual([
+      expect.stringContaining('so nothing was changed'),
+      77,
+    ]);
+    rmSync(test.backups);
+    backUpBeforeUpgrade(config, { clock: systemClock, log });
+    expect(backupsIn(test.backups).map((backup) => readManifest(backup).why)).toEqual(['upgrade']);
+    expect(lines().at(-1)).toMatchObject({ msg: 'backup made before the upgrade' });
+  });
+
+  it('upgrade --check says what will change, measured on a copy, and leaves nothing', () => {
+    using test = place();
+    const config = configOf(test);
+    older(test.mirror.path);
+    const before = readFileSync(test.mirror.path);
+    const to = schemaVersion(mirrorFile);
+    const check = checkUpgrade(config, systemClock);
+    expect(check).toMatchObject({ mirror: { to }, contract: { from: 2, to: contractVersion }, removed: [] });
+    expect(check.added).toContain('policies.action');
+    expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
+    expect(readdirSync(test.backups)).toEqual([]);
+  });
+});
+
+it('the commands make, list and restore backups, and name what is none', async () => {
+  using test = place();
+  using directory = temporaryDirectory();
+  const config = join(directory.path, 'catalogued.yaml');
+  const mirror = join(directory.path, 'mirror', 'mirror.db');
+  mkdirSync(join(directory.path, 'mirror'));
+  const db = new Database(test.mirror.path);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  cpSync(test.mirror.path, mirror);
+  writeFileSync(config, testConfigText(directory.path, 'http://127.0.0.1:9'));
+  const run = (...args: string[]) => runHere(['--config', config, ...args]);
+  expect(await run('backup', '--list')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('There is no backup'),
+  });
+  expect(await run('backup')).toMatchObject({ code: 0, stdout: expect.stringContaining('verified') });
+  const [backup = ''] = backupsIn(join(directory.path, 'backup'));
+  expect(await run('backup', '--list')).toMatchObject({ code: 0, stdout: expect.stringContaining(backup) });
+  expect(await run('restore', join(directory.path, 'backup'))).toMatchObject({
+    code: 65,
+    stderr: expect.stringContaining(`name one of the backups in it: ${backup}`),
+  });
+  expect(await run('restore', join(directory.path, 'nothing'))).toMatchObject({
+    code: 65,
+    stderr: expect.stringContaining('there is no directory'),
+  });
+  rmSync(mirror);
+  expect(await run('restore', backup, '--dry-run')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Nothing was changed.'),
+  });
+  expect(existsSync(mirror)).toBe(false);
+  expect(await run('restore', backup)).toMatchObject({ code: 0, stdout: expect.stringContaining("is the backup's") });
+  expect(existsSync(mirror)).toBe(true);
+  expect(await run('upgrade', '--check')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('the next start changes no schema'),
+  });
+});
+
+function feedOf(path: string): string | undefined {
+  using reader = openReader(path);
+  return reader.info().feed_id ?? undefined;
+}
+
+function configOf({ mirror, backups }: ReturnType<typeof place>): Pick<Config, 'mirror' | 'backup'> {
+  const inbox_path = join(backups, '..', 'inbox.db');
+  return {
+    mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..') },
+    backup: { directory: backups, at: null, zone: 'UTC', keep: 7, every: null },
+  } as Pick<Config, 'mirror' | 'backup'>;
+}
+
+/** Puts a mirror that version 2 of the contract has left in the place of the one there is. */
+function older(path: string): void {
+  for (const side of ['', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
+  const db = new Database(path);
+  db.exec(readFileSync(new URL('fixtures/mirrors/contract-2.sql', import.meta.url), 'utf8'));
+  db.close();
+}
+
+function spoil(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+}
+
+function amend(backup: string, change: (manifest: ReturnType<typeof readManifest>) => object): void {
+  chmodSync(manifestOf(backup), 0o600);
+  writeFileSync(manifestOf(backup), JSON.stringify(change(readManifest(backup))));
+}

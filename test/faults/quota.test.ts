@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { withinQuota } from '../../src/sqlite/quota.ts';
+import { needs } from '../fakes/needs.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+/** Runs a daemon whose mirror meets a used-up quota a few times while it is filled. Returns its log, and how it ended. */
+async function runWithin(quota: 'used up' | 'a broken disk'): Promise<{ code: number | null; said: string[] }> {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+  const config = join(directory.path, 'catalogued.yaml');
+  writeFileSync(config, testConfigText(directory.path, sandbox.url, { log: { level: 'info' } }));
+  const wal = join(directory.path, 'mirror', 'mirror.db-wal');
+  const trial = join(directory.path, 'mirror', '.catalogued-room');
+  const also = quota === 'used up' ? ['-e', 'inject=write:error=EDQUOT'] : [];
+  const traced = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', wal, '-P', trial, '-e', 'trace=pwrite64,write'];
+  const under = [...traced, '-e', 'inject=pwrite64:error=EDQUOT:when=400..401', ...also];
+  // It says its number first: strace does not hand a signal on.
+  const daemon = ['sh', '-c', 'echo $$; exec "$@"', 'sh', process.execPath, cli, '--config', config, 'run'];
+  const [command = '', ...args] = [...under, ...daemon];
+  const child = spawn(command, args, {
+    cwd: directory.path,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const said: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    createInterface(stream).on('line', (line) => {
+      said.push(line);
+      if (line.includes('files are written again')) process.kill(Number(said[0]), 'SIGTERM');
+    });
+  const code = await ended;
+  expect(existsSync(trial)).toBe(false);
+  return { code, said };
+}
+
+describe('a used-up quota', () => {
+  it('of the mirror is waited out by a daemon like a full disk', { ...needs('strace'), timeout: 120_000 }, async () => {
+    const { code, said } = await runWithin('used up');
+    expect(said.filter((line) => /disk is full: waiting|written again/.test(line))).toHaveLength(2);
+    expect(code).toBe(0);
+  });
+
+  it('is told from a broken disk, which ends a daemon with 74 (control)', { ...needs('strace') }, async () => {
+    const { code, said } = await runWithin('a broken disk');
+    expect(said.join('\n')).toContain('the disk failed');
+    expect(code).toBe(74);
+  });
+
+  it('becomes the error of a full disk only where nothing else can be written there', () => {
+    const failed = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+    const write = () => withinQuota('/mirror/mirror.db', fails, (directory) => directory === '/mirror');
+    const fails = () => {
+      throw failed;
+    };
+    expect(write).toThrow(expect.objectContaining({ code: 'SQLITE_FULL', cause: failed }));
+    expect(() => withinQuota('/inbox/inbox.db', fails, (directory) => directory === '/mirror')).toThrow(failed);
+    expect(() => withinQuota('/proc/mirror.db', fails)).toThrow(failed);
+  });
+});
