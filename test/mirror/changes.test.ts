@@ -56,9 +56,9 @@ function kindsOf(harness: VirtualHarness, product: SandboxProduct, after: number
     .map(({ kind }) => kind);
 }
 
-/** Whether a product's own read tells what the list leaves out. */
+/** Whether a product's own read tells what the list leaves out, or that it says the same as the list did before it. */
 function isFirst(kind: string, detail: string): boolean {
-  return kind === 'product_changed' && detail === '{"fields":["description"]}';
+  return kind === 'product_changed' && /^{"fields":\[("description")?\]}$/.test(detail);
 }
 
 describe('the change feed', () => {
@@ -101,10 +101,7 @@ describe('the change feed', () => {
         .filter((row) => row.product_id === id && row.kind === kind)
         .map(({ detail }) => JSON.parse(detail) as unknown);
     // The list brings the title at once, the product's own read what the sandbox makes from it.
-    expect(of(first.id, 'product_changed')).toEqual([
-      { fields: ['title'] },
-      { fields: ['summary', 'supplier', 'title', 'venue'] },
-    ]);
+    expect(of(first.id, 'product_changed')).toEqual([{ fields: ['title'] }, { fields: ['title', 'venue'] }]);
     expect(of(second.id, 'price_changed')).toContainEqual({ currency: 'EUR', old: old_price, new: old_price + 100 });
     expect(of(third.id, 'image_credit_changed')).toEqual([
       { image_key: image.name, old: expect.anything(), new: 'Somebody Else' },
