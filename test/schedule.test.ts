@@ -34,6 +34,42 @@ describe('the schedule of a daemon', () => {
     expect(clock.pending()).toBe(0);
   });
 
+  it('makes nothing up for that was run by hand meanwhile, unless that failed', async () => {
+    const maintenance = wallClock({ at: '0 4 * * *', zone: 'UTC' });
+    let fails = true;
+    const { clock, stopping, schedule, ran } = scheduleOf((note) => [
+      {
+        name: 'missed',
+        at: maintenance,
+        doneAt: () => usual - 3 * 24 * hour,
+        run: async () => {
+          note('missed');
+          if (fails) throw new Error('not today');
+        },
+      },
+    ]);
+    const [made_up, regular] = [usual + hour, Date.parse('2026-11-22T04:00:00Z')];
+    expect(schedule.list()).toMatchObject([{ next_at: made_up }]);
+    expect(await schedule.run('missed')).toMatchObject({ failure: 'not today', next_at: made_up });
+    fails = false;
+    expect(await schedule.run('missed')).toMatchObject({ failure: null, next_at: regular });
+    const running = schedule.start();
+    await clock.advance(2 * hour);
+    expect(ran).toHaveLength(2);
+    await clock.advance(regular - clock.now());
+    expect(ran.at(-1)).toBe('missed 04:00:00.000');
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
+  it('says of a run by hand what kept it from its work, and of a tick nothing', async () => {
+    const { schedule, ran } = scheduleOf((note) => [
+      { name: 'idle', every: second, blocked: () => 'the mirror is gone', run: async () => note('idle') },
+    ]);
+    expect(await schedule.run('idle')).toMatchObject({ failure: 'the mirror is gone', failures: 0 });
+    expect(schedule.list()).toMatchObject([{ runs: ran.length, failure: null }]);
+  });
+
   it('never runs a job twice at once: ticks that a long run outlasts are left out, a run by hand joins', async () => {
     const gate = Promise.withResolvers<void>();
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [

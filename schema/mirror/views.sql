@@ -7,10 +7,16 @@
 -- table stands bare, as it would lose its index. Now is CAST((julianday('now')-2440587.5)*86400000 AS INTEGER).
 
 CREATE VIEW withdrawn_products AS
-SELECT p.product_id,
-  (SELECT t.title FROM product_text t, mirror m WHERE t.product_id = p.product_id AND t.language = m.language) AS title,
+SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
+  CAST(COALESCE(
+    (SELECT a.product_id FROM product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
+    (SELECT v.product_id FROM product v LEFT JOIN product_list_place l ON l.product_id = v.product_id
+      WHERE v.venue_id = p.venue_id AND v.withdrawn_at IS NULL AND v.sellable = 1
+      ORDER BY l.list_place IS NULL, l.list_place, v.product_id LIMIT 1)) AS INTEGER) AS successor_product_id,
   p.withdrawn_at, p.withdrawn_reason AS reason
 FROM product p
+CROSS JOIN mirror m
+LEFT JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
 
 CREATE VIEW product_tags AS
@@ -155,7 +161,14 @@ JOIN product p ON p.product_id = c.product_id
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
-SELECT product_id, language, variant_id, label, variant_type, source, document, checked_at,
+SELECT product_id, language, variant_id, label, variant_type, source,
+  CAST(CASE json_type(document, '$.valid_with_variant_ids') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.valid_with_variant_ids') e WHERE e.type = 'integer') END AS TEXT) AS valid_with,
+  CAST(CASE json_type(document, '$.requires_visitors_details') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.requires_visitors_details') e WHERE e.type = 'text') END AS TEXT) AS visitors_details,
+  CAST(CASE json_type(document, '$.group_ids') WHEN 'array'
+    THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.group_ids') e WHERE e.type = 'integer') END AS TEXT) AS group_ids,
+  document, checked_at,
   CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
 FROM (
   SELECT v.product_id, v.language, v.variant_id,
@@ -428,3 +441,61 @@ WHERE p.withdrawn_at IS NULL
   AND (n.value IS NULL OR (d.date >= substr(n.value, 1, 10)
     AND NOT (typeof(json_extract(t.value, '$[0]')) = 'integer' AND json_extract(t.value, '$[0]') >= 0
       AND d.date || printf(' %02d:%02d', json_extract(t.value, '$[0]') / 60, json_extract(t.value, '$[0]') % 60) <= n.value)));
+
+-- Titles are those of the list, which is walked in the primary language; places are named in each.
+CREATE VIEW experiences AS
+SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(e.title, t.venue_name) AS TEXT) AS title, e.tagline, e.url,
+  CAST(COALESCE(e.address, t.venue_address) AS TEXT) AS address,
+  v.city_id, CAST(COALESCE(t.city_name, e.city_name) AS TEXT) AS city_name,
+  v.country_id, CAST(COALESCE(t.country_name, e.country_name) AS TEXT) AS country_name,
+  CAST(COALESCE(e.latitude, v.latitude) AS REAL) AS latitude, CAST(COALESCE(e.longitude, v.longitude) AS REAL) AS longitude,
+  e.rating, e.rating_count, CAST(CASE WHEN e.currency = m.currency THEN e.from_price END AS INTEGER) AS from_price, m.currency,
+  CAST((SELECT count(*) FROM (
+    SELECT x.product_id FROM product_experience x CROSS JOIN product p ON p.product_id = x.product_id
+    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL
+    UNION SELECT p.product_id FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)) AS INTEGER) AS products,
+  CAST((SELECT count(*) FROM (
+    SELECT x.product_id FROM product_experience x CROSS JOIN product p ON p.product_id = x.product_id
+    WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1
+    UNION SELECT p.product_id FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1)) AS INTEGER) AS sellable_products,
+  e.document, e.checked_at, e.changed_at,
+  CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at AS INTEGER) AS stale,
+  CAST(4 * e.stale_at - 3 * e.checked_at AS INTEGER) AS expired_at,
+  CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * e.stale_at - 3 * e.checked_at THEN 'expired'
+    WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
+FROM experience e
+CROSS JOIN mirror m
+CROSS JOIN mirror_language l
+LEFT JOIN product v ON v.product_id = (SELECT min(p.product_id) FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
+LEFT JOIN product_text t ON t.product_id = v.product_id AND t.language = l.language;
+
+-- A city that products put into several countries is in that of most of them.
+CREATE VIEW cities AS
+SELECT c.city_id, l.language,
+  CAST(COALESCE((SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL LIMIT 1),
+    (SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL LIMIT 1)) AS TEXT) AS name,
+  c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
+FROM (
+  SELECT city_id, country_id, max(n), sum(n) AS products, sum(s) AS sellable_products
+  FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM product WHERE withdrawn_at IS NULL GROUP BY country_id, city_id)
+  WHERE city_id IS NOT NULL
+  GROUP BY city_id
+) c
+CROSS JOIN mirror m
+CROSS JOIN mirror_language l;
+
+CREATE VIEW countries AS
+SELECT c.country_id, l.language,
+  CAST(COALESCE((SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL LIMIT 1),
+    (SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL LIMIT 1)) AS TEXT) AS name,
+  CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
+FROM (
+  SELECT country_id, count(*) AS products, sum(sellable) AS sellable_products
+  FROM product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
+) c
+CROSS JOIN mirror m
+CROSS JOIN mirror_language l;

@@ -29,7 +29,7 @@ export function jobsCommand(io: Io): Command {
   command
     .command('run')
     .description(
-      'Runs a job now, or joins the run under way, and waits for its end. Exit 0: it did its work; 1: it failed; 64: there is no such job; 75: no daemon runs.',
+      'Runs a job now, or joins the run under way, and waits for its end. Exit 0: it did its work; 1: it failed, or something kept it from its work; 64: there is no such job; 75: no daemon runs.',
     )
     .argument('<name>', 'the name of a job, as catalogued jobs lists it')
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
@@ -76,7 +76,7 @@ function renderRun(run: Answer<'POST /v1/schedule/{name}/run'>, now: number): st
   const was = joined === 1 ? ' It was already running.' : '';
   return failure === null
     ? `${name}: done in ${took}.${was} Next ${jobNext(run, now)}.`
-    : `${name}: failed after ${took}: ${printable(failure)}.${was} Next ${jobNext(run, now)}.`;
+    : `${name}: failed after ${took}: ${printable(failure).replace(/\.$/, '')}.${was} Next ${jobNext(run, now)}.`;
 }
 
 function noDaemon(): never {

@@ -18,12 +18,26 @@ const hour = 60 * minute;
 /** A job that never has work of its own: it reacts to what other jobs bring about. */
 const looks = { workAt: () => null };
 
+/** Jobs that do their work without the mirror too. */
+const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage']);
+
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
  * virtual time tests the daemon's own schedule. Jobs that fall on one instant begin in this order: the pass reads what
  * the chores of the same second made due.
  */
 export function jobsOf(parts: Parts): Job[] {
+  const { files } = parts.wiring;
+  const lost = () => (files.isWell('mirror') ? null : (files.trouble()?.message ?? null));
+  const refused = () => {
+    const message = parts.key.refused();
+    return message === null ? null : `the service refuses the key: ${message}`;
+  };
+  const blocked = (name: string) => (name === 'pass' ? () => lost() ?? refused() : lost);
+  return listOf(parts).map((job) => (needNoMirror.has(job.name) ? job : { ...job, blocked: blocked(job.name) }));
+}
+
+function listOf(parts: Parts): Job[] {
   const { wiring, guard, snapshots, backups, checks, images, outage, receiving, floods } = parts;
   const { config, ports, mirror, inbox, files, storage, watch, subscriptions } = wiring;
   const { guarded, whenTimeKnown } = guard;

@@ -17,6 +17,8 @@ export type Job = {
   workAt?(): number | null;
   /** Returns why its work fails, for a job that does not throw; null: it does not fail. */
   trouble?(): string | null;
+  /** Returns what keeps it from its work, for a job that then does nothing; null: nothing. A run by hand says so. */
+  blocked?(): string | null;
 } & (
   | {
       /** The period in milliseconds; ticks are at whole multiples of it, UTC. */
@@ -158,7 +160,11 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
       if (entry === undefined) return null;
       const joined = entry.running === null ? 0 : 1;
       await runOnce(entry);
-      return { ...look(entry), joined };
+      const { failure, ...found } = look(entry);
+      const why = failure ?? entry.job.blocked?.() ?? null;
+      // What was missed while no daemon ran has been done now: it is not made up for any more.
+      if (why === null && 'at' in entry.job) entry.next_at = tickAfter(entry.job, clock.now());
+      return { ...found, next_at: entry.next_at, failure: why, joined };
     },
     list: () => entries.map(look),
     wakeAt: () =>

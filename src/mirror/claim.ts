@@ -70,6 +70,10 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       contract_version: contractVersion,
       schema_version,
     });
+    const primary = db.change((bound: Bound<{ language: string }>) =>
+      query.insertInto('mirror_language').orIgnore().values({ language: bound.language }),
+    );
+    primary.run({ language });
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // What waits beside it counts from other numbers: all of it is applied.
     if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);

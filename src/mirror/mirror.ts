@@ -16,6 +16,7 @@ import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
 import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
 import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
 import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
+import { type LanguageTable, languageTable } from './catalogue/languages.ts';
 import { type ProductTables, productTables } from './catalogue/products.ts';
 import { type RemovalTable, removalTable } from './catalogue/removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
@@ -69,6 +70,7 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly removals: RemovalTable;
   readonly alarms: AlarmTable;
   readonly categories: CategoryTable;
+  readonly languages: LanguageTable;
   readonly listPlaces: ListPlaceTable;
   readonly subscriptions: SubscriptionTable;
   /** All or nothing. Never await inside: there is one connection. */
@@ -148,6 +150,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
+    languages: languageTable(writes),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),

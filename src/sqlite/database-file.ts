@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
@@ -124,7 +124,7 @@ function noFile(path: string, { name }: FileKind): CataloguedError {
 function migrate(db: Database.Database, kind: FileKind, steps: readonly string[], version: number): void {
   db.exec('BEGIN IMMEDIATE');
   try {
-    for (const step of steps.slice(version)) db.exec(step);
+    for (const step of steps.slice(version === 0 ? begin(db, kind) : version)) db.exec(step);
     replaceViews(db, viewsOf(kind));
     db.pragma(`application_id = ${kind.application_id}`);
     db.pragma(`user_version = ${steps.length}`);
@@ -133,6 +133,13 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Begins a new file with what its first steps come to: they take twenty times as long. Returns how many they are. */
+function begin(db: Database.Database, { beginning }: FileKind): number {
+  if (beginning === undefined) return 0;
+  db.exec(readFileSync(beginning, 'utf8'));
+  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */

@@ -6,6 +6,8 @@ export interface FileKind {
   readonly application_id: number;
   /** The directory of numbered, forward-only SQL files; the last number is the schema's version. */
   readonly migrations: URL;
+  /** What the first steps of a new file come to, as one text that says how many (`user_version`); absent: it takes them all. */
+  readonly beginning?: URL;
   /** The text of its views, made anew where a file's own differ; absent: it has none. */
   readonly views?: URL;
   /** 0660 for the mirror: storefronts of the same group create its -wal and -shm with the file's mode. */

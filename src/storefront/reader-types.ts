@@ -12,6 +12,10 @@ import type { ViewRow } from './views.ts';
 export type MirrorInfoRow = ViewRow<'mirror_info'>;
 export type ProductRow = ViewRow<'products'>;
 export type ProductPriceRow = ViewRow<'product_prices'>;
+export type WithdrawnRow = ViewRow<'withdrawn_products'>;
+export type ExperienceRow = ViewRow<'experiences'>;
+export type CityRow = ViewRow<'cities'>;
+export type CountryRow = ViewRow<'countries'>;
 export type CurrencyRow = ViewRow<'currencies'>;
 export type ImageRow = ViewRow<'images'>;
 export type CheckoutInformationRow = ViewRow<'checkout_information'>;
@@ -25,6 +29,21 @@ export type PolicyRow = ViewRow<'policies'>;
 export interface Edition {
   readonly language?: string | undefined;
   readonly currency?: string | undefined;
+}
+
+export interface ExperiencesQuestion {
+  /** Those of its products. */
+  readonly city_id?: number | undefined;
+  readonly language?: string | undefined;
+  /** The last experience_id of the page before. */
+  readonly after?: number | undefined;
+  /** Absent: 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface CitiesQuestion {
+  readonly country_id?: number | undefined;
+  readonly language?: string | undefined;
 }
 
 export interface ReaderOptions extends Edition {
@@ -42,6 +61,11 @@ export interface Reader extends DoorCalls, Disposable {
   info(): MirrorInfoRow;
   /** Null: no such product is visible. */
   product(product_id: number, options?: Edition): ProductRow | null;
+  /**
+   * Returns what the service no longer offers, for an answer of 410, or a redirect to its successor; null: it is visible, or was
+   * never seen.
+   */
+  withdrawn(product_id: number): WithdrawnRow | null;
   /** In the order of product_id, page by page. */
   products(question?: ProductsQuestion): ProductRow[];
   /**
@@ -49,6 +73,13 @@ export interface Reader extends DoorCalls, Disposable {
    * for.
    */
   prices(product_id: number): ProductPriceRow[];
+  /** Returns a venue or an activity; null: the list of experiences does not have it, or was not read yet. */
+  experience(experience_id: number, options?: Edition): ExperienceRow | null;
+  /** In the order of experience_id, page by page. */
+  experiences(question?: ExperiencesQuestion): ExperienceRow[];
+  /** Returns where products are, and how many are on sale there: most products first. */
+  cities(question?: CitiesQuestion): CityRow[];
+  countries(options?: Edition): CountryRow[];
   /** Returns the mirrored currencies, each with its decimals: minor units divided by 10 to their power is what people read. */
   currencies(): CurrencyRow[];
   /** Returns those that may be shown now, each with its credit. Keep them no longer than the page is shown. */

@@ -13,6 +13,7 @@ import { badArgument, noMirror } from './problems.ts';
 import type { CurrencyRow, FreshnessRow, MirrorInfoRow, PolicyRow, Reader, ReaderOptions } from './reader-types.ts';
 import { availabilityReads, catalogueReads } from './reads.ts';
 import { searcher } from './search.ts';
+import { whereReads } from './where.ts';
 
 export { CataloguedError } from '../errors.ts';
 export type { Day, Span, UnknownDay } from './calendar.ts';
@@ -39,8 +40,13 @@ export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,
   CheckoutInformationRow as CheckoutInformation,
+  CitiesQuestion,
+  CityRow as City,
+  CountryRow as Country,
   CurrencyRow as Currency,
   Edition,
+  ExperienceRow as Experience,
+  ExperiencesQuestion,
   FreshnessRow as Freshness,
   ImageRow as Image,
   MirrorInfoRow as MirrorInfo,
@@ -51,6 +57,7 @@ export type {
   ReaderOptions,
   SlotRow as Slot,
   VariantRow as Variant,
+  WithdrawnRow as Withdrawn,
 } from './reader-types.ts';
 export type { SearchHit, SearchQuestion } from './search.ts';
 
@@ -88,6 +95,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
+    ...whereReads(connection, editions),
     ...doorOf(door),
     search: searcher(connection, editions),
     find: finder(connection, editions),

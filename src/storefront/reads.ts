@@ -3,7 +3,7 @@ import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
-import type { Edition, ImageRow, ProductRow, Reader, SlotRow } from './reader-types.ts';
+import type { Edition, ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
 const edition = ['language', 'currency'] as const;
@@ -21,7 +21,10 @@ type KnownDay = ViewRow<'availability_days'>;
 export function catalogueReads(
   connection: Connection,
   editions: Editions,
-): Pick<Reader, 'product' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable'> {
+): Pick<
+  Reader,
+  'product' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable' | 'withdrawn'
+> {
   const { query } = connection;
   const product = query<OfProduct, ProductRow>(
     (columns) =>
@@ -47,6 +50,9 @@ export function catalogueReads(
       CROSS JOIN products p ON p.product_id = a.alternative_product_id
       WHERE a.product_id = @product_id AND p.language = @language ORDER BY p.product_id`,
   );
+  const withdrawn = query<[number], WithdrawnRow>(
+    (columns) => `SELECT ${columns('withdrawn_products', 'w')} FROM withdrawn_products w WHERE w.product_id = ?`,
+  );
   const sellable = query<[number], { sellable: 0 | 1 }>(
     () => 'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
   );
@@ -71,6 +77,7 @@ export function catalogueReads(
     checkoutInformation: (product_id, options = {}) => checkout.get(of(product_id, options)) ?? null,
     variants: (product_id, options = {}) => variants.all(of(product_id, options)),
     alternatives: (product_id, options = {}) => alternatives.all(inEdition(product_id, options)),
+    withdrawn: (product_id) => withdrawn.get([identifier('product_id', product_id)]) ?? null,
     sellable: (product_id) => sellable.get([identifier('product_id', product_id)])?.sellable === 1,
   };
 }

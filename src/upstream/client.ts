@@ -127,7 +127,7 @@ export function createUpstream({ http, limiter, profile, select, commission, may
         entry,
         paths.experiences,
         { ...inBoth(language, currency), ...paged(page) },
-        (text) => decodeExperiencePage(parseExact(text)),
+        (text) => decodeExperiencePage(parseExact(text), currency),
         { list: true, signal },
       ),
     product: ({ product_id, language, currency, known_hash, signal }) =>

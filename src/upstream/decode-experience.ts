@@ -1,24 +1,44 @@
 import type { Experience } from '../domain/catalogue/experience.ts';
 import { identifier } from '../domain/values/identifier.ts';
-import { decodePage, type Page } from './decode-product.ts';
-import { elements, members, text, WrongShape } from './shape.ts';
+import { isMembers } from '../domain/values/members.ts';
+import { pageAddress } from '../domain/values/page-address.ts';
+import { decodePage, type Page, rated } from './decode-product.ts';
+import { elements, measure, members, money, text, WrongShape } from './shape.ts';
 
 /** Decodes a page of the experience list (service-facts.md section 3). */
-export function decodeExperiencePage(json: unknown): Page<Experience> {
-  return decodePage(json, 'experiences', decodeExperience);
+export function decodeExperiencePage(json: unknown, currency: string): Page<Experience> {
+  return decodePage(json, 'experiences', (row) => decodeExperience(row, currency));
 }
 
-function decodeExperience(json: unknown): Experience {
+function decodeExperience(json: unknown, currency: string): Experience {
   const experience = members(json, 'the experience');
   const experience_id = identifier(experience.id);
   if (experience_id === null)
     throw new WrongShape(`experience id ${JSON.stringify(experience.id)} is no usable identifier`);
   const { images: _, ...rest } = experience;
   const product_ids = elements(experience.product_ids ?? [], 'product_ids').map(identifier);
+  const [address, place, ratings] = [experience.address, experience.geolocation, experience.ratings].map((value) =>
+    isMembers(value) ? value : {},
+  );
+  const foreign = typeof experience.currency === 'string' && experience.currency.toUpperCase() !== currency;
+  const from_price = foreign ? null : money(experience.from_price, currency);
   return {
     experience_id,
     title: text(experience.title),
+    tagline: words(experience.tagline),
+    url: pageAddress(experience.experience_url),
+    address: words(experience.address) ?? words(address?.street) ?? words(address?.address),
+    city_name: words(address?.city_name),
+    country_name: words(address?.country_name),
+    latitude: measure(place?.lat),
+    longitude: measure(place?.lng),
+    ...rated(ratings ?? {}),
+    from_price: from_price !== null && from_price < 0 ? null : from_price,
     product_ids: [...new Set(product_ids.filter((id) => id !== null))],
     document: JSON.stringify(rest),
   };
+}
+
+function words(value: unknown): string | null {
+  return text(value) || null;
 }

@@ -103,7 +103,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
 }
 
 /** Returns the average and how many rated; a rating by nobody is none, whatever the average says. */
-function rated({ average, total }: Members): Pick<ProductEntry, 'rating' | 'rating_count'> {
+export function rated({ average, total }: Members): { rating: number | null; rating_count: number | null } {
   const [stars, people] = [measure(average), integer(total)];
   return { rating: people === 0 ? null : stars, rating_count: people };
 }

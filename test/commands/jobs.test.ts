@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -114,4 +114,36 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
   expect(stdout).toMatch(/^Jobs {6}snapshot failed \d+ s ago: the directory .* is missing$/m);
   expect(stdout.match(/^Jobs/gm)).toHaveLength(1);
   expect((await run('jobs')).stdout).toMatch(/^snapshot +1 s .* the directory .* is missing$/m);
+});
+
+it('a job that is run by hand says that the mirror is gone, and not that it is done', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const config = testConfig(directory.path, sandbox.url);
+  const run = (job: string) => runHere(['--config', file, 'jobs', 'run', job]);
+  await using daemon = await startDaemon(config, testLog('silent').log);
+  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  // Control.
+  expect((await run('pass')).stdout).toMatch(/^pass: done in /);
+  rmSync(config.config.mirror.path);
+  for (const job of ['pass', 'chores', 'retention']) {
+    const ran = await run(job);
+    expect(ran).toMatchObject({ code: 1, stderr: '' });
+    expect(ran.stdout).toMatch(new RegExp(`^${job}: failed after \\d+ m?s: .*mirror\\.db`));
+  }
+  expect((await run('disk')).stdout).toMatch(/^disk: done in /);
+});
+
+it('a pass that is run by hand says that the service refuses the key', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  sandbox.faults.add({ kind: 'status', status: 401 });
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  await using daemon = await startDaemon(testConfig(directory.path, sandbox.url), testLog('silent').log);
+  await daemon.tick();
+  const ran = await runHere(['--config', file, 'jobs', 'run', 'pass']);
+  expect(ran).toMatchObject({ code: 1, stdout: expect.stringMatching(/^pass: failed after \d+ m?s: .*key/) });
 });

@@ -24,6 +24,9 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   images: ['file', 'verified_at', 'expires_at'],
   // Sales, and the places of all others in the list, move it.
   product_popularity: ['popularity', 'list_place', 'recent_sales', 'place'],
+  experiences: [...age, 'currency', 'language_shown'],
+  // Which of the products that are on sale, and comes first in the list.
+  withdrawn_products: ['successor_product_id'],
   search_entries: ['search_id'],
   search_rows: ['entry', 'rank'],
 };

@@ -69,6 +69,10 @@ it('the reader’s functions are those of the contract, and return the fields th
   await using harness = await virtualHarness({ products: 20 });
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   const [open] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
+  const gone = harness.sandbox.world.visible().at(-1)?.id ?? 0;
+  const { mirror } = harness.wiring;
+  const by = { sent_at: harness.clock.now(), reason: 'cadence-elapsed' } as const;
+  mirror.transaction(() => mirror.removals.withdraw(gone, 'gone', by.sent_at, by));
   using reader = openReader(harness.wiring.mirror.path);
   const product_id = open?.id ?? 0;
   const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');
@@ -77,6 +81,11 @@ it('the reader’s functions are those of the contract, and return the fields th
     product: reader.product(product_id),
     products: reader.products(),
     prices: reader.prices(product_id),
+    withdrawn: reader.withdrawn(gone),
+    experience: reader.experience(reader.experiences()[0]?.experience_id ?? 0),
+    experiences: reader.experiences(),
+    cities: reader.cities(),
+    countries: reader.countries(),
     currencies: reader.currencies(),
     images: harness.sandbox.world.visible().flatMap(({ id }) => reader.images(id)),
     checkoutInformation: reader.checkoutInformation(product_id),

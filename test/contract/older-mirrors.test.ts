@@ -35,7 +35,11 @@ function askEverything(path: string): Record<string, unknown> {
   const questions: Readonly<Record<string, () => unknown>> = {
     info: () => reader.info(),
     product: () => reader.product(id),
+    withdrawn: () => reader.withdrawn(id),
     products: () => reader.products(),
+    experiences: () => reader.experiences(),
+    cities: () => reader.cities(),
+    countries: () => reader.countries(),
     images: () => reader.images(id),
     checkoutInformation: () => reader.checkoutInformation(id),
     variants: () => reader.variants(id),
@@ -66,9 +70,15 @@ describe.each([1, 2])('a mirror of contract %i', (version) => {
     using older = olderMirror(version);
     const answers = askEverything(older.path);
     const notYet = Object.keys(answers).filter((name) => answers[name] === 'older-contract');
-    expect(notYet).toEqual(
-      version === 1 ? ['search', 'find', 'alternatives', 'policies'] : ['search', 'find', 'policies'],
-    );
+    expect(notYet).toEqual([
+      'experiences',
+      'cities',
+      'countries',
+      'search',
+      'find',
+      ...(version === 1 ? ['alternatives'] : []),
+      'policies',
+    ]);
     expect(answers).toMatchObject({
       products: 5,
       product: 'object',

@@ -95,6 +95,9 @@ export function columnsSeen() {
     availability_days: ['product_id', 'date', 'currency'],
     availability_slots: ['product_id', 'date', 'currency', 'time', 'variant_id'],
     bookable_days: ['product_id', 'date', 'currency'],
+    experiences: ['experience_id', 'language'],
+    cities: ['city_id', 'language'],
+    countries: ['country_id', 'language'],
   };
   return {
     seen,

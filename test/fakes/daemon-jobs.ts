@@ -16,29 +16,46 @@ export interface DaemonJobs extends AsyncDisposable {
   run(name: string): Promise<void>;
   /** Runs every job whose tick has come. */
   runDue(): Promise<void>;
-  /** Whether a job waits for the disk or the image host: no clock ends that. */
-  isOnDisk(): boolean;
+  /** Whether a job waits for the disk, another process or the image host: no clock ends that. */
+  isOutside(): boolean;
   /** Milliseconds until the next tick at which a job has work. */
   idleFor(): number;
+  /** Tells every job to end. */
+  stop(): void;
 }
 
 /** What a test replaces: of a wiring, and how fast its image host is asked. */
 export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
   readonly imageHost?: ImageHostOverrides;
+  /** Replaces parts of the wiring before the jobs are made of it. */
+  readonly rewired?: (wiring: Wiring, stack: AsyncDisposableStack) => Wiring;
+  /** What is done to the daemon's list. */
+  readonly mutated?: (jobs: readonly Job[]) => readonly Job[];
+  /** Called between two jobs. */
+  readonly between?: () => void;
 }
 
 /** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
-const diskJobs: ReadonlySet<string> = new Set(['image-files', 'image-sweep']);
+const outsideJobs: ReadonlySet<string> = new Set([
+  'snapshot',
+  'backup',
+  'restore-drill',
+  'image-files',
+  'image-sweep',
+  'start-check',
+  'integrity',
+]);
 
 /** Wires the jobs of a daemon for whoever ticks them. No file is gone through in a process of its own. */
 export async function startJobs(
   loaded: LoadedConfig,
   log: Logger,
-  { imageHost, ...overrides }: DaemonOverrides,
+  { imageHost, rewired = (wiring) => wiring, mutated = (jobs) => jobs, between, ...overrides }: DaemonOverrides,
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
   const given = imageHost === undefined ? {} : { imageHost };
-  const wiring = stack.use(wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
+  const wired = stack.use(wire(loaded, log, { checkFile: async () => null, ...overrides, ...given }));
+  const wiring = rewired(wired, stack);
   const { clock } = wiring.ports;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -56,18 +73,22 @@ export async function startJobs(
   });
   if (receiving !== null) stack.use(receiving);
   const parts = { ...own, receiving };
-  let on_disk = 0;
+  let outside = 0;
   const noted = (job: Job): Job => ({
     ...job,
     run: async (until) => {
-      on_disk += 1;
+      outside += 1;
       await job.run(until).finally(() => {
-        on_disk -= 1;
+        outside -= 1;
       });
     },
   });
-  const jobs = jobsOf(parts).map((job) => (diskJobs.has(job.name) ? noted(job) : job));
-  const schedule = createSchedule(jobs, { clock, signal, failed: failed('mirror') });
+  const jobs = mutated(jobsOf(parts)).map((job) => (outsideJobs.has(job.name) ? noted(job) : job));
+  const monotonic = () => {
+    between?.();
+    return clock.monotonic();
+  };
+  const schedule = createSchedule(jobs, { clock: { ...clock, monotonic }, signal, failed: failed('mirror') });
   const running = new Set<Promise<unknown>>();
   // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
   let failure: { readonly error: unknown } | null = null;
@@ -79,8 +100,9 @@ export async function startJobs(
     await work.finally(() => running.delete(work));
     if (failure !== null) throw failure.error;
   };
+  const stop = () => stopping.abort(new Error('the daemon is stopping'));
   stack.defer(async () => {
-    stopping.abort(new Error('the daemon is stopping'));
+    stop();
     await Promise.all(running);
   });
   const closing = stack.move();
@@ -90,8 +112,9 @@ export async function startJobs(
     schedule,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
-    isOnDisk: () => on_disk > 0,
+    isOutside: () => outside > 0,
     idleFor: () => schedule.wakeAt() - clock.now(),
+    stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -1,28 +1,19 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
-import { keepImageFiles } from '../../src/daemon/images.ts';
-import { jobsOf } from '../../src/daemon/jobs.ts';
-import { type Parts, partsOf } from '../../src/daemon/parts.ts';
-import { startReceiving } from '../../src/daemon/receiving.ts';
-import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
-import { wire } from '../../src/daemon/wiring.ts';
+import type { Parts } from '../../src/daemon/parts.ts';
+import type { Job, Schedule } from '../../src/daemon/schedule.ts';
+import type { Wiring } from '../../src/daemon/wiring.ts';
 import { createStorage } from '../../src/files/storage.ts';
 import { watchFiles } from '../../src/files/watch.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
-import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { pass } from '../../src/sync/engine.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
-import { startSandbox } from './start-sandbox.ts';
-import { testConfig } from './test-config.ts';
-import { testLog } from './test-log.ts';
 import { temporaryDirectory } from './test-mirror.ts';
+import { virtualHarness } from './virtual-harness.ts';
 
 /** A filled mirror, the sandbox and all parts of a daemon on one virtual clock, with a list of jobs that nobody has run yet. */
 export interface JobWorld extends AsyncDisposable {
@@ -31,6 +22,8 @@ export interface JobWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly parts: Parts;
   readonly schedule: Schedule;
+  /** Runs every job whose tick has come. */
+  runDue(): Promise<void>;
   /** How often the parts have said something, in the log. */
   said(message: string, fields?: Readonly<Record<string, unknown>>): number;
   readonly images: string;
@@ -66,136 +59,58 @@ export interface JobWorldOptions {
 
 /** What a pass may take before the list is made. */
 const fillMs = 10 * 60_000;
-const outside = new Set(['snapshot', 'backup', 'restore-drill', 'image-files', 'start-check', 'integrity']);
-const never = new AbortController().signal;
 
-export async function jobWorld({
-  start,
-  at,
-  works,
-  mutated = (jobs) => [...jobs],
-  between,
-}: JobWorldOptions): Promise<JobWorld> {
+export async function jobWorld({ start, at, works, mutated, between }: JobWorldOptions): Promise<JobWorld> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const clock = virtualClock(start - fillMs);
-  const machine = { offset_ms: 0 };
-  const machineClock: Clock = { ...clock, now: () => clock.now() + machine.offset_ms };
-  const host = stack.use(await startImageHost({ clock, seed: 1 }));
-  const products = { products: 5, lean: true, image_origin: host.url };
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, ...products }));
+  const host = stack.use(await startImageHost({ clock: virtualClock(start), seed: 1 }));
   const [images, snapshot] = [join(path, 'images'), join(path, 'published', 'mirror.db')];
   const backups = join(path, 'backup');
   mkdirSync(dirname(snapshot));
   const port = await freePort();
-  const secret = createSecret(canary.master);
-  const config = testConfig(
-    path,
-    sandbox.url,
-    {
-      scheduling: 'fixed',
-      // So slow that a few checks are a flood.
-      budget: { requests_per_second: 1, concurrency: 1 },
-      maintenance: { at, zone: 'UTC' },
-      backup: { directory: backups, at },
-      snapshot: works.includes('snapshot') ? { every: '1h', path: snapshot } : {},
-      images: { files: works.some((job) => job.startsWith('image-')), directory: images },
-      categories: [{ name: 'top', match: { top_sellers: 1 }, cadence: { images: '6d' } }],
-      signing: { body: 'json' },
-      receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
-      subscriptions: works.includes('subscriptions') ? [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] : [],
-    },
-    { receiver_secret: secret },
-  );
-  const log = testLog('info');
-  const nearby = { addresses: ['127.0.0.1'], requests_per_second: 100_000 };
-  let step = 0;
-  const wired = stack.use(
-    wire(config, log.log, {
-      clock: machineClock,
-      chance: () => roll(99, step++),
-      imageHost: nearby,
+  const config = {
+    scheduling: 'fixed',
+    // So slow that a few checks are a flood.
+    budget: { requests_per_second: 1, concurrency: 1 },
+    maintenance: { at, zone: 'UTC' },
+    backup: { directory: backups, at },
+    snapshot: works.includes('snapshot') ? { every: '1h', path: snapshot } : {},
+    images: { files: works.some((job) => job.startsWith('image-')), directory: images },
+    categories: [{ name: 'top', match: { top_sellers: 1 }, cadence: { images: '6d' } }],
+    signing: { body: 'json' },
+    receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+    subscriptions: works.includes('subscriptions') ? [{ id: 'all', type: 'product_ids', entities: 'mirrored' }] : [],
+  };
+  const machine = { offset_ms: 0 };
+  const disk = { free_bytes: 9e9 };
+  let isFilled = false;
+  const harness = stack.use(
+    await virtualHarness({ products: 5, lean: true, image_origin: host.url }, config, {
+      start: start - fillMs,
+      level: 'info',
+      secrets: { receiver_secret: createSecret(canary.master) },
+      machine: (clock) => ({ ...clock, now: () => clock.now() + machine.offset_ms }),
+      imageHost: { addresses: ['127.0.0.1'], requests_per_second: Number.POSITIVE_INFINITY },
       selfTest: async () => ({ result: 'passed', message: '404' }),
+      rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),
+      mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
+      between: () => (isFilled ? between?.() : undefined),
     }),
   );
-  const { ports, mirror, inbox } = wired;
-
-  let schedule: Schedule | null = null;
-
-  /** Whether a job waits for another process, or for the image host: neither knows our clock. */
-  function isOutside(): boolean {
-    return schedule?.list().some(({ name, running }) => running === 1 && outside.has(name)) === true;
-  }
-
-  async function drive<Result>(work: Promise<Result>): Promise<Result> {
-    let ended = false;
-    const over = () => {
-      ended = true;
-    };
-    work.then(over, over);
-    for (let quiet = 0; !ended; ) {
-      await setImmediate();
-      const busy =
-        isOutside() || wired.limiter.state().in_flight > sandbox.sleeping() || sandbox.inFlight() > sandbox.sleeping();
-      quiet = busy ? 0 : quiet + 1;
-      if (quiet > 3 && clock.next()) quiet = 0;
-    }
-    return work;
-  }
-
-  while (mirror.filledAt() === null) await drive(pass(ports, wired.workers, { job_id: null, signal: never }));
+  const { clock, drive, log } = harness;
+  while (harness.wiring.mirror.filledAt() === null) await drive(harness.schedule.run('pass'));
   const until = (to: number) => drive(clock.sleep(to - clock.now()));
-  await until(start);
-
-  // The real ones, but with a disk of ours, and a mirror that was too large for the start.
-  const disk = { free_bytes: 9e9 };
-  const spaceOf = () => ({ size_bytes: 1e10, ...disk });
-  const storage = stack.use(createStorage({ mirror, inbox, clock: ports.clock, log: log.log, spaceOf }));
-  const files = watchFiles(config.config.mirror, {
-    clock: ports.clock,
-    log: log.log,
-    unchecked: works.includes('start-check') ? [mirror.path] : [],
-  });
-  files.opened(mirror, inbox);
-  const wiring = { ...wired, storage, files };
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const stop = () => stopping.abort(new Error('the world ends'));
-  stack.defer(stop);
-  const own = partsOf(wiring, { log: log.log, signal, imageHost: nearby });
-  stack.use(own.checks);
-  stack.use(own.images);
-  // Deadlines and turns of what is outside are of the time outside.
-  const { sleep, deadline } = systemClock;
-  const imagePorts = { ...ports, clock: { ...ports.clock, sleep, deadline } };
-  const imageFiles = stack.use(keepImageFiles({ ...wiring, ports: imagePorts }, nearby));
-  const failed = (error: unknown) => {
-    throw error;
-  };
-  const receiving = await startReceiving(wiring, secret, {
-    clock: ports.clock,
-    log: log.log,
-    signal,
-    rule: 'check',
-    applied: () => {},
-    broken: failed,
-  });
-  if (receiving === null) throw new Error('no receiver');
-  stack.use(receiving);
-  const parts = { ...own, images: imageFiles, receiving };
-  const monotonic = () => {
-    between?.();
-    return ports.clock.monotonic();
-  };
-  schedule = createSchedule(mutated(jobsOf(parts)), { clock: { ...ports.clock, monotonic }, signal, failed });
-  const place = { mirror: mirror.path, inbox: config.config.mirror.inbox_path };
+  isFilled = true;
+  await harness.restart({ meanwhile: () => until(start) });
+  const place = { mirror: harness.wiring.mirror.path, inbox: harness.wiring.inbox.path };
   const closing = stack.move();
   return {
     clock,
     start,
-    sandbox,
-    parts,
-    schedule,
+    sandbox: harness.sandbox,
+    parts: harness.parts,
+    schedule: harness.schedule,
+    runDue: harness.runDue,
     said: (message, fields = {}) => {
       const wanted = Object.entries({ ...fields, msg: message });
       return log.lines().filter((line) => wanted.every(([name, value]) => line[name] === value)).length;
@@ -206,7 +121,7 @@ export async function jobWorld({
     disk,
     machine,
     drive,
-    stop,
+    stop: harness.stop,
     until,
     ask: (file, sql) => {
       const db = new Database(place[file], { readonly: true });
@@ -221,4 +136,22 @@ export async function jobWorld({
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+interface Rewiring {
+  readonly life: AsyncDisposableStack;
+  readonly disk: { readonly free_bytes: number };
+  /** Whether the mirror was too large for the start. */
+  readonly unchecked: boolean;
+}
+
+/** The real wiring, but with a disk of ours, and files that are gone through by the program's own means. */
+function rewired(wiring: Wiring, { life, disk, unchecked }: Rewiring): Wiring {
+  const { mirror, inbox, config, ports } = wiring;
+  const { clock, log } = ports;
+  const spaceOf = () => ({ size_bytes: 1e10, ...disk });
+  const storage = life.use(createStorage({ mirror, inbox, clock, log, spaceOf }));
+  const files = watchFiles(config.mirror, { clock, log, unchecked: unchecked ? [mirror.path] : [] });
+  files.opened(mirror, inbox);
+  return { ...wiring, storage, files };
 }

@@ -1,3 +1,4 @@
+import type { Experience } from '../../src/domain/catalogue/experience.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 
@@ -11,6 +12,15 @@ export function productOf(product_id: number, given: Partial<ProductEntry> = {})
     venue_id: 5, latitude: 52.37, longitude: 4.9, timezone: 'UTC', rating: 4.5, tag_ids: [], images: [], document: '{}',
     ...given,
   }; // biome-ignore format: one product
+}
+
+/** An experience as the list brings it. */
+export function experienceOf(experience_id: number, given: Partial<Experience> = {}): Experience {
+  return {
+    experience_id, title: `Venue ${experience_id}`, tagline: null, url: null, address: null, city_name: null, country_name: null,
+    latitude: null, longitude: null, rating: null, rating_count: null, from_price: null, product_ids: [], document: '{}',
+    ...given,
+  }; // biome-ignore format: one experience
 }
 
 /** Stores products as one page of the list in the primary language, or another one. */

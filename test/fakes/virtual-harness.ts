@@ -27,6 +27,10 @@ export interface VirtualHarness extends AsyncDisposable {
   readonly parts: Parts;
   readonly schedule: Schedule;
   readonly log: ReturnType<typeof testLog>;
+  /** Runs every job whose tick has come, while the clock goes on whenever everybody waits for it. */
+  runDue(): Promise<void>;
+  /** Tells every job to end. */
+  stop(): void;
   /** Runs the schedule from one read that is due to the next, until `done` says so or no read is ever due again. */
   runUntil(done: () => boolean): Promise<void>;
   /**
@@ -54,6 +58,8 @@ export interface HarnessOptions extends Omit<DaemonOverrides, 'clock'> {
   readonly machine?: (clock: VirtualClock) => Clock;
   readonly start?: number;
   readonly secrets?: Partial<Secrets>;
+  /** Of the log. */
+  readonly level?: 'info' | 'warn';
   /** Told of each move of the clock before anything happens at the new time: until then the files are as they were. */
   readonly moved?: (from: number, to: number) => void;
   /** Whether somebody else is busy, so that time stands still. */
@@ -66,6 +72,7 @@ export async function virtualHarness(
   {
     start = noon,
     secrets = {},
+    level = 'warn',
     busy: others = () => false,
     moved = () => {},
     machine = (clock) => clock,
@@ -76,7 +83,7 @@ export async function virtualHarness(
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 40, ...options }));
-  const log = testLog('warn');
+  const log = testLog(level);
   let step = 0;
   const { seed = 1 } = options;
   const given = { chance: () => roll(seed + 98, step++), entropy: seededEntropy(seed) };
@@ -90,37 +97,41 @@ export async function virtualHarness(
   stack.defer(() => life[Symbol.asyncDispose]());
 
   async function drive<Result>(work: Promise<Result>): Promise<Result> {
+    await driveFor(Number.POSITIVE_INFINITY, work);
+    return work;
+  }
+
+  /** Drives a piece of work for so long, and returns whether it ended: one that takes longer runs on. */
+  async function driveFor(ms: number, work: Promise<unknown>): Promise<boolean> {
     let ended = false;
     const over = () => {
       ended = true;
     };
     work.then(over, over);
+    const until = clock.monotonic() + ms;
     let quiet = 0;
-    while (!ended) {
+    while (!ended && clock.monotonic() < until) {
       await setImmediate();
       const busy =
         others() ||
-        life.isOnDisk() ||
+        life.isOutside() ||
         life.wiring.limiter.state().in_flight > sandbox.sleeping() ||
         sandbox.inFlight() > sandbox.sleeping();
       quiet = busy ? 0 : quiet + 1;
       // A few turns of the loop: what was just read still has to be stored and asked on.
       if (quiet <= 3) continue;
       const from = clock.now();
-      if (!clock.next()) continue;
+      if (!clock.next(until - clock.monotonic())) continue;
       quiet = 0;
       if (clock.now() > from) moved(from, clock.now());
     }
-    return work;
+    return ended;
   }
 
   /** Runs the jobs whose tick has come. One that takes longer than a second runs on, and the others tick meanwhile. */
   async function tick(): Promise<void> {
-    const enough = new AbortController();
-    const patience = clock.sleep(second, enough.signal).catch(() => undefined);
-    await drive(Promise.race([life.runDue(), patience]));
-    // With a reason: without one an exception is made, and its stack written, at every tick.
-    enough.abort('the tick has ended');
+    const due = life.runDue();
+    if (await driveFor(second, due)) await due;
   }
 
   return {
@@ -137,6 +148,8 @@ export async function virtualHarness(
     },
     log,
     drive,
+    runDue: () => drive(life.runDue()),
+    stop: () => life.stop(),
     restart: async ({ meanwhile } = { meanwhile: async () => {} }) => {
       await life[Symbol.asyncDispose]();
       await meanwhile();

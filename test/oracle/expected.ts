@@ -182,15 +182,22 @@ function saidOf(document: Row): Row {
 
 function variantRows({ product_id, variants, availability_variants }: ProductState, language: string): Row[] {
   const enriching = new Map(availability_variants.map((variant) => [variant.id, variant]));
-  return variants.map((variant) => ({
-    product_id,
-    language,
-    variant_id: variant.id,
-    label: text(variant.label),
-    variant_type: text(variant.variant_type),
-    source: 'variants',
-    document: { ...enriching.get(variant.id), ...variant },
-  }));
+  const list = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : null);
+  return variants.map((variant) => {
+    const document: Row = { ...enriching.get(variant.id), ...variant };
+    return {
+      product_id,
+      language,
+      variant_id: variant.id,
+      label: text(variant.label),
+      variant_type: text(variant.variant_type),
+      source: 'variants',
+      valid_with: list(document.valid_with_variant_ids),
+      visitors_details: list(document.requires_visitors_details),
+      group_ids: list(document.group_ids),
+      document,
+    };
+  });
 }
 
 function imageRow(product_id: number, image: Row, position: number): Row {

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { Between, type ComparedView, comparedViews, expectedRows, keys, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
+import { comparePlaces } from './places.ts';
 
 /** What the comparison found: the first differing rows, and how much was compared. */
 export interface Comparison {
@@ -39,8 +40,10 @@ export async function compare(
   const views = comparedViews.map(
     (view) => [view, db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`)] as const,
   );
+  const states: ProductState[] = [];
   for (const product_id of product_ids) {
     const state = await stateOf(product_id);
+    states.push(state);
     const expected = expectedRows(state, question);
     for (const [view, select] of views) {
       const wanted = expected[view];
@@ -57,6 +60,7 @@ export async function compare(
     }
     comparison.products += 1;
   }
+  Object.assign(comparison.rows, comparePlaces(db, states, question, differ));
   const known = new Set(product_ids);
   const mirrored = db.prepare<[], number>('SELECT product_id FROM products').pluck().all();
   for (const id of mirrored)

@@ -1,7 +1,7 @@
 import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { catalogueOf } from '../../src/sync/reports/plan.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';
 
@@ -70,11 +70,24 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
   const fill = sandbox.calls.counts().calls;
   const start = clock.now();
   const plan = planOf(catalogueOf(wiring.ports));
+  const reader = openMirrorWithClock(wiring.mirror.path);
+  stack.defer(() => void reader.db.close());
+  const promisesKept = reader.db.prepare<[], { resource: string; tier: string | null; kept: number }>(
+    'SELECT resource, tier, kept FROM freshness',
+  );
+  const brokenPromises = () => {
+    reader.set(clock.now());
+    return promisesKept.all().filter(({ kept }) => kept === 0);
+  };
   const broken: Record<string, number> = {};
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
     await options.hourly?.(harness, passed);
     await harness.liveUntil(start + passed * hour);
-    if (passed % askEvery === 0) for (const name of brokenPromises(harness)) broken[name] = (broken[name] ?? 0) + 1;
+    if (passed % askEvery === 0)
+      for (const { resource, tier } of brokenPromises()) {
+        const name = tier === null ? resource : `${resource}, ${tier}`;
+        broken[name] = (broken[name] ?? 0) + 1;
+      }
     if (passed % 24 === 0)
       options.progress(
         `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
@@ -91,15 +104,4 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
     differences,
     first,
   };
-}
-
-function brokenPromises({ wiring, clock }: VirtualHarness): string[] {
-  const reader = openMirrorAt(wiring.mirror.path, clock.now());
-  const rows = reader
-    .prepare<[], { resource: string; tier: string | null; kept: number }>('SELECT resource, tier, kept FROM freshness')
-    .all();
-  reader.close();
-  return rows
-    .filter(({ kept }) => kept === 0)
-    .map(({ resource, tier }) => (tier === null ? resource : `${resource}, ${tier}`));
 }

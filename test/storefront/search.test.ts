@@ -11,7 +11,7 @@ import { migrationsOf } from '../../src/sqlite/file-kind.ts';
 import { openReader } from '../../src/storefront/reader.ts';
 import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
-import { productOf, putProducts } from '../fakes/stored-products.ts';
+import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -41,7 +41,8 @@ function entriesOf(path: string): Map<string, Entry> {
 
 function storeExperience({ mirror }: TestMirror, experience_id: number, title: string, sent_at: number): void {
   mirror.transaction(() =>
-    mirror.experiences.store([{ experience_id, title, document: JSON.stringify({ title }), product_ids: [] }], {
+    mirror.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
+      currency: 'EUR',
       sent_at,
       now: sent_at,
       stale_at: sent_at + hour,

@@ -5,6 +5,7 @@ import { contract } from '../contract/columns.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type ComparedView, comparedViews } from '../oracle/expected.ts';
 import type { Comparison } from '../oracle/oracle.ts';
+import { type ComparedPlace, comparedPlaces } from '../oracle/places.ts';
 
 /** As many as are asked for: `CATALOGUED_TEST_PRODUCTS=600 npx vitest run --config test/vitest.config.ts fill`. */
 const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 120);
@@ -60,15 +61,19 @@ it('a fill brings rows of every view, with every column that may be NULL both so
 
 it('every view that says how fresh its rows are is compared with the service', () => {
   const fresh = Object.entries(contract.columns).filter(([, columns]) => 'freshness' in columns);
-  expect(fresh.map(([view]) => view).filter((view) => !comparedViews.includes(view as ComparedView))).toEqual([]);
+  const compared: readonly string[] = [...comparedViews, ...comparedPlaces];
+  expect(fresh.map(([view]) => view).filter((view) => !compared.includes(view))).toEqual([]);
 });
 
 const first = '(SELECT min(product_id) FROM product WHERE sellable)';
-const planted: Readonly<Record<ComparedView | 'freshness' | 'mirror_info', string>> = {
+const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mirror_info', string>> = {
   products: `UPDATE product_text SET tagline = 'forged' WHERE product_id = ${first}`,
   product_prices: `UPDATE product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
   product_tags: `DELETE FROM product_tag WHERE product_id = ${first}`,
   product_experiences: `UPDATE product SET venue_id = 1 WHERE product_id = ${first}`,
+  experiences: `UPDATE experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM product WHERE sellable)`,
+  cities: `UPDATE product_text SET city_name = 'forged' WHERE product_id = ${first}`,
+  countries: `UPDATE product SET country_id = 1 WHERE product_id = ${first}`,
   checkout_information: `UPDATE checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
   variants: `UPDATE variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:

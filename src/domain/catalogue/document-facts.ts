@@ -1,4 +1,5 @@
 import { isMembers, type Members } from '../values/members.ts';
+import { pageAddress } from '../values/page-address.ts';
 
 /** What pages show of a product's document, in its language. What is of another type than it should be is not said. */
 export interface DocumentFacts {
@@ -30,7 +31,7 @@ export function factsOf(document: string | null): DocumentFacts {
   ];
   return {
     slug: words(product.product_slug),
-    url: address(product.product_url),
+    url: pageAddress(product.product_url),
     summary: words(product.summary),
     description: words(product.description),
     duration: words(product.duration),
@@ -53,12 +54,6 @@ function inside(value: unknown): Members {
 
 function words(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A link on a shop's page runs what it says: only pages are linked to. */
-function address(value: unknown): string | null {
-  const text = words(value);
-  return text !== null && /^https?:\/\/./i.test(text) ? text : null;
 }
 
 /** A hundred years and more are no hours before a visit. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Experience } from '../../domain/catalogue/experience.ts';
-import { noProduct } from '../../domain/changes/change.ts';
+import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
@@ -18,8 +18,9 @@ export interface ExperienceReads {
   count(): number;
 }
 
-/** Which read of the list brings experiences. */
+/** Which read of the list brings experiences, and in which currency it was asked for. */
 export interface ExperiencesRead extends FoundBy {
+  readonly currency: string;
   readonly now: number;
   readonly stale_at: number;
 }
@@ -96,29 +97,34 @@ function telling(db: Writes, changes: ChangeTable) {
   };
 }
 
+const experienceColumns = [
+  'title', 'tagline', 'url', 'address', 'city_name', 'country_name', 'latitude', 'longitude', 'rating', 'rating_count', 'from_price',
+  'currency', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
+] as const; // biome-ignore format: a list of columns
+
 function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'store'> {
   const one = db.rows(({ experience_id }: Bound<OfExperience>) =>
     query.selectFrom('experience').selectAll().where('experience_id', '=', experience_id),
   );
-  const put = db.change(
-    upsert(
-      'experience',
-      ['experience_id'],
-      ['title', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at'],
-    ),
-  );
+  const put = db.change(upsert('experience', ['experience_id'], experienceColumns));
   const link = links(db);
   const told = telling(db, changes);
 
-  function storeOne(experience: Experience, read: ExperiencesRead, { differs }: ReturnType<typeof told>): boolean {
-    const { experience_id, title, document, product_ids } = experience;
-    const { sent_at, now, stale_at } = read;
+  function storeOne(
+    { product_ids, ...experience }: Experience,
+    { currency, sent_at, now, stale_at }: ExperiencesRead,
+    { differs }: ReturnType<typeof told>,
+  ): boolean {
+    const { experience_id, title, document } = experience;
     const row = one.get({ experience_id });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
     const document_hash = hash('sha256', document, 'base64url');
     const changed = row?.document_hash !== document_hash;
     const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
-    put.run({ experience_id, title, document, document_hash, checked_at: sent_at, changed_at, stale_at });
+    const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
+    put.run(next);
+    // An older version has not stored all of the same document.
+    if (!changed && differing(row, next, experienceColumns.slice(0, 12)).length > 0) differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) search.venueChanged(experience_id);

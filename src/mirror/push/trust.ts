@@ -82,6 +82,7 @@ export function trustTable(db: Writes): TrustTable {
 }
 
 function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> {
+  const everDeclared = db.values(() => query.selectFrom('subscription').select('subscription_id').limit(1));
   const unnoted = db.values(({ now }: Bound<{ now: number }>) =>
     query.selectFrom('subscription_product').select('product_id').where(isUnnoted(now)).limit(1),
   );
@@ -120,7 +121,9 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
       .where('product_id', 'in', listed<number>(ids)),
   );
   return {
-    isCoverageOutdated: (now) => unnoted.get({ now }) !== undefined || moved.get({ limit: 1 }) !== undefined,
+    isCoverageOutdated: (now) =>
+      // A subscription is never forgotten: without one, no product was ever covered, and none is looked at.
+      everDeclared.get() !== undefined && (unnoted.get({ now }) !== undefined || moved.get({ limit: 1 }) !== undefined),
     cover: (now, limit) => {
       noteSince.run({ now });
       const found = moved.all({ limit });

@@ -6,6 +6,7 @@ export const mirrorFile: FileKind = {
   name: 'mirror',
   application_id: 0x43544c47,
   migrations: new URL('../../../schema/mirror/', import.meta.url),
+  beginning: new URL('../../../schema/mirror/new.sql', import.meta.url),
   views: new URL('../../../schema/mirror/views.sql', import.meta.url),
   mode: 0o660,
   wal_autocheckpoint: 0,

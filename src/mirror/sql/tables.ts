@@ -131,12 +131,24 @@ export interface Tables {
   experience: {
     experience_id: number;
     title: string | null;
+    tagline: string | null;
+    url: string | null;
+    address: string | null;
+    city_name: string | null;
+    country_name: string | null;
+    latitude: number | null;
+    longitude: number | null;
+    rating: number | null;
+    rating_count: number | null;
+    from_price: number | null;
+    currency: string | null;
     document: string;
     document_hash: string;
     checked_at: number;
     changed_at: number;
     stale_at: number;
   };
+  mirror_language: { language: string };
   product_experience: { product_id: number; experience_id: number };
   image: {
     product_id: number;

@@ -4,6 +4,7 @@ import type { Roughness } from '../rough/roughness.ts';
 import {
   availability,
   checkoutInformation,
+  experience,
   maxTicketsPerOrder,
   prediscountPrice,
   productDetail,
@@ -36,6 +37,8 @@ export interface ProductState {
   readonly prediscount_price: number | null;
   /** Those that a read names. */
   readonly experience_ids: readonly number[];
+  /** Its main venue as the list of experiences has it, but for the products there; null: there is no such list. */
+  readonly venue: Record<string, unknown> | null;
   /** As served, in the language asked for. */
   readonly entry: Record<string, unknown>;
   readonly detail: Record<string, unknown>;
@@ -72,6 +75,8 @@ export function productState(
   const { language, currency } = question;
   const horizon = question.horizon + (product.place.zone === null ? 2 : 0);
   const { today } = world.dates(product);
+  const [venue_id = 0] = product.experience_ids;
+  const edits = world.experienceEdits.get(venue_id) ?? {};
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
   const { endpoints, counters } = rough.habits();
   const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
@@ -88,6 +93,7 @@ export function productState(
     from_price: recordedPrice(product) ?? convert(product.price, currency),
     prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
+    venue: endpoints === 'all' ? parse(experience(venue_id, [], { language, currency, edits })) : null,
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     has_detail: endpoints === 'all',

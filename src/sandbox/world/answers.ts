@@ -240,9 +240,12 @@ export function experience(
   return JSON.stringify({
     id,
     title: translate(`Experience ${id}`, language),
-    tagline: null,
+    tagline: id % 4 === 0 ? null : translate(`All about ${id}`, language),
     type: id % 3 === 0 ? 'activity' : 'venue',
     currency,
+    ...(id % 5 === 0 ? {} : { from_price: 9 + (id % 40) }),
+    ...(id % 6 === 0 ? { address: null } : { address: { street: `${id % 90} Quay Street`, city_name: 'Harbourton' } }),
+    ...(id % 7 === 0 ? { geolocation: { lat: 52 + (id % 100) / 100, lng: 4.9 } } : {}),
     ratings: { average: 4 + Math.round(roll(id, 1) * 9) / 10, total: id % 1000 },
     images: [],
     product_ids,

@@ -232,9 +232,10 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
  */
 export function updateClosureAlarms({ mirror, clock, log }: ApplyPorts): void {
   const now = clock.now();
-  const old = mirror.alarms.all().find(({ kind }) => kind === 'old-address-used');
-  if (old !== undefined && Math.abs(now - old.seen_at) > forgottenMs) mirror.alarms.set('old-address-used', null);
-  if (mirror.closures.counts().held === 0) mirror.alarms.set('closures-held', null);
+  for (const { kind, seen_at } of mirror.alarms.all()) {
+    if (kind === 'old-address-used' && Math.abs(now - seen_at) > forgottenMs) mirror.alarms.set(kind, null);
+    if (kind === 'closures-held' && mirror.closures.counts().held === 0) mirror.alarms.set(kind, null);
+  }
   const misuse = isMisuse(mirror.closures.decided(100));
   if (mirror.alarms.set('hints-not-confirmed', misuse ? { at: now, products: 100 } : null) === 'new')
     log.error({}, 'most announced closures turned out false: others may know the callback address; rotate it');

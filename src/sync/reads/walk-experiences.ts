@@ -23,7 +23,7 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
     },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      const read = { sent_at, now: clock.now(), stale_at: sent_at + cadence, reason: record.due_reason };
+      const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence, reason: record.due_reason };
       return mirror.experiences.store(entries, read);
     },
     finished: ({ complete, started_at, rows, rejected }) => {

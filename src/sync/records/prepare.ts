@@ -12,6 +12,7 @@ export function prepareRecords(ports: Pick<Ports, 'mirror' | 'clock' | 'policy' 
   const { mirror, clock, policy, log } = ports;
   const { primary, further } = walkKinds(policy.extent);
   mirror.transaction(() => {
+    mirror.languages.write(policy.extent.languages);
     mirror.records.createWalk(primary);
     const walked = mirror.walks.find(primary)?.next_page === 0;
     // Before the first primary walk has ended there is nothing that a further one could add to.

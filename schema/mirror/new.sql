@@ -1,0 +1,614 @@
+-- A new file as its first 26 steps leave it, without views: made from them (test/mirror/new-file.test.ts).
+PRAGMA user_version = 26;
+
+CREATE TABLE mirror (
+  mirror_id INTEGER PRIMARY KEY CHECK (mirror_id = 1),
+  pair_id TEXT NOT NULL,            -- shared with inbox.db: a mirror beside another inbox is refused
+  contract_version INTEGER NOT NULL,
+  schema_version INTEGER NOT NULL,
+  written_by TEXT NOT NULL,         -- "catalogued <version>"
+  feed_floor_seq INTEGER NOT NULL DEFAULT 0,
+  filled_at INTEGER,                -- when every record had been read once
+  language TEXT,                    -- the primary language: visibility, sale status and images come from its reads
+  currency TEXT                     -- the primary currency
+, last_delivery_id INTEGER NOT NULL DEFAULT 0, image_size TEXT, feed_id TEXT, last_order_number INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE TABLE zone_offset (
+  timezone TEXT NOT NULL,           -- '' is a product whose zone is unknown
+  valid_from INTEGER NOT NULL,
+  offset_minutes INTEGER NOT NULL,
+  PRIMARY KEY (timezone, valid_from)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE product (
+  product_id INTEGER PRIMARY KEY,
+  timezone TEXT,
+  sale_status TEXT NOT NULL CHECK (sale_status IN ('enabled', 'disabled', 'unknown')),
+  disabled_reason TEXT,
+  disabled_source TEXT CHECK (disabled_source IN ('read', 'notification')),
+  expected_reopening TEXT,
+  alternative_product_id INTEGER,
+  closure_unconfirmed INTEGER NOT NULL DEFAULT 0 CHECK (closure_unconfirmed IN (0, 1)),
+  city_id INTEGER,
+  country_id INTEGER,
+  venue_id INTEGER,
+  latitude REAL,
+  longitude REAL,
+  rating REAL,
+  first_seen_at INTEGER NOT NULL,
+  read_at INTEGER NOT NULL,         -- when the newest stored read of it was sent: an older one changes nothing
+  images_verified_at INTEGER,       -- when the newest complete read of its images was sent
+  withdrawn_at INTEGER,
+  withdrawn_reason TEXT,
+  sellable INTEGER NOT NULL GENERATED ALWAYS AS
+    (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL
+, category TEXT, sold REAL NOT NULL DEFAULT 0, sold_at INTEGER, covered INTEGER NOT NULL DEFAULT 0 CHECK (covered IN (0, 1)), dates_off_at INTEGER, rating_count INTEGER) STRICT;
+
+CREATE TABLE product_text (
+  product_id INTEGER NOT NULL REFERENCES product,
+  language TEXT NOT NULL,
+  title TEXT,
+  tagline TEXT,
+  city_name TEXT,
+  country_name TEXT,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  list_document TEXT,
+  list_hash TEXT,
+  list_read_at INTEGER,
+  detail_document TEXT,
+  detail_hash TEXT,
+  detail_read_at INTEGER,
+  merged_document TEXT, slug TEXT, url TEXT, summary TEXT, description TEXT, duration TEXT, languages TEXT, cancellation_policy TEXT, cancellation_window INTEGER, supplier TEXT, venue_name TEXT, venue_address TEXT, wheelchair_access INTEGER, is_package INTEGER,             -- the detail over the list, only where the list has members that the detail lacks
+  PRIMARY KEY (product_id, language)
+) STRICT;
+
+CREATE TABLE product_price (
+  product_id INTEGER NOT NULL REFERENCES product,
+  currency TEXT NOT NULL,
+  from_price INTEGER,
+  read_at INTEGER NOT NULL, stale_at INTEGER NOT NULL DEFAULT 0, prediscount_price INTEGER,
+  PRIMARY KEY (product_id, currency)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE product_tag (
+  product_id INTEGER NOT NULL REFERENCES product,
+  tag_id INTEGER NOT NULL,
+  PRIMARY KEY (product_id, tag_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX product_tag_by_tag ON product_tag (tag_id, product_id);
+
+CREATE INDEX product_by_city ON product (city_id) WHERE withdrawn_at IS NULL;
+
+CREATE TABLE experience (
+  experience_id INTEGER PRIMARY KEY,
+  title TEXT,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  document_hash TEXT NOT NULL,
+  document TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE product_experience (
+  product_id INTEGER NOT NULL,
+  experience_id INTEGER NOT NULL REFERENCES experience,
+  PRIMARY KEY (product_id, experience_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX product_experience_by_experience ON product_experience (experience_id, product_id);
+
+CREATE TABLE image (
+  product_id INTEGER NOT NULL REFERENCES product,
+  image_key TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  credit TEXT,
+  document TEXT NOT NULL,           -- the service's JSON: its addresses and the alternative text are read from it
+  first_seen_at INTEGER NOT NULL, withdrawn_at INTEGER, doubted_at INTEGER,
+  PRIMARY KEY (product_id, image_key)
+) STRICT;
+
+CREATE TABLE checkout_information_read (
+  product_id INTEGER NOT NULL REFERENCES product,
+  language TEXT NOT NULL,
+  has_timeslots INTEGER,
+  has_dynamic_pricing INTEGER,
+  must_know TEXT,
+  good_to_know TEXT,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (product_id, language)
+) STRICT;
+
+CREATE TABLE variant (
+  product_id INTEGER NOT NULL REFERENCES product,
+  language TEXT NOT NULL,
+  variant_id INTEGER NOT NULL,
+  checked_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  variants_document TEXT,
+  availability_document TEXT,
+  merged_document TEXT, variant_type TEXT,             -- both: the variants read over availability
+  PRIMARY KEY (product_id, language, variant_id)
+) STRICT;
+
+CREATE TABLE availability_context (
+  product_id INTEGER NOT NULL REFERENCES product,
+  currency TEXT NOT NULL,
+  document TEXT NOT NULL,
+  read_at INTEGER NOT NULL,
+  PRIMARY KEY (product_id, currency)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE availability_span (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  from_date TEXT NOT NULL,
+  to_date TEXT NOT NULL,
+  checked_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  body_hash TEXT NOT NULL,
+  max_tickets_per_order INTEGER,
+  variant_ids TEXT NOT NULL,        -- JSON array: the variants whose details the answer brought
+  PRIMARY KEY (product_id, currency, from_date)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE day (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  date TEXT NOT NULL,
+  available INTEGER NOT NULL CHECK (available IN (0, 1)),
+  lowest_price INTEGER,
+  max_tickets INTEGER,
+  availability INTEGER,
+  hash TEXT NOT NULL,
+  document_id INTEGER, lowest_adult_price INTEGER, price_variant_type TEXT,
+  PRIMARY KEY (product_id, currency, date)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE day_document (
+  document_id INTEGER PRIMARY KEY,
+  document TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE record (
+  resource TEXT NOT NULL,           -- products, experiences, product_detail, checkout_information, variants, availability
+  product_id INTEGER NOT NULL,
+  edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
+  part INTEGER NOT NULL,            -- availability: which window, counted from the venue's today; else 0
+  due_at INTEGER NOT NULL,
+  due_reason TEXT NOT NULL,
+  fetched_at INTEGER,               -- when the last request that was answered and stored was sent
+  changed_at INTEGER,
+  stale_at INTEGER,
+  body_hash TEXT,
+  failures INTEGER NOT NULL DEFAULT 0,  -- in a row
+  failed_at INTEGER,
+  failure TEXT,
+  job_id INTEGER REFERENCES job, lane INTEGER NOT NULL DEFAULT 6, fetched_reason TEXT, shape REAL, exposure REAL, notified_at INTEGER, told_at INTEGER, off_sale_at INTEGER, unanswered_at INTEGER,    -- the resync that waits for it
+  PRIMARY KEY (resource, product_id, edition, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX record_of_product ON record (product_id);
+
+CREATE INDEX record_of_job ON record (job_id) WHERE job_id IS NOT NULL;
+
+CREATE TABLE walk (
+  resource TEXT NOT NULL,
+  edition TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  next_page INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  repeated INTEGER NOT NULL,        -- rows met a second time in this attempt
+  completed_at INTEGER,             -- the end of the last complete walk: no row repeated, as many as announced
+  PRIMARY KEY (resource, edition)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE walk_row (
+  resource TEXT NOT NULL,
+  edition TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,         -- the newest attempt that met it
+  PRIMARY KEY (resource, edition, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE job (
+  job_id INTEGER PRIMARY KEY,
+  scope TEXT NOT NULL,              -- what was asked for, as JSON {kinds, product_ids}: an interrupted job is found again by it
+  requested_at INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  failed INTEGER NOT NULL DEFAULT 0,
+  finished_at INTEGER
+) STRICT;
+
+CREATE TABLE promise (
+  resource TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  promise_ms INTEGER NOT NULL,
+  first_part INTEGER NOT NULL,
+  last_part INTEGER NOT NULL,
+  PRIMARY KEY (resource, tier)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX record_due ON record (lane, due_at);
+
+CREATE INDEX product_category ON product (category) WHERE category IS NOT NULL;
+
+CREATE INDEX product_images_verified ON product (images_verified_at) WHERE withdrawn_at IS NULL;
+
+CREATE TABLE budget (
+  budget_id INTEGER PRIMARY KEY CHECK (budget_id = 1),
+  state TEXT,                       -- JSON of domain/budget.ts
+  price REAL,                       -- NULL: not known yet
+  priced_at INTEGER,
+  category_cadences TEXT            -- JSON: as configured when due instants were planned
+) STRICT;
+
+CREATE TABLE change (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,              -- when the read that found it was sent
+  product_id INTEGER NOT NULL,
+  kind TEXT NOT NULL,               -- domain/change.ts
+  language TEXT,
+  date TEXT,
+  detail TEXT NOT NULL,             -- JSON
+  reason TEXT                       -- why that read was made
+) STRICT;
+
+CREATE INDEX change_at ON change (at);
+
+CREATE INDEX change_of_product ON change (product_id, date);
+
+CREATE TABLE absence (
+  product_id INTEGER PRIMARY KEY REFERENCES product,
+  missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
+  first_missing_at INTEGER NOT NULL,
+  last_missing_at INTEGER NOT NULL,
+  answer TEXT CHECK (answer IN ('gone', 'permanently-gone', 'there')),  -- of a direct read since
+  answered_at INTEGER,
+  release TEXT CHECK (release IN ('agreed', 'approved'))               -- a hold has let it go
+, rejected INTEGER NOT NULL DEFAULT 0 CHECK (rejected IN (0, 1))) STRICT;
+
+CREATE TABLE hold (
+  hold_id INTEGER PRIMARY KEY,
+  opened_at INTEGER NOT NULL,
+  lists INTEGER NOT NULL,           -- complete lists, at least half an hour apart, that agree
+  last_list_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  outcome TEXT CHECK (outcome IN ('agreed', 'approved', 'rejected', 'passed'))
+) STRICT;
+
+CREATE TABLE alarm (
+  kind TEXT PRIMARY KEY,            -- images-vanished
+  raised_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  products INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE experience_absence (
+  experience_id INTEGER PRIMARY KEY REFERENCES experience,
+  missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
+  last_missing_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE closure (
+  closure_id INTEGER PRIMARY KEY,
+  product_id INTEGER NOT NULL REFERENCES product,
+  delivery_id INTEGER NOT NULL,
+  notified_at INTEGER NOT NULL,     -- when the newest delivery that said so was received
+  applied_at INTEGER,               -- NULL: one too many at once, it waits for its read
+  available_at INTEGER,             -- when the first read since that says available was sent
+  confirmed_at INTEGER,             -- when the first read since that says disabled was sent
+  ended_at INTEGER,                 -- undone where no read confirmed it, else reopened
+  reason TEXT,
+  expected_reopening TEXT,
+  alternative_product_id INTEGER
+) STRICT;
+
+CREATE UNIQUE INDEX closure_in_force ON closure (product_id) WHERE ended_at IS NULL;
+
+CREATE INDEX closure_applied ON closure (applied_at);
+
+CREATE INDEX product_alternative ON product (alternative_product_id) WHERE alternative_product_id IS NOT NULL;
+
+CREATE TABLE subscription (
+  subscription_id TEXT PRIMARY KEY,
+  declared_id TEXT,                 -- the declaration it is (a part of); NULL: nobody declares it any more
+  type TEXT NOT NULL,               -- as declared: product_ids, experience_ids or products_i_sell
+  held_type TEXT,                   -- as the service has it; NULL: not known
+  status TEXT,                      -- the service's word; ours: accepted (it said none), missing; NULL: never asked
+  status_at INTEGER,                -- since when it is that
+  change_types TEXT,                -- JSON array; NULL: not known
+  entity_ids TEXT,                  -- JSON array; NULL: not known, or products_i_sell
+  address TEXT CHECK (address IN ('ours', 'moved', 'foreign')),  -- whose address it calls; NULL: not known
+  epoch INTEGER,                    -- of our address
+  differences TEXT NOT NULL DEFAULT '[]',  -- JSON array of words: the last comparison with what is declared
+  checked_at INTEGER,               -- when it was last read or put
+  read_failures INTEGER NOT NULL DEFAULT 0,  -- reads in a row that brought nothing
+  read_not_before INTEGER,          -- no read before this instant
+  put_at INTEGER,                   -- when a PUT was last accepted
+  put_hash TEXT,                    -- of what was put
+  wrested_at INTEGER,               -- when a PUT was last sent against an address that is not ours
+  tried_at INTEGER,                 -- the last PUT or reactivation, whatever came of it
+  failures INTEGER NOT NULL DEFAULT 0,  -- attempts in a row after which it did not work
+  failure TEXT,                     -- of the last one: refused or failed, code and words
+  not_before INTEGER,               -- no attempt before this instant
+  last_delivery_at INTEGER,
+  announced REAL NOT NULL DEFAULT 0,        -- of the changes that reads found and it should have announced, those it did: the newest count most
+  announceable REAL NOT NULL DEFAULT 0,
+  trusted INTEGER NOT NULL DEFAULT 1 CHECK (trusted IN (0, 1))  -- whether what it covers is read less often
+, failure_kind TEXT  -- of the last attempt; NULL: it did not fail
+  CHECK (failure_kind IN ('refused', 'missing', 'throttled', 'unreachable', 'failed', 'self-test'))) STRICT;
+
+CREATE TABLE subscription_product (
+  subscription_id TEXT NOT NULL REFERENCES subscription,
+  product_id INTEGER NOT NULL, since_at INTEGER,
+  PRIMARY KEY (subscription_id, product_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX subscription_product_by_product ON subscription_product (product_id, subscription_id);
+
+CREATE TABLE notice (
+  subscription_id TEXT NOT NULL,
+  product_id INTEGER NOT NULL,
+  change_type TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  PRIMARY KEY (product_id, change_type, subscription_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE expected_notice (
+  product_id INTEGER NOT NULL,
+  change_type TEXT NOT NULL,
+  since_at INTEGER NOT NULL,        -- the last read that did not show it
+  found_at INTEGER NOT NULL,
+  PRIMARY KEY (product_id, change_type)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gap (
+  gap_id INTEGER PRIMARY KEY,
+  subscription_id TEXT,             -- NULL: nothing could be received
+  from_at INTEGER NOT NULL,
+  to_at INTEGER,                    -- NULL: it lasts
+  healed_to INTEGER NOT NULL DEFAULT 0,  -- products up to this one were made due
+  products INTEGER NOT NULL DEFAULT 0,   -- how many
+  closed_at INTEGER
+) STRICT;
+
+CREATE INDEX gap_open ON gap (gap_id) WHERE closed_at IS NULL;
+
+CREATE INDEX image_withdrawn ON image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+
+CREATE TABLE image_credit (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  at INTEGER NOT NULL,              -- when the read that found it was sent
+  old TEXT,                         -- NULL: none was asked for
+  new TEXT,
+  PRIMARY KEY (product_id, image_key, at)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX image_credit_at ON image_credit (at);
+
+CREATE TABLE image_takedown (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  withdrawn_at INTEGER NOT NULL,    -- when the first complete read without it was sent, or its product was withdrawn
+  verified_at INTEGER,              -- when the last one that returned it was sent
+  cause TEXT NOT NULL CHECK (cause IN ('image', 'product')),
+  credit TEXT,
+  returned_at INTEGER,              -- a later read returned it again
+  PRIMARY KEY (product_id, image_key, withdrawn_at)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX image_takedown_at ON image_takedown (withdrawn_at);
+
+CREATE TABLE image_file (
+  product_id INTEGER NOT NULL,
+  image_key TEXT NOT NULL,
+  size TEXT NOT NULL,               -- small, medium, large or extra_large
+  url TEXT NOT NULL,
+  file TEXT,                        -- ab/cd/<checksum>.<extension> in images.directory; NULL: there is none
+  checksum TEXT,                    -- SHA-256, lower case hex
+  media_type TEXT,                  -- of what the bytes are
+  width INTEGER,
+  height INTEGER,
+  bytes INTEGER,
+  etag TEXT,                        -- as the host sent it
+  last_modified TEXT,               -- as the host sent it
+  fetched_at INTEGER,               -- when the request that brought the file was sent
+  checked_at INTEGER,               -- when the host was last asked, whatever it answered
+  due_at INTEGER NOT NULL,
+  failures INTEGER NOT NULL DEFAULT 0,  -- in a row
+  failure TEXT, failure_kind TEXT  -- of the last one; gone: hidden until a read of the product sent after checked_at returns it
+  CHECK (failure_kind IN ('gone', 'failed')),                     -- of the last one; 'gone': hidden until a read of the product sent after checked_at returns it
+  PRIMARY KEY (product_id, image_key, size)
+) STRICT;
+
+CREATE TABLE search_entry (
+  search_id INTEGER PRIMARY KEY,
+  product_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  title TEXT,
+  tagline TEXT,
+  summary TEXT,
+  city TEXT,
+  venue TEXT, country TEXT,                       -- the title of the venue's experience; where it is not known, what the product calls it
+  UNIQUE (product_id, language)
+) STRICT;
+
+CREATE VIRTUAL TABLE product_search USING fts5(
+  title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
+  content = 'search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+);
+
+CREATE TRIGGER search_entry_added AFTER INSERT ON search_entry BEGIN
+  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
+END;
+
+CREATE TRIGGER search_entry_dropped AFTER DELETE ON search_entry BEGIN
+  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
+END;
+
+CREATE TRIGGER search_entry_changed AFTER UPDATE ON search_entry BEGIN
+  INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
+  INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
+  VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
+END;
+
+CREATE VIRTUAL TABLE product_places USING rtree(
+  product_id, min_latitude, max_latitude, min_longitude, max_longitude, +x REAL, +y REAL, +z REAL
+);
+
+CREATE INDEX product_by_venue ON product (venue_id) WHERE withdrawn_at IS NULL;
+
+CREATE TABLE check_count (
+  product_id INTEGER NOT NULL,
+  tier TEXT NOT NULL CHECK (tier IN ('near', 'middle', 'far')),
+  day INTEGER NOT NULL,             -- whole days since 1970, UTC
+  checks INTEGER NOT NULL,          -- that the service answered, of dates that the mirror had
+  wrong INTEGER NOT NULL,           -- of them, those that found the mirror wrong
+  orders INTEGER NOT NULL,          -- orders that tell whether the mirror was right
+  orders_wrong INTEGER NOT NULL,
+  tickets INTEGER NOT NULL,         -- of confirmed orders
+  said_available INTEGER NOT NULL,  -- of all that were wrong: what was shown could not be had,
+  said_sold_out INTEGER NOT NULL,   -- what could be had was not shown,
+  said_price INTEGER NOT NULL,      -- it cost something else
+  unknown INTEGER NOT NULL,         -- checks and orders of dates that the mirror did not have
+  unanswered INTEGER NOT NULL,      -- checks that the service did not answer in time
+  PRIMARY KEY (product_id, tier, day)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX check_count_day ON check_count (day);
+
+CREATE TABLE offer (
+  path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'product', 'subscription', 'reactivate')),
+  answered_at INTEGER,              -- the last answer that shows that it exists, to the hour; NULL: none ever did
+  refused_at INTEGER,               -- the first 404 or 405 since; NULL: none
+  not_offered_at INTEGER,           -- since when it counts as not offered; NULL: it is asked as usual
+  asked_at INTEGER                  -- when it was last asked while it counts so
+) STRICT;
+
+CREATE INDEX product_dates_off ON product (dates_off_at) WHERE dates_off_at IS NOT NULL;
+
+CREATE INDEX record_off_sale ON record (product_id) WHERE off_sale_at IS NOT NULL;
+
+CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON record WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
+BEGIN
+  UPDATE product SET dates_off_at = (SELECT min(off_sale_at) FROM record WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
+  WHERE product_id = NEW.product_id;
+END;
+
+CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON record WHEN OLD.off_sale_at IS NOT NULL
+BEGIN
+  UPDATE product SET dates_off_at = (SELECT min(off_sale_at) FROM record WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
+  WHERE product_id = OLD.product_id;
+END;
+
+CREATE INDEX record_unanswered ON record (product_id, failures) WHERE unanswered_at IS NOT NULL;
+
+CREATE TABLE search_text (
+  search_id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,               -- the title up to its colon, without the words of its city
+  title TEXT NOT NULL,
+  city TEXT NOT NULL,
+  country TEXT NOT NULL,
+  venue TEXT NOT NULL,
+  tagline TEXT NOT NULL,
+  summary TEXT NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE search_terms USING fts5(
+  name, title, city, country, venue, tagline, summary,
+  content = 'search_text', content_rowid = 'search_id', tokenize = 'ascii', prefix = '2 3'
+);
+
+CREATE TRIGGER search_text_added AFTER INSERT ON search_text BEGIN
+  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
+  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
+END;
+
+CREATE TRIGGER search_text_dropped AFTER DELETE ON search_text BEGIN
+  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
+  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
+END;
+
+CREATE TRIGGER search_text_changed AFTER UPDATE ON search_text BEGIN
+  INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
+  VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
+  INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
+  VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
+END;
+
+CREATE TABLE search_word (
+  word TEXT NOT NULL,
+  language TEXT NOT NULL,
+  term TEXT NOT NULL,
+  documents INTEGER NOT NULL,       -- how many entries have it
+  PRIMARY KEY (word, language, term)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_delete (
+  shorter TEXT NOT NULL,
+  word TEXT NOT NULL,
+  PRIMARY KEY (shorter, word)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_letter (letter TEXT PRIMARY KEY, folded TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_generic_word (
+  language TEXT NOT NULL,
+  word TEXT NOT NULL,
+  PRIMARY KEY (language, word)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE search_rules (
+  rules_id INTEGER PRIMARY KEY CHECK (rules_id = 1),
+  version TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE product_list_place (
+  product_id INTEGER PRIMARY KEY,
+  list_place INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE bookable (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  date TEXT NOT NULL,
+  from_at INTEGER NOT NULL,         -- 0: from whenever on
+  until_at INTEGER NOT NULL,        -- excluded
+  lowest_price INTEGER,
+  max_tickets INTEGER, lowest_adult_price INTEGER, price_variant_type TEXT,
+  PRIMARY KEY (product_id, currency, date, from_at)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE printed_price (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  until_at INTEGER NOT NULL,        -- excluded
+  lowest_price INTEGER,
+  lowest_adult_price INTEGER,
+  price_variant_type TEXT,
+  PRIMARY KEY (product_id, currency, until_at)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE unpriced (product_id INTEGER PRIMARY KEY) STRICT;
+
+CREATE INDEX bookable_by_price ON bookable
+  (currency, date, lowest_adult_price, product_id, lowest_price, price_variant_type, max_tickets, from_at, until_at);
+
+CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON product WHEN new.timezone IS NOT old.timezone BEGIN
+  INSERT OR IGNORE INTO unpriced VALUES (new.product_id);
+END;
+
+INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
+
+INSERT INTO budget (budget_id) VALUES (1);

@@ -1,0 +1,28 @@
+import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+
+interface OfLanguage {
+  readonly language: string;
+}
+
+/** The languages that are mirrored: the views have rows in each. */
+export interface LanguageTable {
+  /** Makes them these. Returns whether they were others. */
+  write(languages: readonly string[]): boolean;
+}
+
+export function languageTable(db: Writes): LanguageTable {
+  const all = db.values(() => query.selectFrom('mirror_language').select('language'));
+  const add = db.change(({ language }: Bound<OfLanguage>) => query.insertInto('mirror_language').values({ language }));
+  const drop = db.change(({ language }: Bound<OfLanguage>) =>
+    query.deleteFrom('mirror_language').where('language', '=', language),
+  );
+  return {
+    write: (languages) => {
+      const [known, wanted] = [new Set(all.all()), new Set(languages)];
+      for (const language of wanted.difference(known)) add.run({ language });
+      for (const language of known.difference(wanted)) drop.run({ language });
+      return known.symmetricDifference(wanted).size > 0;
+    },
+  };
+}

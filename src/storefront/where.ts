@@ -1,0 +1,65 @@
+import { identifier, members, wholeNumber } from './arguments.ts';
+import type { Connection } from './connection.ts';
+import type { Editions } from './editions.ts';
+import type { Reader } from './reader-types.ts';
+import type { ViewRow } from './views.ts';
+
+/** Returns what is read of where products are: venues, cities and countries. */
+export function whereReads(
+  connection: Connection,
+  editions: Editions,
+): Pick<Reader, 'experience' | 'experiences' | 'cities' | 'countries'> {
+  const { query } = connection;
+  const one = query<[number, string], ViewRow<'experiences'>>(
+    (columns) =>
+      `SELECT ${columns('experiences', 'e')} FROM experiences e WHERE e.experience_id = ? AND e.language = ?`,
+  );
+  const page = 'e.language = @language AND e.experience_id > @after ORDER BY e.experience_id LIMIT @limit';
+  const all = query<object, ViewRow<'experiences'>>(
+    (columns) => `SELECT ${columns('experiences', 'e')} FROM experiences e WHERE ${page}`,
+  );
+  const inCity = query<object, ViewRow<'experiences'>>(
+    (columns) => `SELECT ${columns('experiences', 'e')}
+      FROM (SELECT DISTINCT venue_id FROM products WHERE city_id = @city_id AND language = @language) v
+      CROSS JOIN experiences e ON e.experience_id = v.venue_id WHERE ${page}`,
+  );
+  const cities = query<[string], ViewRow<'cities'>>(
+    (columns) =>
+      `SELECT ${columns('cities', 'c')} FROM cities c WHERE c.language = ? ORDER BY c.products DESC, c.city_id`,
+  );
+  const countries = query<[string], ViewRow<'countries'>>(
+    (columns) =>
+      `SELECT ${columns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
+  );
+  return {
+    experience: (experience_id, options = {}) => {
+      const { language } = members('options', options, ['language', 'currency']);
+      return one.get([identifier('experience_id', experience_id), editions.language(language)]) ?? null;
+    },
+    experiences: (question = {}) => {
+      const {
+        city_id,
+        language,
+        after = -1,
+        limit,
+      } = members('question', question, ['city_id', 'language', 'after', 'limit']);
+      if (city_id !== undefined) identifier('city_id', city_id);
+      return (city_id === undefined ? all : inCity).all({
+        city_id,
+        language: editions.language(language),
+        after: wholeNumber('after', after, { least: -1, most: Number.MAX_SAFE_INTEGER }),
+        limit: wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 100 }),
+      });
+    },
+    cities: (question = {}) => {
+      const { country_id, language } = members('question', question, ['country_id', 'language']);
+      if (country_id !== undefined) identifier('country_id', country_id);
+      const rows = cities.all([editions.language(language)]);
+      return country_id === undefined ? rows : rows.filter((row) => row.country_id === country_id);
+    },
+    countries: (options = {}) => {
+      const { language } = members('options', options, ['language', 'currency']);
+      return countries.all([editions.language(language)]);
+    },
+  };
+}

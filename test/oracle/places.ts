@@ -1,0 +1,140 @@
+import type { Database } from 'better-sqlite3';
+import type { ProductState } from '../../src/sandbox/reads/state.ts';
+import type { Row } from './expected.ts';
+
+/** The views that are compared with all products at once. */
+export const comparedPlaces = ['experiences', 'cities', 'countries'] as const;
+export type ComparedPlace = (typeof comparedPlaces)[number];
+
+/** A view that counts products by something, and the rows that it must have. */
+interface ExpectedPlaces {
+  readonly view: ComparedPlace;
+  readonly key: 'experience_id' | 'city_id' | 'country_id';
+  readonly rows: Row[];
+}
+
+const readAt = new Set(['document', 'checked_at', 'changed_at', 'stale', 'expired_at', 'freshness']);
+
+/** Returns what the views must say of where products are, by all that the service shows of them in one language. */
+function expectedPlaces(states: readonly ProductState[], language: string, currency: string): ExpectedPlaces[] {
+  const visible = states.filter((state) => state.visible).sort((a, b) => a.product_id - b.product_id);
+  const counted = (members: readonly ProductState[]) => ({
+    products: members.length,
+    sellable_products: members.filter(({ sale_status }) => sale_status === 'available').length,
+  });
+  const by = (key: 'city_id' | 'country_id') =>
+    Map.groupBy(
+      visible.filter(({ detail }) => detail[key] != null),
+      ({ detail }) => Number(detail[key]),
+    );
+  // The list says of products that do not say it themselves that they belong to it: they are counted, and say nothing.
+  const venues = Map.groupBy(
+    visible.filter(({ venue, detail }) => venue !== null && detail.venue != null),
+    ({ venue }) => Number(venue?.id),
+  );
+  return [
+    {
+      view: 'cities',
+      key: 'city_id',
+      rows: [...by('city_id')].map(([city_id, members]) => ({
+        city_id,
+        language,
+        name: said(members, 'city_name'),
+        country_id: Number(said(members, 'country_id')),
+        ...counted(members),
+      })),
+    },
+    {
+      view: 'countries',
+      key: 'country_id',
+      rows: [...by('country_id')].map(([country_id, members]) => ({
+        country_id,
+        language,
+        name: said(members, 'country_name'),
+        ...counted(members),
+      })),
+    },
+    {
+      view: 'experiences',
+      key: 'experience_id',
+      rows: [...venues].flatMap(([experience_id, [first]]) =>
+        first === undefined
+          ? []
+          : [
+              {
+                experience_id,
+                ...venueRow(first, language, currency),
+                ...counted(visible.filter(({ experience_ids }) => experience_ids.includes(experience_id))),
+              },
+            ],
+      ),
+    },
+  ];
+}
+
+function said(members: readonly ProductState[], name: string): unknown {
+  return members.map(({ detail }) => detail[name]).find((value) => value != null) ?? null;
+}
+
+/** Where the list of experiences does not say where a venue is, the first of its products does. */
+function venueRow({ venue, detail }: ProductState, language: string, currency: string): Row {
+  const { title, tagline, experience_url, address, geolocation, ratings, from_price } = venue as Record<
+    string,
+    Row | null
+  >;
+  const [own, place] = [detail.venue as Row, (geolocation ?? detail.geolocation) as Row];
+  return {
+    language,
+    language_shown: language,
+    title,
+    tagline,
+    url: experience_url,
+    address: address?.street ?? own.address ?? null,
+    city_id: Number(detail.city_id),
+    city_name: detail.city_name,
+    country_id: Number(detail.country_id),
+    country_name: detail.country_name,
+    latitude: place.lat,
+    longitude: place.lng,
+    rating: ratings?.total === 0 ? null : ratings?.average,
+    rating_count: ratings?.total,
+    // Euros without cents.
+    from_price: from_price === undefined ? null : Number(from_price) * 100,
+    currency,
+  };
+}
+
+/** Tells where the views differ. What only another product's venue is called is not looked at. */
+export function comparePlaces(
+  db: Database,
+  states: readonly ProductState[],
+  { language, currency }: { readonly language: string; readonly currency: string },
+  differ: (text: string) => void,
+): Record<string, number> {
+  const primary = (view: string) => db.prepare<[], Row>(`SELECT * FROM ${view} WHERE is_primary = 1`).get();
+  // Counted in the primary currency; the list of experiences is read in the primary language alone.
+  if (primary('currencies')?.currency !== currency) return {};
+  const views = expectedPlaces(states, language, currency).filter(
+    ({ view }) => view !== 'experiences' || primary('languages')?.language === language,
+  );
+  for (const { view, key, rows } of views) {
+    const found = new Map(
+      db
+        .prepare<[], Row>(`SELECT * FROM ${view} WHERE language = '${language}'`)
+        .all()
+        .map((row) => [row[key], row]),
+    );
+    for (const row of rows) {
+      const other = found.get(row[key]);
+      if (other === undefined) differ(`${view}: missing ${JSON.stringify(row)}`);
+      for (const column of Object.keys(other ?? {}).filter((name) => !readAt.has(name)))
+        if (other?.[column] !== row[column])
+          differ(
+            `${view}.${column} of ${row[key]}: ${JSON.stringify(other?.[column])}, must be ${JSON.stringify(row[column])}`,
+          );
+    }
+    if (view !== 'experiences' && found.size !== rows.length)
+      differ(`${view}: ${found.size} rows, must be ${rows.length}`);
+  }
+  return Object.fromEntries(views.map(({ view, rows }) => [view, rows.length]));
+}
