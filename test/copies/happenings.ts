@@ -79,7 +79,8 @@ export const happenings: Readonly<Record<string, Happening>> = {
     manyVariants.slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3)),
   ),
   'variants named': (product, _, chance) => {
-    const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()) };
+    const more = { requires_visitors_details: [word()], group_ids: [words] };
+    const named = { label: word(), type: pick(['adult', 'child', 'senior'], chance()), more };
     product.variants = product.variants.map((variant) => ({ ...variant, ...named }));
   },
   // The fourth has a restriction.
@@ -93,6 +94,9 @@ export const happenings: Readonly<Record<string, Happening>> = {
     sandbox.faults.add({ kind: 'status', status: 500, path: `/${product.id}\\?`, times: 8 });
   },
   // Each value is another one at every time.
+  'a reduced price': (_, { sandbox }) => {
+    for (const product of sandbox.products().filter(({ id }) => id % 4 === 0)) product.price += 100;
+  },
   'other members': (product) => {
     const [count, text] = [words + 1, word()];
     product.edits = {
@@ -104,7 +108,6 @@ export const happenings: Readonly<Record<string, Happening>> = {
       venue: { id: String(product.experience_ids[0]), name: text, address: text },
       wheelchair_access: count % 2 === 0,
       is_package: count % 2 === 0,
-      prediscount_price: 1000 + count,
     };
   },
   rating: (product, _, chance) => {
@@ -114,8 +117,8 @@ export const happenings: Readonly<Record<string, Happening>> = {
   place: (product, _, chance) => {
     const place = pick(places, chance());
     product.place = { ...place, zone: chance() < 0.1 ? null : place.zone };
-    product.city_id = 100 + Math.floor(chance() * 20);
-    product.country_id = 10 + Math.floor(chance() * 5);
+    product.city_id = 100 + Math.floor(chance() * 2);
+    product.country_id = 10 + Math.floor(chance() * 2);
   },
   venue: (product, _, chance) => {
     product.experience_ids = [1, 2, 3, 4]
@@ -125,8 +128,16 @@ export const happenings: Readonly<Record<string, Happening>> = {
   },
   experience: (product, { sandbox }, chance) => {
     const [id = 5] = product.experience_ids;
-    const rating = { average: Math.round(30 + chance() * 20) / 10, total: 1 + Math.floor(chance() * 500) };
-    sandbox.world.experienceEdits.set(id, { title: `Experience ${word()}`, tagline: word(), ratings: rating });
+    const text = word();
+    sandbox.world.experienceEdits.set(id, {
+      title: `Experience ${text}`,
+      tagline: text,
+      experience_url: `https://shop.example/${text}`,
+      address: { street: text, city_name: text, country_name: text },
+      geolocation: { lat: chance() * 80, lng: chance() * 80 },
+      ratings: { average: Math.round(30 + chance() * 20) / 10, total: 1 + Math.floor(chance() * 500) },
+      from_price: words,
+    });
   },
   'image added': (product) => {
     product.images = [

@@ -9,7 +9,13 @@ const at = Date.parse('2026-12-05T10:00:00Z');
 function putExperiences({ mirror }: TestMirror, ...experiences: readonly ReturnType<typeof experienceOf>[]): void {
   mirror.transaction(() => {
     for (const experience of experiences)
-      mirror.experiences.store([experience], { currency: 'EUR', sent_at: at, now: at, stale_at: at + 1000, reason: 'cadence-elapsed' });
+      mirror.experiences.store([experience], {
+        currency: 'EUR',
+        sent_at: at,
+        now: at,
+        stale_at: at + 1000,
+        reason: 'cadence-elapsed',
+      });
   });
 }
 

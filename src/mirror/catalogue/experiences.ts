@@ -124,7 +124,8 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
     put.run(next);
     // An older version has not stored all of the same document.
-    if (!changed && differing(row, next, experienceColumns.slice(0, 12)).length > 0) differs(experience_id, [], 'other');
+    if (!changed && differing(row, next, experienceColumns.slice(0, 12)).length > 0)
+      differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) search.venueChanged(experience_id);

@@ -148,7 +148,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
 /** Returns the members that the variants read has; availability has more of them. */
 function variantMembers(product: SandboxProduct, language: string) {
   const { variants, id: product_id } = product;
-  return variants.map(({ id, label, type }) => {
+  return variants.map(({ id, label, type, more = {} }) => {
     const variant = {
       id,
       label: translate(label, language),
@@ -158,6 +158,7 @@ function variantMembers(product: SandboxProduct, language: string) {
       requires_visitors_details: product_id % 5 === 1 ? ['full_name'] : [],
       group_ids: [7],
       cancellation: { policy: 'before_date', window: 24 },
+      ...more,
     };
     return said(product, variant, ['id']);
   });

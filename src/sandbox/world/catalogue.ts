@@ -15,6 +15,8 @@ export interface SandboxVariant {
   readonly type: string;
   /** Of the adult's price. */
   readonly factor: number;
+  /** Members that are others than generated. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** A product as the sandbox knows it. Money in euro cents. What can change, changes in place. */
