@@ -1,4 +1,4 @@
-import { type Variant, type VariantTypes, variantTypeIn } from '../../domain/catalogue/variant.ts';
+import { type Variant, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -6,7 +6,6 @@ import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
-import { variantTypes } from './variant-types.ts';
 
 type Row = Tables['variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
@@ -47,8 +46,8 @@ const said = [
   'stale_at',
 ] as const;
 
-export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
-  const typesOf = variantTypes(db);
+    const changed: number[] = [];
+    let retyped = false;
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
@@ -74,9 +73,9 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
     const { product_id, language, sent_at, now } = read;
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
-    const types = typesOf(product_id);
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
-    const changed: number[] = [];
+      if (other) changed.push(variant_id);
+      retyped ||= next.variant_type !== row.variant_type;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
@@ -85,15 +84,25 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       if (document === before && !(read.source === 'variants' && document !== null)) continue;
       const next = merged({ ...row, [column]: document });
       const other = document !== before;
-      if (other) changed.push(variant_id);
+    const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
+    if (changed.length > 0) changes.add(found, read);
+    // Prices go by whom variants are for in the primary language.
+    if (retyped && primary.get() === language) pricing.again(product_id, read);
+    return changed.length > 0;
       if (next.variants_document === null && next.availability_document === null)
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
+<<<<<<< HEAD
     const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
     if (changed.length > 0) changes.add(found, read);
     if (changed.length > 0 && !sameTypes(types, typesOf(product_id))) pricing.again(product_id, read);
     return changed.length > 0;
+=======
+    // Prices go by whom variants are for in the primary language.
+    if (retyped && primary.get() === language) pricing.again(product_id);
+    return changed;
+>>>>>>> main
   }
 
   return {
@@ -115,10 +124,6 @@ function stamps(
   return source === 'variants'
     ? { checked_at: sent_at, stale_at, changed_at }
     : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
-}
-
-function sameTypes(one: VariantTypes, other: VariantTypes): boolean {
-  return one.size === other.size && [...one].every(([variant_id, type]) => other.get(variant_id) === type);
 }
 
 function empty(product_id: number, language: string, variant_id: number, at: number): Row {
