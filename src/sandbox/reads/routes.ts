@@ -201,9 +201,10 @@ function dates(
   if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
   if (product.status === 'unavailable' && disabled === 'refuse')
     return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
-  const limit = plusDays(from, 30);
-  const capped_at = to > limit ? limit : null;
-  const sold = world.days(product, from, capped_at ?? to, currency, asked.beyond ? 'any' : 'sold');
+  const end = plusDays(from, habits.date_cap === 'silent' ? 6 : 30);
+  const isCut = to > end;
+  const capped_at = isCut && habits.date_cap === 'named' ? end : null;
+  const sold = world.days(product, from, isCut ? end : to, currency, asked.beyond ? 'any' : 'sold');
   const days = inOrder(habits.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, habits);
   return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
 }
