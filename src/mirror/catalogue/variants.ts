@@ -46,8 +46,8 @@ const said = [
   'stale_at',
 ] as const;
 
-    const changed: number[] = [];
-    let retyped = false;
+export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
+  const primary = db.values(() => query.selectFrom('mirror').select('language'));
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
@@ -74,8 +74,8 @@ const said = [
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
-      if (other) changed.push(variant_id);
-      retyped ||= next.variant_type !== row.variant_type;
+    const changed: number[] = [];
+    let retyped = false;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
@@ -84,25 +84,17 @@ const said = [
       if (document === before && !(read.source === 'variants' && document !== null)) continue;
       const next = merged({ ...row, [column]: document });
       const other = document !== before;
+      if (other) changed.push(variant_id);
+      retyped ||= next.variant_type !== row.variant_type;
+      if (next.variants_document === null && next.availability_document === null)
+        drop.run({ product_id, language, variant_id });
+      else put.run({ ...next, ...stamps(read, row, other) });
+    }
     const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
     if (changed.length > 0) changes.add(found, read);
     // Prices go by whom variants are for in the primary language.
     if (retyped && primary.get() === language) pricing.again(product_id, read);
     return changed.length > 0;
-      if (next.variants_document === null && next.availability_document === null)
-        drop.run({ product_id, language, variant_id });
-      else put.run({ ...next, ...stamps(read, row, other) });
-    }
-<<<<<<< HEAD
-    const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
-    if (changed.length > 0) changes.add(found, read);
-    if (changed.length > 0 && !sameTypes(types, typesOf(product_id))) pricing.again(product_id, read);
-    return changed.length > 0;
-=======
-    // Prices go by whom variants are for in the primary language.
-    if (retyped && primary.get() === language) pricing.again(product_id);
-    return changed;
->>>>>>> main
   }
 
   return {
