@@ -105,6 +105,7 @@ it('the reader’s functions are those of the contract, and return the fields th
       .products()
       .map(({ product_id: id }) => reader.related(id))
       .find((rows) => rows.length > 0),
+    newest: reader.newest(),
     changes: reader.changes(0),
     freshness: reader.freshness(),
     policies: reader.policies(),
