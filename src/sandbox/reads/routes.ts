@@ -144,18 +144,20 @@ function experiences(
   { rough }: RouteOptions,
 ): SandboxAnswer {
   const all = world.experiences();
+  const print = (each: number, members: readonly number[]) =>
+    experience(each, members, { language, currency, edits: world.experienceEdits.get(each) ?? {} });
   if (id !== undefined) {
     const members = all.get(Number(id));
     if (members === undefined) return error(404, 'not_found', `No experience ${id} here.`);
     return {
       status: 200,
-      body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}`,
+      body: `{"success":true,"experience":${print(Number(id), members)}}`,
     };
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
   const page = cut([...all], paging, rough.habits());
-  const rows = page.rows.map(([each, members]) => experience(each, members, language, currency));
+  const rows = page.rows.map(([each, members]) => print(each, members));
   return paged('experiences', { ...page, rows });
 }
 

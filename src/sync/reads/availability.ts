@@ -229,7 +229,8 @@ function storeAnswer(
   if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
-  const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
+  const by = { sent_at, reason, stale_at: sent_at + variants, now };
+  const read = { ...by, source: 'availability' as const, product_id, language };
   // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
   const known = mirror.availability.variantIds(product_id);
   const newVariants = mirror.variants.store(read, reading.value.variants, known);
