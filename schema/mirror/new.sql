@@ -1,5 +1,5 @@
--- A new file as its first 26 steps leave it, without views: made from them (test/mirror/new-file.test.ts).
-PRAGMA user_version = 26;
+-- A new file as its first 27 steps leave it, without views: made from them (test/mirror/new-file.test.ts).
+PRAGMA user_version = 27;
 
 CREATE TABLE mirror (
   mirror_id INTEGER PRIMARY KEY CHECK (mirror_id = 1),
@@ -90,7 +90,7 @@ CREATE TABLE experience (
   stale_at INTEGER NOT NULL,
   document_hash TEXT NOT NULL,
   document TEXT NOT NULL
-) STRICT;
+, tagline TEXT, url TEXT, address TEXT, city_name TEXT, country_name TEXT, latitude REAL, longitude REAL, rating REAL, rating_count INTEGER, from_price INTEGER, currency TEXT) STRICT;
 
 CREATE TABLE product_experience (
   product_id INTEGER NOT NULL,
@@ -608,6 +608,12 @@ CREATE INDEX bookable_by_price ON bookable
 CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON product WHEN new.timezone IS NOT old.timezone BEGIN
   INSERT OR IGNORE INTO unpriced VALUES (new.product_id);
 END;
+
+CREATE TABLE mirror_language (
+  language TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX product_by_country ON product (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
 
 INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
 

@@ -133,6 +133,33 @@ class CheckoutInformation(models.Model):
         db_table = "checkout_information"
 
 
+class Cities(models.Model):
+    pk = models.CompositePrimaryKey("city_id", "language")
+    city_id = models.BigIntegerField()
+    language = models.TextField()
+    name = models.TextField(null=True)
+    country_id = models.BigIntegerField(null=True)
+    products = models.BigIntegerField()
+    sellable_products = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "cities"
+
+
+class Countries(models.Model):
+    pk = models.CompositePrimaryKey("country_id", "language")
+    country_id = models.BigIntegerField()
+    language = models.TextField()
+    name = models.TextField(null=True)
+    products = models.BigIntegerField()
+    sellable_products = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "countries"
+
+
 class Currencies(models.Model):
     currency = models.TextField(primary_key=True)
     is_primary = models.BigIntegerField()
@@ -141,6 +168,39 @@ class Currencies(models.Model):
     class Meta:
         managed = False
         db_table = "currencies"
+
+
+class Experiences(models.Model):
+    pk = models.CompositePrimaryKey("experience_id", "language")
+    experience_id = models.BigIntegerField()
+    language = models.TextField()
+    language_shown = models.TextField()
+    title = models.TextField(null=True)
+    tagline = models.TextField(null=True)
+    url = models.TextField(null=True)
+    address = models.TextField(null=True)
+    city_id = models.BigIntegerField(null=True)
+    city_name = models.TextField(null=True)
+    country_id = models.BigIntegerField(null=True)
+    country_name = models.TextField(null=True)
+    latitude = models.FloatField(null=True)
+    longitude = models.FloatField(null=True)
+    rating = models.FloatField(null=True)
+    rating_count = models.BigIntegerField(null=True)
+    from_price = models.BigIntegerField(null=True)
+    currency = models.TextField()
+    products = models.BigIntegerField()
+    sellable_products = models.BigIntegerField()
+    document = models.TextField()
+    checked_at = models.BigIntegerField()
+    changed_at = models.BigIntegerField()
+    stale = models.BigIntegerField()
+    expired_at = models.BigIntegerField()
+    freshness = models.TextField()
+
+    class Meta:
+        managed = False
+        db_table = "experiences"
 
 
 class Freshness(models.Model):
@@ -435,6 +495,9 @@ class Variants(models.Model):
     label = models.TextField(null=True)
     variant_type = models.TextField(null=True)
     source = models.TextField()
+    valid_with = models.TextField(null=True)
+    visitors_details = models.TextField(null=True)
+    group_ids = models.TextField(null=True)
     document = models.TextField()
     checked_at = models.BigIntegerField()
     stale = models.BigIntegerField()
@@ -449,6 +512,10 @@ class Variants(models.Model):
 class WithdrawnProducts(models.Model):
     product_id = models.BigIntegerField(primary_key=True)
     title = models.TextField(null=True)
+    slug = models.TextField(null=True)
+    city_id = models.BigIntegerField(null=True)
+    city_name = models.TextField(null=True)
+    successor_product_id = models.BigIntegerField(null=True)
     withdrawn_at = models.BigIntegerField()
     reason = models.TextField(null=True)
 

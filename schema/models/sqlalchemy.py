@@ -109,11 +109,59 @@ class CheckoutInformation(Base):
     freshness = Column(Text, nullable=False)
 
 
+class Cities(Base):
+    __tablename__ = "cities"
+    city_id = Column(Integer, primary_key=True)
+    language = Column(Text, primary_key=True)
+    name = Column(Text, nullable=True)
+    country_id = Column(Integer, nullable=True)
+    products = Column(Integer, nullable=False)
+    sellable_products = Column(Integer, nullable=False)
+
+
+class Countries(Base):
+    __tablename__ = "countries"
+    country_id = Column(Integer, primary_key=True)
+    language = Column(Text, primary_key=True)
+    name = Column(Text, nullable=True)
+    products = Column(Integer, nullable=False)
+    sellable_products = Column(Integer, nullable=False)
+
+
 class Currencies(Base):
     __tablename__ = "currencies"
     currency = Column(Text, primary_key=True)
     is_primary = Column(Integer, nullable=False)
     exponent = Column(Integer, nullable=False)
+
+
+class Experiences(Base):
+    __tablename__ = "experiences"
+    experience_id = Column(Integer, primary_key=True)
+    language = Column(Text, primary_key=True)
+    language_shown = Column(Text, nullable=False)
+    title = Column(Text, nullable=True)
+    tagline = Column(Text, nullable=True)
+    url = Column(Text, nullable=True)
+    address = Column(Text, nullable=True)
+    city_id = Column(Integer, nullable=True)
+    city_name = Column(Text, nullable=True)
+    country_id = Column(Integer, nullable=True)
+    country_name = Column(Text, nullable=True)
+    latitude = Column(Float, nullable=True)
+    longitude = Column(Float, nullable=True)
+    rating = Column(Float, nullable=True)
+    rating_count = Column(Integer, nullable=True)
+    from_price = Column(Integer, nullable=True)
+    currency = Column(Text, nullable=False)
+    products = Column(Integer, nullable=False)
+    sellable_products = Column(Integer, nullable=False)
+    document = Column(Text, nullable=False)
+    checked_at = Column(Integer, nullable=False)
+    changed_at = Column(Integer, nullable=False)
+    stale = Column(Integer, nullable=False)
+    expired_at = Column(Integer, nullable=False)
+    freshness = Column(Text, nullable=False)
 
 
 class Freshness(Base):
@@ -343,6 +391,9 @@ class Variants(Base):
     label = Column(Text, nullable=True)
     variant_type = Column(Text, nullable=True)
     source = Column(Text, nullable=False)
+    valid_with = Column(Text, nullable=True)
+    visitors_details = Column(Text, nullable=True)
+    group_ids = Column(Text, nullable=True)
     document = Column(Text, nullable=False)
     checked_at = Column(Integer, nullable=False)
     stale = Column(Integer, nullable=False)
@@ -354,5 +405,9 @@ class WithdrawnProducts(Base):
     __tablename__ = "withdrawn_products"
     product_id = Column(Integer, primary_key=True)
     title = Column(Text, nullable=True)
+    slug = Column(Text, nullable=True)
+    city_id = Column(Integer, nullable=True)
+    city_name = Column(Text, nullable=True)
+    successor_product_id = Column(Integer, nullable=True)
     withdrawn_at = Column(Integer, nullable=False)
     reason = Column(Text, nullable=True)

@@ -105,11 +105,59 @@ export class CheckoutInformation {
   @ViewColumn() freshness!: string;
 }
 
+@ViewEntity({ name: 'cities', synchronize: false })
+export class Cities {
+  @ViewColumn() city_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() name!: string | null;
+  @ViewColumn() country_id!: number | null;
+  @ViewColumn() products!: number;
+  @ViewColumn() sellable_products!: number;
+}
+
+@ViewEntity({ name: 'countries', synchronize: false })
+export class Countries {
+  @ViewColumn() country_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() name!: string | null;
+  @ViewColumn() products!: number;
+  @ViewColumn() sellable_products!: number;
+}
+
 @ViewEntity({ name: 'currencies', synchronize: false })
 export class Currencies {
   @ViewColumn() currency!: string;
   @ViewColumn() is_primary!: number;
   @ViewColumn() exponent!: number;
+}
+
+@ViewEntity({ name: 'experiences', synchronize: false })
+export class Experiences {
+  @ViewColumn() experience_id!: number;
+  @ViewColumn() language!: string;
+  @ViewColumn() language_shown!: string;
+  @ViewColumn() title!: string | null;
+  @ViewColumn() tagline!: string | null;
+  @ViewColumn() url!: string | null;
+  @ViewColumn() address!: string | null;
+  @ViewColumn() city_id!: number | null;
+  @ViewColumn() city_name!: string | null;
+  @ViewColumn() country_id!: number | null;
+  @ViewColumn() country_name!: string | null;
+  @ViewColumn() latitude!: number | null;
+  @ViewColumn() longitude!: number | null;
+  @ViewColumn() rating!: number | null;
+  @ViewColumn() rating_count!: number | null;
+  @ViewColumn() from_price!: number | null;
+  @ViewColumn() currency!: string;
+  @ViewColumn() products!: number;
+  @ViewColumn() sellable_products!: number;
+  @ViewColumn() document!: string;
+  @ViewColumn() checked_at!: number;
+  @ViewColumn() changed_at!: number;
+  @ViewColumn() stale!: number;
+  @ViewColumn() expired_at!: number;
+  @ViewColumn() freshness!: string;
 }
 
 @ViewEntity({ name: 'freshness', synchronize: false })
@@ -339,6 +387,9 @@ export class Variants {
   @ViewColumn() label!: string | null;
   @ViewColumn() variant_type!: string | null;
   @ViewColumn() source!: string;
+  @ViewColumn() valid_with!: string | null;
+  @ViewColumn() visitors_details!: string | null;
+  @ViewColumn() group_ids!: string | null;
   @ViewColumn() document!: string;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;
@@ -350,6 +401,10 @@ export class Variants {
 export class WithdrawnProducts {
   @ViewColumn() product_id!: number;
   @ViewColumn() title!: string | null;
+  @ViewColumn() slug!: string | null;
+  @ViewColumn() city_id!: number | null;
+  @ViewColumn() city_name!: string | null;
+  @ViewColumn() successor_product_id!: number | null;
   @ViewColumn() withdrawn_at!: number;
   @ViewColumn() reason!: string | null;
 }

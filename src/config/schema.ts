@@ -150,6 +150,7 @@ export const configSchema = z
       }).describe('More products missing at once than this are held back.'),
       retention: section({
         changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
+        changes_bytes: size('1GiB').describe('The most space it may take; beyond it the oldest changes are deleted.'),
         deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
         deliveries_bytes: size('1GiB').describe(
           'The most space they may take; beyond it bodies are deleted, applied ones first, waiting ones never.',

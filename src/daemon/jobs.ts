@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
-import { pass } from '../sync/engine.ts';
+import { completePass, pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
 import { priceDueAt } from '../sync/records/pricing.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
@@ -87,7 +87,7 @@ function listOf(parts: Parts): Job[] {
       every: second,
       asks_service: true,
       // Ignores the pause after a refused key, which would be a second schedule.
-      workAt: () => mirror.records.nextDueAt(null),
+      workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
       run: (signal) => passOnce(parts, signal),
     },
     { name: 'outage', every: second, ...looks, run: async () => outage.look() },
@@ -152,12 +152,13 @@ export function subscriptionsJob({
   };
 }
 
-/** Reads what is due, unless the key was refused a short while ago. */
+/** Reads what is due, unless the key was refused a short while ago, and ends the pass in the change feed. */
 async function passOnce({ wiring, guard, key, log }: Parts, signal: AbortSignal): Promise<void> {
   const { files, ports, workers, mirror, storage } = wiring;
   files.look();
-  if (signal.aborted || !key.mayTry(ports.clock.now())) return;
+  if (signal.aborted) return;
   await guard.whenTimeKnown(async () => {
+    if (!key.mayTry(ports.clock.now())) return completePass(ports);
     const result = await pass(ports, workers, { job_id: null, signal, mayBulk: () => !storage.isLow });
     const next_try_in_ms = key.note(result.key_refused, ports.clock.now());
     if (result.key_refused !== null)

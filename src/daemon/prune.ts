@@ -17,7 +17,7 @@ export function prune({
   const now = ports.clock.now();
   mirror.transaction(() => {
     const before = now - config.retention.changes;
-    mirror.changes.prune(before);
+    mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
     mirror.images.prune(before);
     mirror.closures.prune(before);

@@ -1,5 +1,6 @@
 import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
+import { answerLengths } from '../domain/catalogue/answer-lengths.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
 import type { FileWatchOptions } from '../files/watch.ts';
@@ -96,7 +97,18 @@ function wired(
   const policy = policyOf(config, mirror.offers.offers);
   const retries = retryBudget();
   const productPath = sharedAnswer<PathVerdict>();
-  const ports = { upstream, mirror, clock, chance, entropy, log, policy, retries, productPath };
+  const ports = {
+    upstream,
+    mirror,
+    clock,
+    chance,
+    entropy,
+    log,
+    policy,
+    retries,
+    productPath,
+    answerLengths: answerLengths(),
+  };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.
   watch.observe();

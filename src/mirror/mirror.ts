@@ -6,7 +6,7 @@ import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
-import { writesTo } from '../sqlite/statements.ts';
+import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
 import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
 import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
@@ -117,11 +117,11 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
   const bookable = bookableTable(writes);
+  const pricing = pricingOf(writes, bookable, changes);
   const closures = closureTable(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const log = logCopy(connection, path);
-  const listeners = new Set<() => void>();
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
   return {
@@ -134,11 +134,11 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     closures,
     trust: trustTable(writes),
     availability: availabilityTables(writes, changes, bookable),
-    pricing: pricingOf(writes, bookable),
+    pricing,
     contexts: availabilityContext(writes),
-    checkoutInformation: checkoutInformationTable(writes),
-    variants: variantTables(writes, pricingOf(writes, bookable)),
-    experiences: experienceTables(writes, search),
+    checkoutInformation: checkoutInformationTable(writes, changes),
+    variants: variantTables(writes, changes, pricing),
+    experiences: experienceTables(writes, { search, changes }),
     imageFiles: imageFileTable(writes),
     records: recordTable(writes),
     walks: walkTable(writes),
@@ -153,16 +153,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     languages: languageTable(writes, search),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
-    transaction: (work) => {
-      const before = changes.added();
-      const result = writes.transaction(work);
-      if (changes.added() > before && !connection.inTransaction) for (const listener of listeners) listener();
-      return result;
-    },
-    onChanges: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    ...telling(connection, writes, changes),
     promises: promiseTable(writes),
     writeZones: zoneTable(writes).write,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
@@ -178,6 +169,27 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       } finally {
         connection.close();
       }
+    },
+  };
+}
+
+/** Returns the transactions of the mirror, which tell who listens when they have added to the change feed. */
+function telling(
+  connection: Database,
+  writes: Writes,
+  changes: Pick<ChangeTable, 'added'>,
+): Pick<Mirror, 'transaction' | 'onChanges'> {
+  const listeners = new Set<() => void>();
+  return {
+    transaction: (work) => {
+      const before = changes.added();
+      const result = writes.transaction(work);
+      if (changes.added() > before && !connection.inTransaction) for (const listener of listeners) listener();
+      return result;
+    },
+    onChanges: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
   };
 }

@@ -21,8 +21,17 @@ export interface ChangesPage {
   readonly feed: string | null;
 }
 
-/** Returns what changed after a change, in order, and what to ask with next. */
-export function feedOf(connection: Connection) {
+/** Where the feed ends now: what to begin a copy with, before the views are read. */
+export type FeedEnd = Pick<ChangesPage, 'next' | 'feed'>;
+
+/** The change feed as a storefront reads it. */
+export interface Feed {
+  /** Returns what changed after a change, in order, and what to ask with next. */
+  changes(after: number, options?: FeedOptions): ChangesPage;
+  newest(): FeedEnd;
+}
+
+export function feedOf(connection: Connection): Feed {
   const ends = connection.query<[], Ends>(
     (columns) =>
       `SELECT ${columns('mirror_info', 'm')}, max(feed_floor_seq, COALESCE((SELECT max(seq) FROM changes), 0)) AS newest FROM mirror_info m`,
@@ -31,22 +40,28 @@ export function feedOf(connection: Connection) {
     (columns) => `SELECT ${columns('changes', 'c')} FROM changes c WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
   );
 
-  return (after: number, { limit, feed }: FeedOptions = {}): ChangesPage => {
+  const found = () => ends.get([]) ?? { feed_floor_seq: 0, newest: 0, feed_id: null };
+
+  function changes(after: number, { limit, feed }: FeedOptions = {}): ChangesPage {
     const cursor = wholeNumber('after', after, { most: Number.MAX_SAFE_INTEGER });
     const most = wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 1000 });
     if (feed !== undefined && typeof feed !== 'string')
       throw badArgument('feed: found no text', 'give the feed id that came with the cursor, unchanged');
     return connection.transaction(() => {
-      const {
-        feed_floor_seq: floor,
-        newest,
-        feed_id,
-      } = ends.get([]) ?? { feed_floor_seq: 0, newest: 0, feed_id: null };
+      const { feed_floor_seq: floor, newest, feed_id } = found();
       if (feed !== undefined && feed_id !== null && feed !== feed_id) throw new FeedChanged(feed, feed_id, newest);
       if (cursor < floor) throw new CursorTooOld(cursor, floor, newest);
       if (cursor > newest) throw new CursorFromTheFuture(cursor, newest);
       const changes = page.all([cursor, most]);
       return { changes, next: changes.at(-1)?.seq ?? cursor, feed: feed_id };
     });
+  }
+
+  return {
+    changes,
+    newest: () => {
+      const { newest: next, feed_id: feed } = found();
+      return { next, feed };
+    },
   };
 }

@@ -1,6 +1,6 @@
 import type { Day, Span } from './calendar.ts';
 import type { Door, DoorCalls } from './door-types.ts';
-import type { ChangesPage, FeedOptions } from './feed.ts';
+import type { ChangesPage, FeedEnd, FeedOptions } from './feed.ts';
 import type { Found } from './find/find.ts';
 import type { ProductsQuestion } from './find/list.ts';
 import type { FindQuestion } from './find/question.ts';
@@ -106,6 +106,8 @@ export interface Reader extends DoorCalls, Disposable {
   alternatives(product_id: number, options?: Edition): ProductRow[];
   /** Returns what else may be wanted: on sale, of one of its experiences or in its city, and the most alike first. */
   related(product_id: number, options?: RelatedOptions): ProductRow[];
+  /** Returns where the change feed ends now: noted before the views are read, it is the cursor of what they show. */
+  newest(): FeedEnd;
   /**
    * Returns what changed after a change, in order; `next` and `feed` are what to ask with next. Throws `FeedChanged`,
    * `CursorTooOld`, `CursorFromTheFuture`.

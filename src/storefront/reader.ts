@@ -91,7 +91,7 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
     (columns) => `SELECT ${columns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
   );
   const policies = query<[], PolicyRow>((columns) => `SELECT ${columns('policies', 'p')} FROM policies p`);
-  const changes = feedOf(connection);
+  const feed = feedOf(connection);
   return {
     ...catalogueReads(connection, editions),
     ...availabilityReads(connection, editions),
@@ -106,7 +106,8 @@ function readerOver(connection: Connection, editions: Editions, door: Door | und
       if (row === undefined) throw noMirror(connection.path);
       return row;
     },
-    changes: (after, options = {}) => changes(after, members('options', options, ['limit', 'feed'])),
+    newest: feed.newest,
+    changes: (after, options = {}) => feed.changes(after, members('options', options, ['limit', 'feed'])),
     freshness: () => freshness.all([]),
     currencies: () => currencies.all([]),
     policies: () => policies.all([]),

@@ -259,6 +259,13 @@ export const views = {
       | 'image_added'
       | 'image_credit_changed'
       | 'image_withdrawn'
+      | 'checkout_changed'
+      | 'variants_changed'
+      | 'slots_changed'
+      | 'images_changed'
+      | 'prices_changed'
+      | 'experience_changed'
+      | 'pass_completed'
     >(),
     language: orNull(text()),
     date: orNull(text()),

@@ -44,6 +44,9 @@ const askAgainMs = 250;
 /** The write-ahead log is checked after this many records. */
 const checkpointEvery = 100;
 
+/** A pass that takes longer ends in the change feed so often, so that nobody who follows it waits for hours. */
+const tellEveryMs = 60_000;
+
 /** A source of due records: a lane, the records that notifications made due, or a job. */
 interface Source {
   readonly name: LaneEntry;
@@ -75,6 +78,7 @@ export async function pass(
   const ports = new Map(
     sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
   );
+  let told_at = clock.monotonic();
   let key_refused: string | null = null;
   let failure: { readonly error: unknown } | null = null;
 
@@ -122,6 +126,10 @@ export async function pass(
         source.in_flight -= 1;
         inFlight.delete(keyOf(record));
         if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
+        if (clock.monotonic() - told_at >= tellEveryMs) {
+          told_at = clock.monotonic();
+          completePass(given);
+        }
         pump();
       })
       .catch((error: unknown) => {
@@ -179,7 +187,13 @@ export async function pass(
       mirror.jobs.finish(clock.now());
       if (filled) mirror.markFilled(clock.now());
     });
+  completePass(given);
   return { ...counts, key_refused };
+}
+
+/** Ends the pass in the change feed, if anything changed since the last one ended: by reads, notifications or people. */
+export function completePass({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>): void {
+  if (mirror.changes.isPassOpen()) mirror.transaction(() => mirror.changes.completePass(clock.now()));
 }
 
 function sourcesOf({ mirror, clock }: Pick<SyncPorts, 'mirror' | 'clock'>, job_id: number | null): Source[] {

@@ -39,6 +39,7 @@ const table: [habits: Partial<Habits>, lines: Line[]][] = [
   [{ dates: 'weeks' }, [['dates asked for', 'otherwise', /rounded, to weeks perhaps/]]],
   [{ date_order: 'shuffled' }, [['order of dates', 'otherwise', /in no order/]]],
   [{ date_order: 'repeated' }, [['order of dates', 'otherwise', /\d+ of them twice/]]],
+  [{ date_cap: 'silent' }, [['days in one answer', 'otherwise', /^dates end after 7 days, and capped_at says/]]],
   [{ stray_503: 0.2 }, [['faults', 'otherwise', /^\d+ of \d+ calls: 503$/]]],
   [{ stray_429: 0.15 }, [['limit', 'otherwise', /429 without Retry-After/]]],
   [{ stray_reset: 0.2 }, [['faults', 'otherwise', /reset/]]],

@@ -125,7 +125,6 @@ describe('a column of a view', () => {
   });
 
   it('tells the rows of its view apart where it is of the key (test/contract/keys.ts)', () => {
-    expect(Object.keys(keys)).toEqual([...copy.views].sort());
     const twice = (view: string, columns: string) =>
       db.prepare(`SELECT ${columns} FROM ${view} GROUP BY ${columns} HAVING count(*) > 1`).all();
     for (const [view, key] of Object.entries(keys)) expect(twice(view, key.join(', ')), view).toEqual([]);

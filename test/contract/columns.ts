@@ -1,4 +1,5 @@
 import { checkReasons } from '../../src/domain/checks/check.ts';
+import { byTheClock } from './clock.ts';
 
 /*
  * What the columns of the views mean: `type, unit; null: why`. Together with the views as they stand this is
@@ -342,9 +343,9 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   changes: {
     seq: 'integer, without gaps above mirror_info.feed_floor_seq: a cursor',
     at: `${instant}, when the read that found it was sent`,
-    product_id: id,
-    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn',
-    language: 'text, of a product_changed; null: it is of no language',
+    product_id: `${id}; 0: it is of none`,
+    kind: 'text: product_added, product_changed, product_withdrawn, product_returned, sale_disabled, sale_enabled, dates_withheld, dates_released, price_changed, date_added, date_sold_out, date_back, image_added, image_credit_changed, image_withdrawn, checkout_changed, variants_changed, slots_changed, images_changed, prices_changed, experience_changed, pass_completed; readers pass over others',
+    language: 'text, of a product_changed, checkout_changed or variants_changed; null: it is of no language, or of all',
     date: 'text, YYYY-MM-DD at the venue; null: it is of no date',
     detail: 'text, JSON: what was and what is (src/domain/changes/change.ts)',
   },
@@ -483,6 +484,7 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   find: ['hits', 'total', 'matched', 'dropped', 'meant', 'facets'],
   alternatives: rowOf('products'),
   related: rowOf('products'),
+  newest: ['next', 'feed'],
   changes: ['changes', 'next', 'feed'],
   freshness: rowOf('freshness'),
   currencies: rowOf('currencies'),
@@ -494,4 +496,17 @@ const reader: Readonly<Record<string, readonly string[]>> = {
   close: [],
 };
 
-export const contract = { columns, outputs, reader };
+/** The same, with each column that changes without a change in the feed marked so: `…; clock: true`. */
+const marked = Object.fromEntries(
+  Object.entries(columns).map(([view, meanings]) => [
+    view,
+    Object.fromEntries(
+      Object.entries(meanings).map(([column, meaning]) => [
+        column,
+        byTheClock(view, column) ? `${meaning}; clock: true` : meaning,
+      ]),
+    ),
+  ]),
+);
+
+export const contract = { columns: marked, outputs, reader };

@@ -33,6 +33,12 @@ describe('schema/contract.json', () => {
     expect(Object.fromEntries(described)).toEqual(viewsThatStand());
   });
 
+  it('has the key of every view, in test/contract/keys.ts', () => {
+    using test = testMirror();
+    const views = test.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name");
+    expect(Object.keys(keys)).toEqual(views.map(({ name }) => name));
+  });
+
   it('is what is generated from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
     const views = Object.fromEntries(Object.keys(viewsThatStand()).map((view) => [view, contract.columns[view]]));
     const text = `${JSON.stringify({ contract_version: contractVersion, views, keys, outputs: contract.outputs, reader: contract.reader }, null, 2)}\n`;
@@ -99,6 +105,7 @@ it('the reader’s functions are those of the contract, and return the fields th
       .products()
       .map(({ product_id: id }) => reader.related(id))
       .find((rows) => rows.length > 0),
+    newest: reader.newest(),
     changes: reader.changes(0),
     freshness: reader.freshness(),
     policies: reader.policies(),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deletionsOf } from '../../src/domain/search/deletions.ts';
 import { foldedLetters, foldLetter, isRunOn } from '../../src/domain/search/letters.ts';
-import { indexed } from '../../src/domain/search/terms.ts';
+import { indexed, termsBy } from '../../src/domain/search/terms.ts';
 import { fold, wordsOf } from '../../src/domain/search/words.ts';
 import { stemOf } from '../../src/mirror/catalogue/search/stems.ts';
 
@@ -59,7 +59,7 @@ describe('words', () => {
 describe('the terms of a product', () => {
   const said = { title: null, city: null, country: null, venue: null, tagline: null, summary: null };
   const of = (given: Partial<typeof said>, language = 'en') =>
-    indexed({ ...said, ...given } as never, stemOf(language));
+    indexed({ ...said, ...given } as never, termsBy(stemOf(language)));
   const termsOf = (word: string, { readings }: ReturnType<typeof of>) =>
     readings.filter(([typed]) => typed === word).map(([, term]) => term);
 

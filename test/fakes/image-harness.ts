@@ -33,16 +33,14 @@ export interface ImageHarness extends AsyncDisposable {
   readonly directory: string;
   readonly reader: Database;
   readonly log: ReturnType<typeof testLog>;
-  /** Runs one of the daemon's jobs. */
-  run(job: string): Promise<void>;
-  /** Runs the jobs about image files until nothing is due for them. */
+  /** Lets time pass until the next whole second, or minute, and runs every job of the daemon that is due then. */
+  tick(at: 'second' | 'minute'): Promise<void>;
+  /** Lives on until no image file is due any more. */
   settle(): Promise<void>;
   /** Lets so much time pass, as on a machine that was suspended. */
   later(ms: number): void;
-  /** Sets the wall clock alone, and the service's with it; then runs the job that watches clocks. */
+  /** Sets the wall clock alone, and the service's with it, which the next second notices. */
   setClock(ms: number): Promise<void>;
-  /** Reads the service again, whatever is due or made due. */
-  read(): Promise<void>;
   /** Another process, so to speak, with other settings. */
   restart(images?: Record<string, unknown>): Promise<void>;
   rows<Row = Record<string, unknown>>(sql?: string): Row[];
@@ -70,9 +68,20 @@ export async function imageHarness(
     const config = testConfig(path, sandbox.url, { service, images: { files: true, directory, ...settings } });
     return startJobs(config, log.log, { clock, imageHost: nearby });
   };
-  let jobs = await start(images);
+  // A first life reads the lists: what comes next is about the files alone.
+  let jobs = await start({ files: false });
   stack.defer(() => jobs[Symbol.asyncDispose]());
-  await jobs.run('pass');
+  const tick = async (at: 'second' | 'minute') => {
+    const every = at === 'second' ? 1000 : 60_000;
+    passed += every - (clock.now() % every);
+    await jobs.runDue();
+  };
+  const restart = async (settings: Record<string, unknown> = images) => {
+    await jobs[Symbol.asyncDispose]();
+    jobs = await start(settings);
+  };
+  await tick('second');
+  await restart();
   const reader = stack.adopt(openMirrorForReading(jobs.wiring.mirror.path), (db) => {
     db.close();
   });
@@ -85,26 +94,21 @@ export async function imageHarness(
     directory,
     reader,
     log,
-    run: (job) => jobs.run(job),
-    read: () => jobs.run('pass'),
+    tick,
     later: (ms) => {
       passed += ms;
     },
     setClock: async (ms) => {
       set += ms;
-      await jobs.run('clock');
+      await tick('second');
     },
     settle: async () => {
       const { mirror, ports } = jobs.wiring;
-      await jobs.run('image-limits');
-      do await jobs.run('image-files');
-      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.wiring));
-      await jobs.run('image-limits');
+      await tick('minute');
+      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.wiring))
+        await tick('second');
     },
-    restart: async (settings = images) => {
-      await jobs[Symbol.asyncDispose]();
-      jobs = await start(settings);
-    },
+    restart,
     rows: <Row>(sql = 'SELECT * FROM image_file ORDER BY product_id, image_key, size') =>
       reader.prepare(sql).all() as Row[],
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
@@ -75,7 +76,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   test.mirror.transaction(() => {
     for (const [index, name] of names.entries()) {
       test.mirror.variants.store(
-        { source: 'variants', product_id: index + 1, language: 'en', sent_at: now, stale_at: now, now },
+        { source: 'variants', product_id: index + 1, language: 'en', sent_at: now, stale_at: now, now, reason: 'cadence-elapsed' },
         [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
         new Set(),
       ); // biome-ignore format: one answer
@@ -227,7 +228,10 @@ describe('a date', () => {
         sent_at: now + 1,
       },
     );
-    await priceStoredDates(test, new AbortController().signal);
+    await priceStoredDates(
+      { mirror: test.mirror, clock: { ...systemClock, now: () => Date.parse('2026-11-21T12:00:00Z') } },
+      new AbortController().signal,
+    );
     const at = Date.parse('2026-11-22T13:00:00Z');
     expect(shown(test.mirror.path, at).bookable).toEqual(expected('America/New_York', test.dates, at).bookable);
   });
@@ -239,7 +243,10 @@ describe('a date', () => {
         INSERT INTO day_document VALUES (1, '[10,"UTC",[[540,5,[[1,5,900]]],[900,5,[[1,5,1500]]]]]');
         INSERT INTO day VALUES (1, 'EUR', '2026-11-21', 1, 900, 5, 10, 'h', 1), (1, 'EUR', '2026-11-22', 0, NULL, NULL, NULL, 's', NULL);`,
     });
-    await priceStoredDates(test, new AbortController().signal);
+    await priceStoredDates(
+      { mirror: test.mirror, clock: { ...systemClock, now: () => Date.parse('2026-11-21T12:00:00Z') } },
+      new AbortController().signal,
+    );
     expect(test.all('SELECT date, from_at, lowest_price FROM bookable')).toEqual([
       { date: '2026-11-21', from_at: 0, lowest_price: 900 },
       { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500 },

@@ -9,7 +9,13 @@ const at = Date.parse('2026-12-05T10:00:00Z');
 function putExperiences({ mirror }: TestMirror, ...experiences: readonly ReturnType<typeof experienceOf>[]): void {
   mirror.transaction(() => {
     for (const experience of experiences)
-      mirror.experiences.store(experience, { currency: 'EUR', sent_at: at, now: at, stale_at: at + 1000 });
+      mirror.experiences.store([experience], {
+        currency: 'EUR',
+        sent_at: at,
+        now: at,
+        stale_at: at + 1000,
+        reason: 'cadence-elapsed',
+      });
   });
 }
 
@@ -80,8 +86,8 @@ it('a price of an experience is that of the primary currency, and none where the
   using test = testMirror();
   putExperiences(test, experienceOf(5, { from_price: 900 }));
   test.mirror.transaction(() => {
-    const read = { currency: 'USD', sent_at: at, now: at, stale_at: at + 1000 };
-    test.mirror.experiences.store(experienceOf(6, { from_price: 900 }), read);
+    const read = { currency: 'USD', sent_at: at, now: at, stale_at: at + 1000, reason: 'cadence-elapsed' } as const;
+    test.mirror.experiences.store([experienceOf(6, { from_price: 900 })], read);
   });
   expect(test.all('SELECT from_price, currency FROM experiences ORDER BY experience_id')).toEqual([
     { from_price: 900, currency: 'EUR' },

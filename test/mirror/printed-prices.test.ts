@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
 import { priceStoredDates } from '../../src/sync/records/stored-dates.ts';
@@ -36,7 +37,15 @@ function putTypes(test: TestMirror, source: 'variants' | 'availability', ...type
     variant_id: index + 1,
     document: JSON.stringify({ id: index + 1, variant_type }),
   }));
-  const read = { source, product_id: 7, language: 'en', sent_at: now, stale_at: now, now };
+  const read = {
+    source,
+    product_id: 7,
+    language: 'en',
+    sent_at: now,
+    stale_at: now,
+    now,
+    reason: 'cadence-elapsed',
+  } as const;
   test.mirror.transaction(() => test.mirror.variants.store(read, variants, new Set([1, 2, 3])));
 }
 
@@ -148,7 +157,7 @@ describe('what is printed of stored dates', () => {
       UPDATE bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO unpriced SELECT DISTINCT product_id FROM day`);
     older.close();
     expect(ofDays(test)).not.toEqual(days);
-    await priceStoredDates(test, new AbortController().signal);
+    await priceStoredDates({ ...test, clock: { ...systemClock, now: () => now } }, new AbortController().signal);
     expect(ofDays(test)).toEqual(days);
     expect(ofProduct(test)).toEqual(product);
     expect(test.all('SELECT * FROM unpriced')).toEqual([]);

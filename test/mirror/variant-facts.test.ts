@@ -15,6 +15,7 @@ function shown(members: object): unknown {
     sent_at: at,
     stale_at: at + 1000,
     now: at,
+    reason: 'cadence-elapsed',
   } as const;
   const variant = { variant_id: 7, document: JSON.stringify({ id: 7, ...members }) };
   test.mirror.transaction(() => test.mirror.variants.store(read, [variant], new Set([7])));

@@ -7,23 +7,22 @@ import type { ProductState, StateDay } from '../../src/sandbox/reads/state.ts';
 
 export type Row = Record<string, unknown>;
 
-/** The views that are compared, and by which columns the rows of a product are told apart. */
-export const keys = {
-  products: ['language'],
-  product_prices: ['currency'],
-  product_tags: ['tag_id'],
-  product_experiences: ['experience_id'],
-  checkout_information: ['language'],
-  variants: ['language', 'variant_id'],
-  images: ['position'],
-  availability_days: ['date'],
-  bookable_days: ['date'],
-  availability_slots: ['date', 'time', 'variant_id'],
-  withdrawn_products: [],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+/** The views that are compared, product by product. */
+export const comparedViews = [
+  'products',
+  'product_prices',
+  'product_tags',
+  'product_experiences',
+  'checkout_information',
+  'variants',
+  'images',
+  'availability_days',
+  'bookable_days',
+  'availability_slots',
+  'withdrawn_products',
+] as const;
 
-export type ComparedView = keyof typeof keys;
-export const comparedViews = Object.keys(keys) as readonly ComparedView[];
+export type ComparedView = (typeof comparedViews)[number];
 export type Expected = Readonly<Record<ComparedView, readonly Row[]>>;
 
 const noRows = Object.fromEntries(comparedViews.map((view) => [view, []])) as unknown as Expected;

@@ -1,8 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import { Between, type ComparedView, comparedViews, expectedRows, keys, type Row, readAtColumns } from './expected.ts';
+import { keys } from '../contract/keys.ts';
+import { Between, type ComparedView, comparedViews, expectedRows, type Row, readAtColumns } from './expected.ts';
 import { comparableRows } from './off-sale.ts';
 import { comparePlaces } from './places.ts';
+
+/** How many values were NULL, and how many were not. */
+interface Seen {
+  empty: number;
+  filled: number;
+}
 
 /** What the comparison found: the first differing rows, and how much was compared. */
 export interface Comparison {
@@ -11,8 +18,8 @@ export interface Comparison {
   readonly products: number;
   /** Rows compared, by view. */
   readonly rows: Record<string, number>;
-  /** How many values of each `view.column` were NULL, and how many were not. */
-  readonly seen: Record<string, { empty: number; filled: number }>;
+  /** The values of each column, by view. */
+  readonly seen: Record<ComparedView, Record<string, Seen>>;
 }
 
 export interface Question {
@@ -31,7 +38,13 @@ export async function compare(
   stateOf: (product_id: number) => Promise<ProductState>,
   question: Question,
 ): Promise<Comparison> {
-  const comparison = { differences: 0, first: [] as string[], products: 0, rows: rowsOfNone(), seen: {} };
+  const comparison = {
+    differences: 0,
+    first: [] as string[],
+    products: 0,
+    rows: byView(() => 0),
+    seen: byView((): Record<string, Seen> => ({})),
+  };
   const differ = (text: string) => {
     comparison.differences += 1;
     if (comparison.first.length < 5) comparison.first.push(text);
@@ -49,7 +62,7 @@ export async function compare(
       const wanted = expected[view];
       comparison.rows[view] += wanted.length;
       const found = comparableRows(view, select.all(product_id), state);
-      count(comparison.seen, view, found);
+      count(comparison.seen[view], found);
       compareView(
         view,
         found,
@@ -68,8 +81,8 @@ export async function compare(
   return comparison;
 }
 
-function rowsOfNone(): Record<ComparedView, number> {
-  return Object.fromEntries(comparedViews.map((view) => [view, 0])) as Record<ComparedView, number>;
+function byView<Value>(value: () => Value): Record<ComparedView, Value> {
+  return Object.fromEntries(comparedViews.map((view) => [view, value()])) as Record<ComparedView, Value>;
 }
 
 /** Looks whether every resource was read, and is read as often as promised. */
@@ -85,12 +98,12 @@ function compareFill(db: Database, differ: (text: string) => void): void {
       differ(`freshness: ${named(each)} is not kept${unread.includes(named(each)) ? ': one was never read' : ''}`);
 }
 
-function count(seen: Comparison['seen'], view: ComparedView, rows: readonly Row[]): void {
+function count(seen: Record<string, Seen>, rows: readonly Row[]): void {
   for (const row of rows)
-    for (const [column, value] of Object.entries(row)) {
-      const name = `${view}.${column}`;
-      const { empty, filled } = seen[name] ?? { empty: 0, filled: 0 };
-      seen[name] = value === null ? { empty: empty + 1, filled } : { empty, filled: filled + 1 };
+    for (const column in row) {
+      const of = seen[column] ?? { empty: 0, filled: 0 };
+      of[row[column] === null ? 'empty' : 'filled'] += 1;
+      seen[column] = of;
     }
 }
 
@@ -109,7 +122,7 @@ function compareView(
   given: Given,
   differ: (text: string) => void,
 ): void {
-  const columns: readonly string[] = keys[view];
+  const columns = keys[view] ?? [];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
   if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);

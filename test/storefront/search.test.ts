@@ -41,11 +41,12 @@ function entriesOf(path: string): Map<string, Entry> {
 
 function storeExperience({ mirror }: TestMirror, experience_id: number, title: string, sent_at: number): void {
   mirror.transaction(() =>
-    mirror.experiences.store(experienceOf(experience_id, { title, document: JSON.stringify({ title }) }), {
+    mirror.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
       currency: 'EUR',
       sent_at,
       now: sent_at,
       stale_at: sent_at + hour,
+      reason: 'cadence-elapsed',
     }),
   );
 }

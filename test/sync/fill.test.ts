@@ -33,7 +33,7 @@ function oneWay({ rows, seen }: Comparison): string[] {
     Object.entries(contract.columns[view] ?? {})
       .filter(([, meaning]) => meaning.includes('null:'))
       .flatMap(([column]) => {
-        const { empty, filled } = seen[`${view}.${column}`] ?? { empty: 0, filled: 0 };
+        const { empty, filled } = seen[view][column] ?? { empty: 0, filled: 0 };
         return [
           ...(empty === 0 ? [`${view}.${column} is never NULL`] : []),
           ...(filled === 0 ? [`${view}.${column} is never filled`] : []),

@@ -61,7 +61,7 @@ async function readAgain(harness: ImageHarness): Promise<void> {
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const { mirror } = harness.wiring;
   mirror.transaction(() => mirror.records.setDue(list, { at: 0, reason: 'requested' }));
-  await harness.read();
+  await harness.tick('second');
 }
 
 describe('image files', () => {
@@ -98,7 +98,7 @@ describe('image files', () => {
     await harness.settle();
     expect(harness.images.requests()).toBeGreaterThan(5);
     expect(harness.sandbox.calls.counts().calls).toBe(calls);
-    expect(harness.wiring.limiter.state().calls).toBe(calls);
+    expect(harness.wiring.limiter.state().calls).toBe(0);
   });
 
   it('are asked for again within seven days, and not sent again where nothing changed', async () => {
@@ -155,14 +155,14 @@ describe('image files', () => {
     if (first === undefined || second === undefined) throw new Error('too few images');
     withdraw(harness, first);
     await readAgain(harness);
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(rowOf(harness, first)).toBeUndefined();
     const left = harness.rows().length;
     expect(found(harness)).toEqual({ ...clean, files: left });
     await harness.restart({ files: false });
     withdraw(harness, second);
     await readAgain(harness);
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(rowOf(harness, second)).toBeUndefined();
     expect(found(harness)).toEqual({ ...clean, files: left - 1 });
     expect(left).toBeGreaterThan(1);
@@ -172,8 +172,9 @@ describe('image files', () => {
     await using harness = await imageHarness();
     await harness.settle();
     expect(found(harness).files).toBeGreaterThan(0);
+    harness.sandbox.faults.add({ kind: 'status', status: 401 });
     harness.later(14 * day);
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(found(harness)).toEqual({ ...clean, files: 0 });
     expect(harness.rows()).toEqual([]);
   });
@@ -185,7 +186,7 @@ describe('image files', () => {
     const { mirror } = harness.wiring;
     const by = { sent_at: Date.now(), reason: 'requested' as const };
     mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', Date.now(), by));
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
@@ -199,7 +200,7 @@ describe('image files', () => {
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: Date.now(), reason: 'requested' as const };
       mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', Date.now(), by));
-      void harness.run('image-limits');
+      void harness.tick('minute');
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
     await harness.settle();
@@ -224,11 +225,11 @@ describe('image files', () => {
     const path = join(harness.directory, shared[0]?.file ?? '');
     one.images = one.images.filter(({ name }) => name !== image.name);
     await readAgain(harness);
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(statSync(path).size).toBeGreaterThan(0);
     other.images = [];
     await readAgain(harness);
-    await harness.run('image-limits');
+    await harness.tick('minute');
     expect(() => statSync(path)).toThrow('ENOENT');
   });
 
@@ -272,7 +273,7 @@ describe('image files', () => {
   it('are asked for again after the clock was set back', async () => {
     await using harness = await imageHarness();
     harness.later(400 * day);
-    await harness.read();
+    await harness.tick('second');
     await harness.settle();
     harness.images.forget();
     await harness.setClock(-400 * day);
@@ -322,8 +323,8 @@ describe('an image that is gone from its host', () => {
 
     // The service still returns it: shown again, and asked for again another day.
     harness.later(1000);
-    await harness.read();
-    await harness.run('image-limits');
+    await harness.tick('second');
+    await harness.tick('minute');
     expect(rowOf(harness, row)).toMatchObject({ file: null, failure: null, failure_kind: null, failures: 1 });
     harness.images.trouble(row.image_key, null);
     harness.later(day);
@@ -343,10 +344,10 @@ describe('an image that is gone from its host', () => {
     const { mirror } = harness.wiring;
     mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
     harness.images.withdraw(row.image_key);
-    await harness.run('image-files');
+    await harness.tick('second');
     expect(shown()).toBeUndefined();
     harness.later(1000);
-    await harness.read();
+    await harness.tick('second');
     expect(shown()).toMatchObject({ file: null });
   });
 
@@ -356,12 +357,13 @@ describe('an image that is gone from its host', () => {
     const row = firstOf(harness);
     harness.images.withdraw(row.image_key);
     withdraw(harness, row);
-    harness.later(7 * day + minute);
-    await harness.run('image-files');
+    const { mirror } = harness.wiring;
+    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], Date.now()));
+    await harness.tick('second');
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
     harness.later(1000);
-    await harness.read();
-    await harness.run('image-limits');
+    await harness.tick('second');
+    await harness.tick('minute');
     expect(rowOf(harness, row)).toBeUndefined();
   });
 });
@@ -427,6 +429,7 @@ describe('the directory of the image files', () => {
   it('takes no more than images.disk: the newest products wait, and an alarm tells of it until there is room', async () => {
     await using harness = await imageHarness({ disk: '100KiB' }, { products: 12 });
     await harness.settle();
+    await harness.tick('minute');
     const { mirror } = harness.wiring;
     expect(mirror.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
     expect(mirror.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
@@ -435,10 +438,11 @@ describe('the directory of the image files', () => {
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
     expect(mirror.alarms.all()).toMatchObject([{ kind: 'images-disk', products }]);
     const requests = harness.images.requests();
-    await harness.run('image-files');
+    await harness.tick('second');
     expect(harness.images.requests()).toBe(requests);
     await harness.restart({ disk: '10MiB' });
     await harness.settle();
+    await harness.tick('minute');
     expect(mirror === harness.wiring.mirror).toBe(false);
     expect(harness.wiring.mirror.alarms.all()).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
@@ -447,8 +451,7 @@ describe('the directory of the image files', () => {
   it('that cannot be written costs the files and nothing else', async () => {
     await using harness = await imageHarness();
     writeFileSync(harness.directory, 'a file in its place');
-    await harness.run('image-limits');
-    await harness.run('image-files');
+    await harness.tick('minute');
     const rows = harness.rows<Row>();
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) expect(row.failure).toMatch(/^the image directory cannot be written \(E/);

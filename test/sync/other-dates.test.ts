@@ -80,11 +80,22 @@ describe('a service that', () => {
     expect(alarms(harness)).toEqual(['other-dates']);
   });
 
+  it('cuts answers after a week without saying so has no date sold out for it, and the log says what to set', async () => {
+    await using harness = await virtualHarness({ products: 8, habits: { date_cap: 'silent' } });
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    expect(falselySoldOut(harness)).toEqual([]);
+    expect((await harness.compare()).first).toEqual([]);
+    expect(harness.log.lines().filter(({ msg }) => String(msg).includes('cuts availability answers'))).toMatchObject([
+      { days: 7 },
+    ]);
+  });
+
   it.each<Partial<Habits>>([
     { dates: 'weeks' },
     { date_order: 'shuffled' },
     { date_order: 'repeated' },
     { dates: 'weeks', date_order: 'repeated' },
+    { date_cap: 'silent', date_order: 'shuffled' },
   ])('answers with %o is mirrored without a difference', async (habits) => {
     await using harness = await virtualHarness({ products: 8, habits });
     await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);

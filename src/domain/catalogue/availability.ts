@@ -100,6 +100,18 @@ export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): voi
   }
 }
 
+/** Tells whether two dates differ in times, variants or prices: in anything that views show but the tickets left. */
+export function otherOffers(before: DayForm | undefined, after: DayForm | undefined): boolean {
+  return JSON.stringify(withoutCounts(before)) !== JSON.stringify(withoutCounts(after));
+}
+
+function withoutCounts(form: DayForm | undefined): unknown {
+  return form?.[2].map(([time, , offers]) => [
+    time,
+    offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)]),
+  ]);
+}
+
 /** Returns the lower of two prices, or the one above 0. */
 export function lower(lowest: number | null, price: number): number {
   if (lowest === null || lowest === 0) return price;

@@ -1,10 +1,18 @@
 import { parseExact } from '../values/exact-json.ts';
 
-/** The kinds of change in the feed, a closed list (design 3.3). A product's first reads emit only `product_added`. */
-export type ChangeKind =
+/**
+ * The kinds of change in the feed. Readers pass over those that they do not know, because the list is open (design 3.3).
+ * Until a mirror is filled, only the older kinds are told, and of a product's first reads only `product_added`.
+ */
+export type ChangeKind = OlderKind | NewerKind;
+
+export type OlderKind =
   /** {title} */
   | 'product_added'
-  /** {fields}: the members of the product's document that differ now. Those with a kind of their own are not among them. */
+  /**
+   * {fields}: the members of the product's document, and columns of views, that differ now. Those with a kind of their own
+   * are not among them; empty: read for the first time. Without a language: in all of them.
+   */
   | 'product_changed'
   /** {reason} */
   | 'product_withdrawn'
@@ -29,6 +37,40 @@ export type ChangeKind =
   /** {image_key, credit} */
   | 'image_withdrawn';
 
+/** Each is one line a product and transaction. Counts of the tickets left are told by none. */
+export type NewerKind =
+  /** {fields}: the members that differ; empty: read for the first time. */
+  | 'checkout_changed'
+  /** {variant_ids}: those that are new, gone or different. */
+  | 'variants_changed'
+  /** {currency, dates}: those whose times, prices or limit moved while their state stayed, or that have their first rows. */
+  | 'slots_changed'
+  /** {image_keys}: those whose order, address or alternative text is another, or that are hidden, or shown again. */
+  | 'images_changed'
+  /** {currency, old, new}: the product's price in a further currency, or the first one in any. */
+  | 'prices_changed'
+  /** {experience_ids}: of a product, those that it belongs to or no longer does; of no product, those that themselves differ. */
+  | 'experience_changed'
+  /** {from, to}: of no product. The numbers of the changes, both included, that end here. */
+  | 'pass_completed';
+
+const newer: Readonly<Record<NewerKind, true>> = {
+  checkout_changed: true,
+  variants_changed: true,
+  slots_changed: true,
+  images_changed: true,
+  prices_changed: true,
+  experience_changed: true,
+  pass_completed: true,
+};
+
+export function isNewer(kind: ChangeKind): kind is NewerKind {
+  return kind in newer;
+}
+
+/** What stands for the product in a change that is of none. */
+export const noProduct = 0;
+
 /** Members that have a kind of their own, or say nothing about the product. */
 const told = new Set([
   'images',
@@ -38,6 +80,15 @@ const told = new Set([
   'sale_status_reason',
   'sale_status_expected_reopen',
 ]);
+
+/** Returns the names whose values differ between two rows of facts. */
+export function differing<Row extends object>(
+  before: Row,
+  after: Row,
+  names: readonly (keyof Row & string)[],
+): string[] {
+  return names.filter((name) => before[name] !== after[name]);
+}
 
 /** Returns the top-level members in which two documents differ, in alphabetical order. */
 export function changedFields(before: string, after: string): string[] {

@@ -209,7 +209,7 @@ function days(evidence: Evidence): Judgement {
     ? otherwise(`${covered} days and more, no capped_at`, 'fewer calls could do: the profile asks for at most 31')
     : otherwise(
         `dates end after ${covered} days, and capped_at says nothing`,
-        'an end that nobody names would read as sold out',
+        'what lies behind such an end is asked for once more, a call for each end',
         { days_per_request: Math.max(1, Math.min(covered, evidence.days_per_request)) },
       );
 }

@@ -41,27 +41,50 @@ const arabic = /^[\u0621-\u064a]/;
 const mostJoined = 4;
 const mostJoinedLetters = 12;
 
+/** The term that stands for a word, and the words that lead to it. */
+interface WordTerm {
+  readonly term: string;
+  readonly typed: readonly string[];
+}
+
+/** Tells the terms of words of a language. */
+export type TermOf = (word: Word) => WordTerm;
+
+const wordsRemembered = 10_000;
+
+/** Tells them by a stemmer, and remembers them: a catalogue is made of few words. */
+export function termsBy(stem: Stem): TermOf {
+  const known = new Map<string, WordTerm>();
+  return (word) => {
+    const before = known.get(word.written);
+    if (before !== undefined) return before;
+    if (known.size >= wordsRemembered) known.clear();
+    const found = termBy(stem, word);
+    known.set(word.written, found);
+    return found;
+  };
+}
+
+function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
+  if (pair) return { term: whole, typed: [whole] };
+  const bare = written.replace(elision, '').replace(possessive, '');
+  const folded = wordsOf(bare)[0]?.folded ?? whole;
+  const term = wordsOf(stem(bare))[0]?.folded ?? folded;
+  return { term, typed: [whole, folded, term, ...(arabic.test(folded) ? withArticle(folded) : [])] };
+}
+
 /** Returns the terms of a product, and the words that lead to them. */
-export function indexed(said: Said, stem: Stem): Indexed {
+export function indexed(said: Said, termOf: TermOf): Indexed {
   const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 
-  function termOf(word: Word): string {
-    if (word.pair) {
-      read(word.folded, word.folded);
-      return word.folded;
-    }
-    const bare = word.written.replace(elision, '').replace(possessive, '');
-    const folded = wordsOf(bare)[0]?.folded ?? word.folded;
-    const term = wordsOf(stem(bare))[0]?.folded ?? folded;
-    for (const typed of [word.folded, folded, term]) read(typed, term);
-    if (arabic.test(folded)) for (const typed of withArticle(folded)) read(typed, term);
-    return term;
-  }
-
   function termsOf(text: string | null, joining = false): string[] {
     const words = text === null ? [] : wordsOf(text);
-    const terms = words.map(termOf);
+    const terms = words.map((word) => {
+      const { term, typed } = termOf(word);
+      for (const each of typed) read(each, term);
+      return term;
+    });
     if (joining) for (const [word, phrase] of joined(words, terms)) read(word, phrase);
     return terms;
   }

@@ -32,7 +32,9 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
       const { covered_to: to, max_tickets_per_order, variants } = answer;
       const counts = { changed: 0, added: 0 };
       if (to < from) return counts;
+      const limits = spans.limits({ product_id, currency }, from, to);
       const newer = spans.makeRoom(read, to);
+      const moved: string[] = [];
       const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
       const facts: SpanFacts = {
         max_tickets_per_order,
@@ -52,11 +54,15 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         }
         run.push(date);
         const before = stored.get(date);
-        if (!days.store({ product_id, currency, date }, answer.days.get(date), before, dated)) continue;
+        const day = days.store({ product_id, currency, date }, answer.days.get(date), before, dated);
+        if (day === 'offers' || (day !== 'state' && limits(date) !== max_tickets_per_order)) moved.push(date);
+        if (day === 'same') continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;
       }
       closeRun();
+      if (moved.length > 0)
+        changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
       if (counts.added + counts.changed > 0) printed.find({ product_id, currency });
       return counts;
     },

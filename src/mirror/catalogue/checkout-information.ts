@@ -1,15 +1,16 @@
 import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
+import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
+import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['checkout_information_read'];
 
-export interface CheckoutInformationRead {
+export interface CheckoutInformationRead extends FoundBy {
   readonly product_id: number;
   readonly language: string;
-  readonly sent_at: number;
   readonly stale_at: number;
   readonly now: number;
 }
@@ -26,7 +27,7 @@ const columns = [
   'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
-export function checkoutInformationTable(db: Writes): CheckoutInformationTable {
+export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
   const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query
       .selectFrom('checkout_information_read')
@@ -44,7 +45,8 @@ export function checkoutInformationTable(db: Writes): CheckoutInformationTable {
       .where((of) => of.or([of('checked_at', '<=', sent_at), of('checked_at', '>', now)])),
   );
   return {
-    store: ({ product_id, language, sent_at, stale_at, now }, information) => {
+    store: (read, information) => {
+      const { product_id, language, sent_at, stale_at, now } = read;
       const row = one.get({ product_id, language });
       if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
       const changed = row?.document !== information.document;
@@ -58,6 +60,8 @@ export function checkoutInformationTable(db: Writes): CheckoutInformationTable {
         changed_at: changed ? sent_at : (row?.changed_at ?? sent_at),
         stale_at,
       });
+      const fields = row === undefined ? [] : changedFields(row.document, information.document);
+      if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
       return changed;
     },
     confirm: (read) => {

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Experience } from '../../domain/catalogue/experience.ts';
+import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { SearchTable } from './search.ts';
@@ -17,20 +19,26 @@ export interface ExperienceReads {
 }
 
 /** Which read of the list brings experiences, and in which currency it was asked for. */
-export interface ExperienceRead {
+export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
-  readonly sent_at: number;
   readonly now: number;
   readonly stale_at: number;
 }
 
 /** Experiences and the products that they say belong to them. */
 export interface ExperienceTables extends ExperienceReads {
-  store(experience: Experience, read: ExperienceRead): boolean;
+  /** Returns whether any of them changed. */
+  store(experiences: readonly Experience[], read: ExperiencesRead): boolean;
   /** After a complete walk: who was met is not missing any more, who was not is missing once more. Returns how many are. */
   noteMissing(walk: { edition: string; started_at: number }): number;
   /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
-  dropMissing(walks: number): number;
+  dropMissing(walks: number, by: FoundBy): number;
+}
+
+/** The tables that know of experiences. */
+interface Ports {
+  readonly search: SearchTable;
+  readonly changes: ChangeTable;
 }
 
 export function experienceReads(db: Reads): ExperienceReads {
@@ -38,8 +46,8 @@ export function experienceReads(db: Reads): ExperienceReads {
   return { count: () => count.get() ?? 0 };
 }
 
-export function experienceTables(db: Writes, search: SearchTable): ExperienceTables {
-  return { ...experienceReads(db), ...stored(db, search), ...missing(db, search) };
+export function experienceTables(db: Writes, ports: Ports): ExperienceTables {
+  return { ...experienceReads(db), ...stored(db, ports), ...missing(db, ports) };
 }
 
 /** Returns the links of an experience to its products. */
@@ -50,7 +58,43 @@ function links(db: Writes) {
   const add = db.change(({ product_id, experience_id }: Bound<Tables['product_experience']>) =>
     query.insertInto('product_experience').values({ product_id, experience_id }),
   );
-  return { drop, add };
+  const of = db.values(({ experience_id }: Bound<OfExperience>) =>
+    query.selectFrom('product_experience').select('product_id').where('experience_id', '=', experience_id),
+  );
+  return { drop, add, of };
+}
+
+/** Tells the change feed which experiences differ, and which products show it: one line for each. */
+function telling(db: Writes, changes: ChangeTable) {
+  const visible = db.values(({ ids }: Bound<{ ids: string }>) =>
+    query
+      .selectFrom('product')
+      .select('product_id')
+      .where('product_id', 'in', listed<number>(ids))
+      .where('withdrawn_at', 'is', null)
+      .orderBy('product_id'),
+  );
+  const venueOf = db.values(({ experience_id }: Bound<OfExperience>) =>
+    query.selectFrom('product').select('product_id').where('venue_id', '=', experience_id),
+  );
+  return (by: FoundBy) => {
+    const experience_ids: number[] = [];
+    const products = new Map<number, number[]>();
+    return {
+      /** `named`: it is called otherwise, which is shown at its venue's products too. */
+      differs: (experience_id: number, product_ids: Iterable<number>, what: 'named' | 'other') => {
+        experience_ids.push(experience_id);
+        for (const id of new Set([...product_ids, ...(what === 'named' ? venueOf.all({ experience_id }) : [])]))
+          products.set(id, [...(products.get(id) ?? []), experience_id]);
+      },
+      tell: () => {
+        const kind = 'experience_changed';
+        if (experience_ids.length > 0) changes.add({ product_id: noProduct, kind, detail: { experience_ids } }, by);
+        for (const product_id of visible.all({ ids: JSON.stringify([...products.keys()]) }))
+          changes.add({ product_id, kind, detail: { experience_ids: products.get(product_id) } }, by);
+      },
+    };
+  };
 }
 
 const experienceColumns = [
@@ -58,33 +102,54 @@ const experienceColumns = [
   'currency', 'document', 'document_hash', 'checked_at', 'changed_at', 'stale_at',
 ] as const; // biome-ignore format: a list of columns
 
-function stored(db: Writes, search: SearchTable): Pick<ExperienceTables, 'store'> {
+function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'store'> {
   const one = db.rows(({ experience_id }: Bound<OfExperience>) =>
     query.selectFrom('experience').selectAll().where('experience_id', '=', experience_id),
   );
   const put = db.change(upsert('experience', ['experience_id'], experienceColumns));
   const link = links(db);
+  const told = telling(db, changes);
+
+  function storeOne(
+    { product_ids, ...experience }: Experience,
+    { currency, sent_at, now, stale_at }: ExperiencesRead,
+    { differs }: ReturnType<typeof told>,
+  ): boolean {
+    const { experience_id, title, document } = experience;
+    const row = one.get({ experience_id });
+    if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+    const document_hash = hash('sha256', document, 'base64url');
+    const changed = row?.document_hash !== document_hash;
+    const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
+    const next = { ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at };
+    put.run(next);
+    // An older version has not stored all of the same document.
+    if (!changed && differing(row, next, experienceColumns.slice(0, 12)).length > 0)
+      differs(experience_id, [], 'other');
+    if (!changed) return false;
+    const named = row?.title !== title;
+    if (named) search.venueChanged(experience_id);
+    const before = new Set(link.of.all({ experience_id }));
+    const after = new Set(product_ids);
+    link.drop.run({ experience_id });
+    for (const product_id of product_ids) link.add.run({ product_id, experience_id });
+    differs(experience_id, named ? before.union(after) : before.symmetricDifference(after), named ? 'named' : 'other');
+    return true;
+  }
+
   return {
-    store: ({ product_ids, ...experience }, { currency, sent_at, now, stale_at }) => {
-      const { experience_id, title, document } = experience;
-      const row = one.get({ experience_id });
-      if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
-      const document_hash = hash('sha256', document, 'base64url');
-      const changed = row?.document_hash !== document_hash;
-      const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
-      put.run({ ...experience, currency, document_hash, checked_at: sent_at, changed_at, stale_at });
-      if (!changed) return false;
-      if (row?.title !== title) search.venueChanged(experience_id);
-      link.drop.run({ experience_id });
-      for (const product_id of product_ids) link.add.run({ product_id, experience_id });
-      return true;
+    store: (experiences, read) => {
+      const feed = told(read);
+      const changed = experiences.map((experience) => storeOne(experience, read, feed));
+      feed.tell();
+      return changed.some(Boolean);
     },
   };
 }
 
 type Walk = Bound<{ edition: string; started_at: number }>;
 
-function missing(db: Writes, search: SearchTable): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
+function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
   const found = db.change(({ edition }: Bound<{ edition: string }>) =>
     query.deleteFrom('experience_absence').where('experience_id', 'in', metBy('experiences', edition)),
   );
@@ -118,20 +183,24 @@ function missing(db: Writes, search: SearchTable): Pick<ExperienceTables, 'noteM
     query.deleteFrom('experience').where('experience_id', '=', experience_id),
   );
   const link = links(db);
+  const told = telling(db, changes);
   return {
     noteMissing: ({ edition, started_at }) => {
       found.run({ edition });
       missed.run({ edition, started_at });
       return missingFor.all({ walks: 1 }).length;
     },
-    dropMissing: (walks) => {
+    dropMissing: (walks, by) => {
       const gone = missingFor.all({ walks });
+      const feed = told(by);
       for (const experience_id of gone) {
+        feed.differs(experience_id, link.of.all({ experience_id }), 'named');
         forget.run({ experience_id });
         link.drop.run({ experience_id });
         drop.run({ experience_id });
         search.venueChanged(experience_id);
       }
+      feed.tell();
       return gone.length;
     },
   };

@@ -1,5 +1,5 @@
-import type { Image } from '../../domain/catalogue/image.ts';
-import type { ChangeKind } from '../../domain/changes/change.ts';
+import { type Image, mayShow } from '../../domain/catalogue/image.ts';
+import { type ChangeKind, changedFields } from '../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
@@ -16,8 +16,11 @@ export interface ImageTable {
 
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
-  /** When the one before was sent; null: this is the first, which is not told of in the change feed. */
+  /** When the one before was sent; null: this is the first. */
   readonly before_at: number | null;
+  /** Of one that is added now, the change feed tells no images. */
+  readonly product: 'added' | 'known';
+  readonly now: number;
 }
 
 export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
@@ -37,16 +40,20 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
 
   return {
     replace: (product_id, images, by) => {
-      const { sent_at, before_at } = by;
+      const { sent_at, before_at, product, now } = by;
       const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
         if (before_at !== null) changes.add({ product_id, kind, detail }, by);
       };
       const rows = new Map(stored.all({ product_id }).map((row) => [row.image_key, row]));
       let changed = false;
+      const others: string[] = [];
       for (const image of images) {
         const { image_key, credit } = image;
         const row = rows.get(image_key);
         rows.delete(image_key);
+        const hidden = before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
+        if (row?.withdrawn_at === null && (hidden || differsBesideCredit(row, image))) others.push(image_key);
+        if (before_at === null) others.push(image_key);
         if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
         const of = { product_id, image_key };
         if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
@@ -63,7 +70,16 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
         tell('image_withdrawn', { image_key, credit });
         changed = true;
       }
+      if (product === 'known' && others.length > 0)
+        changes.add({ product_id, kind: 'images_changed', detail: { image_keys: [...new Set(others)] } }, by);
       return changed;
     },
   };
+}
+
+/** Tells whether an image that stands differs in anything but its credit, whose change has a kind of its own. */
+function differsBesideCredit(row: Row, { position, document, credit }: Image): boolean {
+  if (row.position !== position) return true;
+  if (row.document === document) return false;
+  return row.credit === credit || changedFields(row.document, document).some((name) => !/^credits?$/.test(name));
 }

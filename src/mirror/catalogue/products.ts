@@ -7,7 +7,7 @@ import type { ProductRead, StoredProduct } from './product/entry.ts';
 import { productPrices } from './product/prices.ts';
 import { type ProductReads, productReads } from './product/reads.ts';
 import { type ProductRows, productRows } from './product/rows.ts';
-import { noTextChange, productTexts } from './product/texts.ts';
+import { noTextChange, productTexts, type TextChange } from './product/texts.ts';
 import type { SearchTable } from './search.ts';
 
 /** Products with their texts, prices, tags and images. */
@@ -26,7 +26,7 @@ export interface ProductPorts {
 export function productTables(db: Writes, ports: ProductPorts): ProductTables {
   const { changes, search } = ports;
   const rows = productRows(db, ports);
-  const texts = productTexts(db, changes, search);
+  const texts = productTexts(db, search);
   const prices = productPrices(db, changes);
 
   function store(entry: ProductEntry, read: ProductRead): StoredProduct {
@@ -40,16 +40,32 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     // Further editions only add to what a primary read has found.
     if ((language !== primary.language || currency !== primary.currency) && row === null)
       return { outcome: 'late', ...kept, detail_doubted: false, fields: [], before_at: null };
-    const status =
-      language === primary.language && currency === primary.currency
-        ? rows.store(entry, read)
-        : { outcome: 'unchanged' as const, ...kept };
+    const earlier = changes.added();
+    const primarily = language === primary.language && currency === primary.currency;
+    const { differing: columns, ...status } = primarily
+      ? rows.store(entry, read)
+      : { outcome: 'unchanged' as const, ...kept, differing: [] };
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
     const text = currency === primary.currency ? texts.store(entry, read) : noTextChange;
-    const price = language === primary.language && prices.store(entry, read);
+    const known = row === null ? 'added' : 'known';
+    const price = language === primary.language && prices.store(entry, read, known);
+    const told = changes.added() > earlier;
+    if (row !== null) tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
     const { fields, before_at } = text;
     return { ...status, outcome, detail_doubted: text.changed && source === 'list', fields, before_at };
+  }
+
+  /** Tells what differs and no other change tells: what is read for the first time only once the mirror is filled. */
+  function tellFields(
+    fields: readonly string[],
+    { entry, read, text, told }: { entry: ProductEntry; read: ProductRead; text: TextChange; told: boolean },
+  ): void {
+    const again = text.fields.length > 0;
+    const first = changes.tellsFirstReads() && (fields.length > 0 || (text.changed && !told));
+    const { product_id } = entry;
+    const { language } = read;
+    if (again || first) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
   }
 
   return { ...productReads(db), store, close: rows.close };

@@ -14,6 +14,7 @@ import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { ImageLedger } from './image-ledger.ts';
 import { primaryTitle } from './of-product.ts';
+import { recommending } from './product/alternatives.ts';
 import type { SearchTable } from './search.ts';
 import { countsBeside, metBy } from './walked.ts';
 
@@ -255,6 +256,7 @@ function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): 
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
     query.deleteFrom('absence').where('product_id', '=', product_id),
   );
+  const alternatives = recommending(db, changes);
   return {
     withdraw: (product_id, reason, now, by) => {
       if (mark.run({ product_id, reason, now }).changes === 0) return;
@@ -264,6 +266,7 @@ function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): 
       dropRecords.run({ product_id });
       endClosure.run({ product_id, now });
       changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
+      alternatives.tell(product_id, by);
     },
   };
 }

@@ -1,24 +1,26 @@
-import { type Variant, type VariantTypes, variantTypeIn } from '../../domain/catalogue/variant.ts';
+import { type Variant, variantTypeIn } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
+import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
-import { variantTypes } from './variant-types.ts';
 
 type Row = Tables['variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
 
 /** Which of the two reads that bring variants, for which product, and when it was sent. */
-export interface VariantRead {
+export interface VariantRead extends FoundBy {
   readonly source: 'variants' | 'availability';
   readonly product_id: number;
   readonly language: string;
-  readonly sent_at: number;
   readonly stale_at: number;
   readonly now: number;
 }
+
+/** The variants read again, with the same bytes. */
+type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason'>;
 
 /** The variants of products. */
 export interface VariantTables {
@@ -31,7 +33,7 @@ export interface VariantTables {
   /** Takes what the source said of variants that it no longer speaks of. Returns whether there was any. */
   forget(read: VariantRead, listed: ReadonlySet<number>): boolean;
   /** The same bytes came again. */
-  confirm(read: Omit<VariantRead, 'source' | 'now'>): void;
+  confirm(read: VariantsConfirmed): void;
 }
 
 const said = [
@@ -44,8 +46,8 @@ const said = [
   'stale_at',
 ] as const;
 
-export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): VariantTables {
-  const typesOf = variantTypes(db);
+export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
+  const primary = db.values(() => query.selectFrom('mirror').select('language'));
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
@@ -57,7 +59,7 @@ export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): Vari
       .where('language', '=', language)
       .where('variant_id', '=', variant_id),
   );
-  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<Omit<VariantRead, 'source' | 'now'>>) =>
+  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
     query
       .updateTable('variant')
       .set({ checked_at: sent_at, stale_at })
@@ -71,9 +73,9 @@ export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): Vari
     const { product_id, language, sent_at, now } = read;
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
-    const types = typesOf(product_id);
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
-    let changed = false;
+    const changed: number[] = [];
+    let retyped = false;
     for (const variant_id of new Set([...rows.keys(), ...documents.keys()])) {
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       if (rows.has(variant_id) && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
@@ -82,13 +84,17 @@ export function variantTables(db: Writes, pricing: Pick<Pricing, 'again'>): Vari
       if (document === before && !(read.source === 'variants' && document !== null)) continue;
       const next = merged({ ...row, [column]: document });
       const other = document !== before;
-      changed ||= other;
+      if (other) changed.push(variant_id);
+      retyped ||= next.variant_type !== row.variant_type;
       if (next.variants_document === null && next.availability_document === null)
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
-    if (changed && !sameTypes(types, typesOf(product_id))) pricing.again(product_id);
-    return changed;
+    const found = { product_id, kind: 'variants_changed', language, detail: { variant_ids: changed } } as const;
+    if (changed.length > 0) changes.add(found, read);
+    // Prices go by whom variants are for in the primary language.
+    if (retyped && primary.get() === language) pricing.again(product_id, read);
+    return changed.length > 0;
   }
 
   return {
@@ -110,10 +116,6 @@ function stamps(
   return source === 'variants'
     ? { checked_at: sent_at, stale_at, changed_at }
     : { checked_at: row.checked_at, stale_at: row.stale_at, changed_at };
-}
-
-function sameTypes(one: VariantTypes, other: VariantTypes): boolean {
-  return one.size === other.size && [...one].every(([variant_id, type]) => other.get(variant_id) === type);
 }
 
 function empty(product_id: number, language: string, variant_id: number, at: number): Row {

@@ -1,4 +1,4 @@
-import type { ChangeKind } from '../../domain/changes/change.ts';
+import { type ChangeKind, isNewer, noProduct } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -36,11 +36,24 @@ export interface ChangeReads {
 
 /** The change feed: written in the transaction of the change itself. */
 export interface ChangeTable extends ChangeReads {
+  /** Until the mirror is filled, changes of the newer kinds come to nothing. */
   add(change: FoundChange, by: FoundBy): void;
+  /** Tells whether the mirror is filled, so that what is read for the first time is a change. */
+  tellsFirstReads(): boolean;
   /** Returns how many were added through this connection, committed or not. */
   added(): number;
-  /** Forgets what is older than an instant; a reader with a cursor below what is left has to start again. */
-  prune(before: number): number;
+  /** Tells whether there are changes that no pass has ended yet; not while the mirror is being filled. */
+  isPassOpen(): boolean;
+  /**
+   * Ends the pass: says which changes were added since the end of the last one, whoever made them. Adds nothing if there
+   * are none. Only the feed itself is asked, so what a kill left open ends later.
+   */
+  completePass(now: number): void;
+  /**
+   * Forgets what is older than an instant, and the oldest beyond a number of bytes; a reader with a cursor below what is
+   * left has to start again.
+   */
+  prune(before: number, bytes?: number): number;
 }
 
 /** Which numbers may be given out: made durable in another file before the commit that does it. */
@@ -78,21 +91,67 @@ export function changeReads(db: Reads): ChangeReads {
 
 const columns = ['at', 'product_id', 'kind', 'language', 'date', 'detail', 'reason'] as const;
 
+/** What a row takes beside its texts: the number, instant and product, and its place in the indexes. */
+const rowBytes = 64;
+
+type Written = Pick<Row, (typeof columns)[number]>;
+
 export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTable {
-  const insert = db.change((change: Bound<Pick<Row, (typeof columns)[number]>>) =>
-    query.insertInto('change').values(pick(change, columns)),
+  const insert = db.change((change: Bound<Written & { bytes: number }>) =>
+    query.insertInto('change').values(({ selectFrom }) => {
+      const last = selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
+      return { ...pick(change, columns), total_bytes: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
+    }),
   );
+  const filled = db.values(() => query.selectFrom('mirror').select('filled_at').where('filled_at', 'is not', null));
+  const tellsFirstReads = () => filled.get() !== undefined;
+  const openPass = unended(db);
   let added = 0;
+
+  function write(row: Written): void {
+    added += 1;
+    const seq = Number(insert.run({ ...row, bytes: rowBytes + row.kind.length + row.detail.length }).lastInsertRowid);
+    if (seq > feed.ceiling()) feed.reserve(seq + block);
+  }
+
   return {
     ...changeReads(db),
     added: () => added,
+    tellsFirstReads,
     add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
-      added += 1;
-      const row = { at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason };
-      const seq = Number(insert.run(row).lastInsertRowid);
-      if (seq > feed.ceiling()) feed.reserve(seq + block);
+      if (isNewer(kind) && !tellsFirstReads()) return;
+      write({ at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason });
+    },
+    isPassOpen: () => openPass() !== null,
+    completePass: (now) => {
+      const pass = openPass();
+      if (pass === null) return;
+      const of = { product_id: noProduct, kind: 'pass_completed', language: null, date: null, reason: null } as const;
+      write({ ...of, at: now, detail: JSON.stringify(pass) });
     },
     prune: pruning(db),
+  };
+}
+
+/** Returns the numbers of the changes that no pass has ended yet. */
+function unended(db: Reads): () => { readonly from: number; readonly to: number } | null {
+  const newest = db.rows(() => query.selectFrom('change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1));
+  const bounds = db.rows(() =>
+    query
+      .selectFrom('mirror')
+      .select(({ fn, lit, selectFrom }) => {
+        const ended = selectFrom('change').select('seq').where('kind', '=', 'pass_completed').orderBy('seq', 'desc');
+        return ['feed_floor_seq as floor', fn.coalesce(ended.limit(1), lit(0)).as('ended')];
+      })
+      .where('filled_at', 'is not', null),
+  );
+  return () => {
+    const last = newest.get();
+    if (last === undefined || last.kind === 'pass_completed') return null;
+    const filled = bounds.get();
+    if (filled === undefined) return null;
+    const from = Math.max(filled.floor, filled.ended) + 1;
+    return from > last.seq ? null : { from, to: last.seq };
   };
 }
 
@@ -104,14 +163,25 @@ function pruning(db: Writes): ChangeTable['prune'] {
       .select(sql<number | null>`max(+${sql.ref('seq')})`.as('seq'))
       .where('at', '<', before),
   );
+  // From the oldest on, as far as they go.
+  const lastBeyond = db.values(({ bytes }: Bound<{ bytes: number }>) => {
+    const all = query.selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
+    const first = query
+      .selectFrom('change')
+      .select('seq')
+      .where('total_bytes', '>', sql<number>`${all} - ${bytes}`)
+      .orderBy('seq')
+      .limit(1);
+    return query.selectFrom(first.as('first')).select((of) => of('seq', '-', 1).as('seq'));
+  });
   const drop = db.change(({ last }: Bound<{ last: number }>) => query.deleteFrom('change').where('seq', '<=', last));
   const raiseFloor = db.change(({ last }: Bound<{ last: number }>) =>
     query.updateTable('mirror').set(({ fn }) => ({ feed_floor_seq: fn<number>('max', ['feed_floor_seq', last]) })),
   );
-  return (before) => {
-    const last = lastBefore.get({ before }) ?? null;
-    if (last === null) return 0;
-    raiseFloor.run({ last });
-    return drop.run({ last }).changes;
+  return (before, bytes = Number.POSITIVE_INFINITY) => {
+    const last = Math.max(lastBefore.get({ before }) ?? 0, lastBeyond.get({ bytes }) ?? 0);
+    const dropped = last === 0 ? 0 : drop.run({ last }).changes;
+    if (dropped > 0) raiseFloor.run({ last });
+    return dropped;
   };
 }

@@ -325,6 +325,7 @@ export interface Tables {
     date: string | null;
     detail: string;
     reason: DueReason | null;
+    total_bytes: number;
   };
   absence: {
     product_id: number;

@@ -152,18 +152,20 @@ function experiences(
   { rough }: RouteOptions,
 ): SandboxAnswer {
   const all = world.experiences();
+  const print = (each: number, members: readonly number[]) =>
+    experience(each, members, { language, currency, edits: world.experienceEdits.get(each) ?? {} });
   if (id !== undefined) {
     const members = all.get(Number(id));
     if (members === undefined) return error(404, 'not_found', `No experience ${id} here.`);
     return {
       status: 200,
-      body: `{"success":true,"experience":${experience(Number(id), members, language, currency)}}`,
+      body: `{"success":true,"experience":${print(Number(id), members)}}`,
     };
   }
   const paging = pageOf(query);
   if (paging === null) return refuse('page_size', 'From 1 to 100.');
   const page = cut([...all], paging, rough.habits());
-  const rows = page.rows.map(([each, members]) => experience(each, members, language, currency));
+  const rows = page.rows.map(([each, members]) => print(each, members));
   return paged('experiences', { ...page, rows });
 }
 
@@ -207,9 +209,10 @@ function dates(
   if (!isDate(to) || to < from) return refuse('end_date', 'Not a date after start_date.');
   if (product.status === 'unavailable' && disabled === 'refuse')
     return error(400, 'checkout_disabled', 'Not on sale.', { reason: product.reason });
-  const limit = plusDays(from, 30);
-  const capped_at = to > limit ? limit : null;
-  const sold = world.days(product, from, capped_at ?? to, currency, asked.beyond ? 'any' : 'sold');
+  const end = plusDays(from, habits.date_cap === 'silent' ? 6 : 30);
+  const isCut = to > end;
+  const capped_at = isCut && habits.date_cap === 'named' ? end : null;
+  const sold = world.days(product, from, isCut ? end : to, currency, asked.beyond ? 'any' : 'sold');
   const days = inOrder(habits.counters === 'none' ? sold : withCounts(sold, rough.reads()), rough.seed, habits);
   return { status: 200, body: availability(product, days, { language, currency, capped_at }) };
 }

@@ -75,6 +75,8 @@ export function productState(
   const { language, currency } = question;
   const horizon = question.horizon + (product.place.zone === null ? 2 : 0);
   const { today } = world.dates(product);
+  const [venue_id = 0] = product.experience_ids;
+  const edits = world.experienceEdits.get(venue_id) ?? {};
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
   const { endpoints, counters } = rough.habits();
   const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
@@ -91,7 +93,7 @@ export function productState(
     from_price: recordedPrice(product) ?? convert(product.price, currency),
     prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
-    venue: endpoints === 'all' ? parse(experience(product.experience_ids[0] ?? 0, [], language, currency)) : null,
+    venue: endpoints === 'all' ? parse(experience(venue_id, [], { language, currency, edits })) : null,
     entry,
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     has_detail: endpoints === 'all',

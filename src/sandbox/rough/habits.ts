@@ -13,6 +13,8 @@ export interface Habits {
   readonly dates: 'honoured' | 'ignored' | 'shifted' | 'weeks';
   /** The order and number of the dates in an answer of availability. */
   readonly date_order: 'ascending' | 'shuffled' | 'repeated';
+  /** Whether `capped_at` names the end of a long answer, or the dates after the seventh are missing and nothing says so. */
+  readonly date_cap: 'named' | 'silent';
   /** The share of calls answered 503 or 429 for no reason, without Retry-After, or cut by a reset. */
   readonly stray_503: number;
   readonly stray_429: number;
@@ -48,6 +50,7 @@ export const kind: Habits = {
   cached_ms: 0,
   dates: 'honoured',
   date_order: 'ascending',
+  date_cap: 'named',
   stray_503: 0,
   stray_429: 0,
   stray_reset: 0,
@@ -65,11 +68,13 @@ export const kind: Habits = {
   list_end: 'ends',
 };
 
-/** Every habit at once, each as a partner could meet it. */
+/** Every habit at once that goes with the others, each as a partner could meet it. */
 export const all: Habits = {
   cached_ms: 6_000,
   dates: 'weeks',
   date_order: 'shuffled',
+  // Of whole weeks that are cut without a word, nobody could tell what they are about.
+  date_cap: 'named',
   stray_503: 0.01,
   stray_429: 0.005,
   stray_reset: 0.005,
@@ -102,6 +107,7 @@ const values: Record<keyof Habits, { readonly says: string; fits(value: unknown)
   cached_ms: milliseconds,
   dates: oneOf('honoured', 'ignored', 'shifted', 'weeks'),
   date_order: oneOf('ascending', 'shuffled', 'repeated'),
+  date_cap: oneOf('named', 'silent'),
   stray_503: share,
   stray_429: share,
   stray_reset: share,

@@ -153,7 +153,7 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
 /** Returns the members that the variants read has; availability has more of them. */
 function variantMembers(product: SandboxProduct, language: string) {
   const { variants, id: product_id } = product;
-  return variants.map(({ id, label, type }) => {
+  return variants.map(({ id, label, type, more = {} }) => {
     const variant = {
       id,
       label: translate(label, language),
@@ -163,13 +163,15 @@ function variantMembers(product: SandboxProduct, language: string) {
       requires_visitors_details: product_id % 5 === 1 ? ['full_name'] : [],
       group_ids: [7],
       cancellation: { policy: 'before_date', window: 24 },
+      ...more,
     };
     return said(product, variant, ['id']);
   });
 }
 
 /** Returns how many tickets an order may have; null: no limit is said. */
-export function maxTicketsPerOrder({ id }: SandboxProduct): number | null {
+export function maxTicketsPerOrder({ id, order_limit }: SandboxProduct): number | null {
+  if (order_limit !== undefined) return order_limit;
   return id % 10 === 0 ? null : 20;
 }
 
@@ -236,7 +238,11 @@ function offerPrinter(currency: string): (offer: CalendarOffer) => string {
 }
 
 /** Returns an experience, with the products that belong to it. */
-export function experience(id: number, product_ids: readonly number[], language: string, currency: string): string {
+export function experience(
+  id: number,
+  product_ids: readonly number[],
+  { language, currency, edits }: { language: string; currency: string; edits: Readonly<Record<string, unknown>> },
+): string {
   return JSON.stringify({
     id,
     title: translate(`Experience ${id}`, language),
@@ -251,5 +257,6 @@ export function experience(id: number, product_ids: readonly number[], language:
     product_ids,
     tag_ids: [],
     experience_url: `https://shop.sandbox.invalid/${language}/e${id}/`,
+    ...edits,
   });
 }

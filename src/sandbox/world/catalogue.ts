@@ -15,6 +15,8 @@ export interface SandboxVariant {
   readonly type: string;
   /** Of the adult's price. */
   readonly factor: number;
+  /** Members that are others than generated. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** A product as the sandbox knows it. Money in euro cents. What can change, changes in place. */
@@ -36,6 +38,8 @@ export interface SandboxProduct {
   readonly from_price?: number;
   /** Whether its reads say `null` for its images. */
   readonly images_null?: boolean;
+  /** How many tickets an order may have, where it is not as generated; null: no limit. */
+  order_limit?: number | null;
   /** How often it was seen today, where its reads say so. */
   readonly views_today?: number;
   readonly dynamic: boolean;

@@ -100,19 +100,17 @@ export function record(product: SandboxProduct, changed: Readonly<Record<string,
   if (product.recorded !== null) product.recorded = { ...product.recorded, ...changed };
 }
 
+/** Any other member is one of the product itself, and the same in every language. */
+const otherMember = ['product', 'word'] as const;
+
 /** Returns the members of one read that were edited, in a language. */
 export function editedMembers({ edits }: SandboxProduct, shown: Shown, language: string): Record<string, unknown> {
   if (edits === null) return {};
-  return Object.fromEntries(
-    Object.entries(edits)
-      .filter(([field]) => members[field as EditableMember][0] === shown)
-      .map(([field, value]) => [
-        field,
-        typeof value === 'string' && members[field as EditableMember][1] === 'text'
-          ? translate(value, language)
-          : value,
-      ]),
-  );
+  const edited = Object.entries(edits).map(([field, value]) => {
+    const [where, kind] = field in members ? members[field as EditableMember] : otherMember;
+    return { field, where, value: typeof value === 'string' && kind === 'text' ? translate(value, language) : value };
+  });
+  return Object.fromEntries(edited.filter(({ where }) => where === shown).map(({ field, value }) => [field, value]));
 }
 
 function kindOf(field: EditableField) {

@@ -15,6 +15,8 @@ export interface World extends Mutations {
   hide(which: ((product: SandboxProduct) => boolean) | null): void;
   /** Experience ids in ascending order, each with its visible products. */
   experiences(): Map<number, number[]>;
+  /** Members of an experience that are others than generated. */
+  readonly experienceEdits: Map<number, Readonly<Record<string, unknown>>>;
   /** Returns the first and the last date that are sold now, where the product is. */
   dates(product: SandboxProduct): { today: string; last: string };
   /** Returns the days with tickets in a range: within `dates`, or in any. */
@@ -89,6 +91,7 @@ export function createWorld(
     hide: (which) => {
       hidden = which;
     },
+    experienceEdits: new Map(),
     experiences: () => {
       const members = new Map<number, number[]>();
       for (const { id, experience_ids, withdrawn } of products) {

@@ -215,6 +215,8 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: number): 'fail
   const unused = mirror.transaction(() => {
     askForImages({ mirror, clock, policy }, [product_id], 'suspicion');
     mirror.images.doubt({ product_id, image_key }, sent_at);
+    const detail = { image_keys: [image_key] };
+    mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });
     return mirror.imageFiles.gone(row, sent_at, refusedAgainAt(chance(), now));
   });
   removeFiles(ports, unused);

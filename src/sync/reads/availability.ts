@@ -1,20 +1,9 @@
-import {
-  answeredSpan,
-  inCommon,
-  leftOf,
-  mostCallsForTheRest,
-  namesOtherDates,
-  otherDatesAlarm,
-  type SpanTrust,
-  sameDates,
-  trustAfter,
-  wholeWeeksAround,
-} from '../../domain/catalogue/answered-span.ts';
+import { namesOtherDates, otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
+import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
 import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import type { Dates } from '../../domain/time/dates.ts';
-import { addDays, earlier } from '../../domain/time/dates.ts';
+import { addDays, type Dates } from '../../domain/time/dates.ts';
 import { startOfDate, venueToday } from '../../domain/time/venue.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
@@ -83,11 +72,6 @@ export async function refreshAvailability(
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
 }
 
-/** The dates of one request: those due, or those that an answer left out. */
-interface Ask extends Dates {
-  readonly why: 'due' | 'left-out';
-}
-
 /**
  * Reads one window of a product's dates. Also requests the rest if the service caps an answer, and a few times those
  * left out if it answers for other dates. If the product is not on sale, an answer has no dates, and its sale status is
@@ -100,20 +84,9 @@ export async function readAvailability(
 ): Promise<AvailabilityRead> {
   const { upstream, mirror, clock, policy } = ports;
   const { product_id, edition: currency } = record;
-  const product = mirror.products.find(product_id);
-  const window = product === null ? null : datesOf(policy.of(product.category), product, record.part, clock.now());
-  if (product === null || window === null) throw new Error(`no window ${record.part} of product ${product_id}`);
-
-  // The last look found the product not on sale: it counts as fetched, but read no date.
-  const again =
-    record.fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, window.from, window.to);
-  const first = again ? 'again' : 'first';
+  const { product, window, first } = windowOf(ports, record);
   const [language] = policy.extent.languages;
-  const asks: Ask[] = [{ from: window.from, to: window.to, why: 'due' }];
-  const unanswered: Dates[] = [];
-  let callsLeft = mostCallsForTheRest;
-  let trust: SpanTrust = 'as-asked';
-  let astray: Dates | null = null;
+  const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
   let body_hash: string | null = null;
@@ -122,57 +95,32 @@ export async function readAvailability(
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-    const unanswered_at = unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
+    const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
     const read = { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
     settleStored(ports, record, read);
     release(ports, record, { sent_at, before: product });
   };
 
-  for (let ask = asks[0]; ask !== undefined; ask = asks[0]) {
-    if (ask.why === 'left-out' && callsLeft === 0) {
-      unanswered.push(...asks.splice(0));
-      break;
-    }
-    const asked =
-      ask.why === 'due'
-        ? { from: ask.from, to: earlier(addDays(ask.from, policy.daysPerRequest - 1), ask.to) }
-        : wholeWeeksAround(ask, window.today, policy.daysPerRequest);
-    if (ask.why === 'left-out') callsLeft -= 1;
+  for (let request = requests.next(); request !== null; request = requests.next()) {
+    const { wanted, asked } = request;
     const { from, to } = asked;
     const whole = from === window.from && to === window.to;
-    const known_hash = whole && ask.why === 'due' ? known : null;
+    const known_hash = whole && wanted.why === 'due' ? known : null;
     const reading = await upstream.availability({ product_id, language, currency, from, to, known_hash, signal, sent });
-    if (reading.kind === 'refused' && reading.code === 'checkout_disabled')
-      return offSale(await notOnSale(ports, record, { sent_at: clock.now(), every: window.every, commit, late }));
-    if (reading.kind === 'read' && reading.value.sales_enabled !== true)
-      return offSale(await notOnSale(ports, record, { sent_at: reading.sent_at, every: window.every, commit, late }));
+    const off_at = offSaleAt(reading, clock);
+    if (off_at !== null)
+      return offSale(await notOnSale(ports, record, { sent_at: off_at, every: window.every, commit, late }));
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
-      if (ask.why === 'due') return reading;
-      unanswered.push(...asks.splice(0, 1));
+      if (requests.refused(request) === 'failed') return reading;
       continue;
     }
-    if (reading.kind === 'read') {
-      const { named } = reading.value;
-      const elsewhere = named !== null && namesOtherDates(asked, named);
-      if (elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
-      // An empty answer looks the same for all dates: not believed from a service known to answer for others.
-      const caught = named === null && mirror.records.answeredAstray() >= otherDatesAlarm;
-      if (caught || (ask.why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
-      if (elsewhere) astray = named;
-    }
-    const span = reading.kind === 'unchanged' ? asked : answeredSpan(asked, reading.value, trust);
-    if (ask.why === 'due' && span !== null && span.to < from) return cappedAway(span.to);
-    const answered = span === null ? null : inCommon(ask, span);
-    if (answered === null) {
-      if (ask.why === 'due') asks[0] = { ...ask, why: 'left-out' };
-      else unanswered.push(...asks.splice(0, 1));
-      continue;
-    }
-    const rest = leftOf(ask, answered).map((dates): Ask => {
-      const goesOn = ask.why === 'due' && trust === 'as-asked';
-      return { ...dates, why: goesOn ? 'due' : 'left-out' };
-    });
+    const answer = reading.kind === 'read' ? reading.value : null;
+    if (wanted.why === 'rest' && answer !== null) noteRest(ports, answer.named);
+    const covered = requests.judge(request, answer);
+    if (covered.kind === 'capped-away') return cappedAway(covered.to);
+    if (covered.kind === 'nothing') continue;
+    const { dates: answered, rest } = covered;
     const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
     const same = reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash === reading.hash;
     if (same) confirmed?.(reading.sent_at);
@@ -181,33 +129,67 @@ export async function readAvailability(
         // A concurrent check has stored another answer, so the mirror has to be compared day by day.
         if (reading.kind === 'unchanged' && mirror.records.find(record)?.body_hash !== reading.hash)
           return 'superseded';
-        body_hash = whole && rest.length === 0 && trust === 'as-asked' ? reading.hash : null;
+        body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
         changed = storeAnswer(ports, record, where, cut) || changed;
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-        if (asks.length === 1 && rest.length === 0 && unanswered.length === 0) settle();
+        if (requests.endsWith(rest)) settle();
         return 'stored';
       },
       same ? 'soon' : 'now',
-      () =>
-        late({
-          sent_at: reading.sent_at,
-          sale: 'on',
-          dates: cut.kind === 'read' ? { from: answered.from, answer: cut.value } : null,
-        }),
+      () => late(saidOf(cut, answered.from)),
     );
-    if (stored === 'superseded') known = null;
-    else asks.splice(0, 1, ...rest);
+    if (stored === 'stored') requests.stored(rest);
+    else known = null;
   }
-  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, astray);
-  if (unanswered.length > 0)
+  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, requests.astray());
+  if (requests.unanswered.length > 0)
     await commit(() => {
       if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
       settle();
       return 'stored';
     }, 'now');
-  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered };
+  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+}
+
+/** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
+function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, part, fetched_at }: RecordFacts) {
+  const product = mirror.products.find(product_id);
+  const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
+  if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
+  const { from, to } = window;
+  // The last look found the product not on sale: it counts as fetched, but read no date.
+  const again = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
+  return { product, window, first: again ? ('again' as const) : ('first' as const) };
+}
+
+function requestsFor({ mirror, policy, answerLengths }: SyncPorts, window: Dates & { today: string }): WindowRequests {
+  return windowRequests(window, {
+    today: window.today,
+    most: policy.daysPerRequest,
+    lengths: answerLengths,
+    isAstray: () => mirror.records.answeredAstray() >= otherDatesAlarm,
+  });
+}
+
+/** Returns when an answer that says "not on sale" was sent; null: it says something else. */
+function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: SyncPorts['clock']): number | null {
+  if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return clock.now();
+  return reading.kind === 'read' && reading.value.sales_enabled !== true ? reading.sent_at : null;
+}
+
+function saidOf(reading: Answered, from: string): SaidNow {
+  const dates = reading.kind === 'read' ? { from, answer: reading.value } : null;
+  return { sent_at: reading.sent_at, sale: 'on', dates };
+}
+
+function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void {
+  if (answerLengths.restAnswered(named) === 'cut')
+    log.warn(
+      { days: answerLengths.longest() },
+      'the service cuts availability answers without saying so: set service.profile.days_per_request',
+    );
 }
 
 function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
@@ -247,7 +229,8 @@ function storeAnswer(
   if (prices > 0) noteRefused({ mirror, clock, log }, [{ product_id, refused: { images: 0, prices } }], now);
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   const [language] = policy.extent.languages;
-  const read = { source: 'availability' as const, product_id, language, sent_at, stale_at: sent_at + variants, now };
+  const by = { sent_at, reason, stale_at: sent_at + variants, now };
+  const read = { ...by, source: 'availability' as const, product_id, language };
   // Variants first, for dates are priced by whom they are for; which of them no date sells any more shows afterwards.
   const known = mirror.availability.variantIds(product_id);
   const newVariants = mirror.variants.store(read, reading.value.variants, known);

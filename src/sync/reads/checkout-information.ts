@@ -22,7 +22,8 @@ export async function refreshCheckoutInformation(
     const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
     const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
     const cadence = cadenceOf(policy.of(known?.category ?? null), record, standing);
-    const read = { product_id, language, sent_at, stale_at: sent_at + cadence, now: clock.now() };
+    const by = { sent_at, reason: record.due_reason };
+    const read = { ...by, product_id, language, stale_at: sent_at + cadence, now: clock.now() };
     if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
     const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
     if (changed) assignCategory(ports, product_id);

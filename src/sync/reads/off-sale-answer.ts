@@ -42,6 +42,7 @@ export async function notOnSale(
     const { earliest } = venueToday(product.timezone, clock.now());
     mirror.availability.prune({ product_id, currency: record.edition }, earliest);
     const { cadence, extent } = policy.of(product.category);
+    dropUnsold(ports, record, sent_at);
     const current = mirror.records.find(record) ?? record;
     const since_at = current.off_sale_at ?? sent_at;
     const settle = (settled: { cadence: number; sooner: Due | null }) =>
@@ -78,6 +79,17 @@ export async function notOnSale(
     const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
     late({ sent_at, sale, dates: null });
   });
+}
+
+/** Drops the variants that only dates before the venue's today have sold. */
+function dropUnsold(
+  { mirror, clock, policy }: SyncPorts,
+  { product_id, due_reason }: RecordFacts,
+  sent_at: number,
+): void {
+  const [language] = policy.extent.languages;
+  const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
+  mirror.variants.forget({ ...read, source: 'availability' }, mirror.availability.variantIds(product_id));
 }
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */

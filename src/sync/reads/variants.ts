@@ -17,6 +17,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     product_id,
     language,
     sent_at,
+    reason: record.due_reason,
     stale_at: sent_at + cadence,
     now: clock.now(),
   };

@@ -23,15 +23,15 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
     },
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence };
-      return entries.map((experience) => mirror.experiences.store(experience, read)).some(Boolean);
+      const read = { currency, sent_at, now: clock.now(), stale_at: sent_at + cadence, reason: record.due_reason };
+      return mirror.experiences.store(entries, read);
     },
     finished: ({ complete, started_at, rows, rejected }) => {
       // An empty list, or an unreadable row, says nothing about which are missing.
       if (!complete || rows === 0 || rejected > 0) return;
       const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
       const walks = walksUntilDropped(missing, mirror.experiences.count(), policy.removals);
-      const dropped = mirror.experiences.dropMissing(walks);
+      const dropped = mirror.experiences.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });
       if (missing > dropped)
         log.error(
           { missing, dropped },

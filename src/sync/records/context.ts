@@ -1,4 +1,5 @@
 import type { Chance, Clock, Entropy } from '../../clock.ts';
+import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
@@ -55,6 +56,7 @@ export interface Ports {
   readonly log: Logger;
   readonly policy: Policy;
   readonly retries: RetryBudget;
+  readonly answerLengths: AnswerLengths;
   /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
   readonly productPath: SharedAnswer<PathVerdict>;
 }

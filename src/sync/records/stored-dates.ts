@@ -8,6 +8,7 @@ const fewProducts = 10;
  * Prices, and divides at their times, the dates that an older version has stored, and those of a product that turned out to be
  * elsewhere.
  */
-export async function priceStoredDates({ mirror }: Pick<Ports, 'mirror'>, signal: AbortSignal) {
-  while (!signal.aborted && mirror.pricing.next(fewProducts)) await setImmediate();
+export async function priceStoredDates({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>, signal: AbortSignal) {
+  const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
+  while (!signal.aborted && mirror.pricing.next(fewProducts, by())) await setImmediate();
 }

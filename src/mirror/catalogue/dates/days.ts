@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { type DayForm, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
-import { nothingPrinted, printedOn } from '../../../domain/catalogue/printed-price.ts';
+import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -10,17 +10,26 @@ import type { BookableTable, DateSetting } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
 type Day = Tables['day'];
-export type StoredDay = Pick<Day, 'date' | 'hash' | 'document_id' | 'available' | 'lowest_price'>;
+export type StoredDay = Pick<
+  Day,
+  'date' | 'hash' | 'document_id' | 'available' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'
+>;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
 type DayRead = WindowRead & DateSetting;
+
+/**
+ * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
+ * that times or prices differ, or that it has its first row.
+ */
+type DayStored = 'same' | 'counts' | 'state' | 'offers';
 
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
-  /** Returns whether the date differs from what was stored; one whose compact form is the stored one is not written. */
-  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): boolean;
+  /** One whose compact form is the stored one is not written. */
+  store(key: DayKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): DayStored;
   /** Forgets dates before one. */
   prune(of: OfProduct, date: string): void;
 }
@@ -32,7 +41,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
       .selectFrom('day')
-      .select(['date', 'hash', 'document_id', 'available', 'lowest_price'])
+      .select(['date', 'hash', 'document_id', 'available', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '>=', from)
@@ -68,7 +77,8 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
     store: (key, form, stored, read) => {
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
-      if (stored?.hash === digest) return false;
+      if (stored?.hash === digest) return 'same';
+      const offersDiffer = stored === undefined || otherOffers(documents.of(stored.document_id), form);
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
@@ -76,8 +86,10 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       put.run({ ...key, ...summary, ...printed, ...next, hash: digest, document_id });
       bookable.put(key, form ?? null, { timezone: read.timezone, types: read.types, known: stored !== undefined });
       // A stored date is told of even in a first read: a product that returns has new records over old rows.
-      if (stored !== undefined || read.first === 'again') tellDay(changes, key, { stored, next, read });
-      return true;
+      const told =
+        stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
+      if (told !== null && told !== 'price_changed') return 'state';
+      return offersDiffer || otherPrice(stored, printed) ? 'offers' : 'counts';
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
@@ -89,6 +101,9 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
 
 /** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
+  const one = db.values(({ document_id }: Bound<{ document_id: number }>) =>
+    query.selectFrom('day_document').select('document').where('document_id', '=', document_id),
+  );
   const add = db.change(({ document }: Bound<{ document: string }>) =>
     query.insertInto('day_document').values({ document }),
   );
@@ -109,6 +124,10 @@ function dayDocuments(db: Writes) {
     ),
   );
   return {
+    of: (document_id: number | null): DayForm | undefined => {
+      const document = document_id === null ? undefined : one.get({ document_id });
+      return document === undefined ? undefined : (JSON.parse(document) as DayForm);
+    },
     /** Returns the document's number; null: there is none. */
     replace: (document_id: number | null, document: string | null): number | null => {
       if (document === null) {
@@ -125,7 +144,12 @@ function dayDocuments(db: Writes) {
   };
 }
 
-/** State and lowest price are what the change feed tells of a date. */
+/** Tells whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */
+function otherPrice(stored: StoredDay | undefined, { lowest_adult_price, price_variant_type }: PrintedPrice): boolean {
+  return stored?.lowest_adult_price !== lowest_adult_price || stored?.price_variant_type !== price_variant_type;
+}
+
+/** State and lowest price are what the older kinds of the change feed tell of a date. Returns what it told. */
 function tellDay(
   changes: ChangeTable,
   { product_id, currency, date }: DayKey,
@@ -134,14 +158,15 @@ function tellDay(
     readonly next: Pick<Day, 'available' | 'lowest_price'>;
     readonly read: WindowRead;
   },
-): void {
+): ChangeKind | null {
   const { stored, next, read } = day;
   const kind = dayChange(stored, next);
-  if (kind === null) return;
+  if (kind === null) return null;
   const prices = { old: stored?.lowest_price ?? null, new: next.lowest_price };
   const states = { old: stored === undefined ? null : stateOf(stored), new: stateOf(next) };
   const detail = { currency, ...(kind === 'price_changed' ? prices : states) };
   changes.add({ product_id, kind, date, detail }, read);
+  return kind;
 }
 
 function dayChange(stored: StoredDay | undefined, next: Pick<Day, 'available' | 'lowest_price'>): ChangeKind | null {

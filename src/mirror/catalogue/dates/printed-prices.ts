@@ -41,8 +41,9 @@ export function printedPrices(db: Writes): PrintedPrices {
   return {
     find: (of) => {
       const steps = printedSteps(bookable.all(of));
-      if (sameSteps(stored.all(of), steps)) return;
-      drop.run(of);
+      const before = stored.all(of);
+      if (sameSteps(before, steps)) return;
+      if (before.length > 0) drop.run(of);
       for (const step of steps) put.run({ ...of, ...step });
     },
   };

@@ -20,6 +20,8 @@ export interface SpanTable {
   put(read: WindowRead, facts: SpanFacts, range: { from: string; to: string }): void;
   /** The same bytes came again: only the spans of that answer are marked. */
   confirm(read: Pick<WindowRead, 'product_id' | 'currency' | 'hash' | 'sent_at'>): void;
+  /** Returns how many tickets an order may have on a date of the range, as far as it was read; undefined: it was not. */
+  limits(of: OfProduct, from: string, to: string): (date: string) => number | null | undefined;
   /** Tells whether a date of the range, both ends included, was ever read. */
   wasRead(of: OfProduct, from: string, to: string): boolean;
   /** Returns the variants that the stored answers of a product speak of, over all its windows. */
@@ -88,7 +90,7 @@ function spansOver(db: Writes) {
 }
 
 /** Returns what concerns stored spans as they are. */
-function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
+function asked(db: Writes): Pick<SpanTable, 'confirm' | 'limits' | 'wasRead' | 'variantIds'> {
   const overlapping = spansOver(db);
   const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
     query
@@ -109,6 +111,10 @@ function asked(db: Writes): Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'
   return {
     confirm: (read) => {
       mark.run(read);
+    },
+    limits: ({ product_id, currency }, from, to) => {
+      const spans = overlapping.all({ product_id, currency, from, to });
+      return (date) => spans.find((span) => span.from_date <= date && date <= span.to_date)?.max_tickets_per_order;
     },
     wasRead: ({ product_id, currency }, from, to) => overlapping.get({ product_id, currency, from, to }) !== undefined,
     variantIds: (product_id) =>

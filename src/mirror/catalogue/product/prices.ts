@@ -11,7 +11,7 @@ type Price = Tables['product_price'];
 /** The price from which a product is sold, by currency. */
 export interface ProductPrices {
   /** Returns whether it is another one, or the first. */
-  store(entry: ProductEntry, read: ProductRead): boolean;
+  store(entry: ProductEntry, read: ProductRead, product: 'added' | 'known'): boolean;
 }
 
 export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
@@ -22,14 +22,17 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
     upsert('product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
   );
   return {
-    store: ({ product_id, from_price, prediscount_price = null }, read) => {
+    store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
       const { currency, sent_at, stale_at, now } = read;
       const row = one.get({ product_id, currency });
       if (row !== undefined && !mayReplace(row.read_at, sent_at, now)) return false;
       put.run({ product_id, currency, from_price, prediscount_price, read_at: sent_at, stale_at });
-      if (row === undefined || row.from_price === from_price) return row === undefined;
-      const detail = { currency, old: row.from_price, new: from_price };
-      changes.add({ product_id, kind: 'price_changed', detail }, read);
+      const other = row?.from_price !== from_price;
+      if (!other && row.prediscount_price === prediscount_price) return false;
+      const detail = { currency, old: row?.from_price ?? null, new: from_price };
+      if (row !== undefined && other) changes.add({ product_id, kind: 'price_changed', detail }, read);
+      if (product === 'known' && (row === undefined || currency !== read.primary.currency))
+        changes.add({ product_id, kind: 'prices_changed', detail }, read);
       return true;
     },
   };

@@ -1,4 +1,5 @@
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
@@ -7,6 +8,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { ImageLedger } from '../image-ledger.ts';
 import { imageTable } from '../images.ts';
 import type { SearchTable } from '../search.ts';
+import { recommending } from './alternatives.ts';
 import type { ProductRead, StoredProduct } from './entry.ts';
 import { decideClosure, isOnSale, offSale, type Product, saleOf, tellSale } from './sale.ts';
 import { productTags } from './tags.ts';
@@ -14,10 +16,15 @@ import { productTags } from './tags.ts';
 /** What the primary language's reads alone say: visibility, sale status, place and images. */
 export interface ProductRows {
   find(product_id: number): Pick<Product, 'sale_status'> | null;
-  store(entry: ProductEntry, read: ProductRead): Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'>;
+  store(entry: ProductEntry, read: ProductRead): StoredRow;
   /** The closure in force takes effect: the product is off sale until reads decide. */
   close(product_id: number, by: FoundBy): void;
 }
+
+/** `differing`: what views show of it otherwise than before, as far as no other change tells it. */
+export type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
+  readonly differing: readonly string[];
+};
 
 interface Ports {
   readonly changes: ChangeTable;
@@ -32,6 +39,14 @@ const productColumns = [
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
+/** What views show of a row; `offSaleColumns`: as far as a change of its sale tells it. */
+const offSaleColumns = [
+  'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id', 'closure_unconfirmed',
+] as const; // biome-ignore format: a list of columns
+const otherColumns = [
+  'timezone', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count',
+] as const; // biome-ignore format: a list of columns
+
 export function productRows(db: Writes, { changes, closures, search, images: ledger }: Ports): ProductRows {
   const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
     query
@@ -42,13 +57,14 @@ export function productRows(db: Writes, { changes, closures, search, images: led
   const put = db.change(upsert('product', ['product_id'], productColumns));
   const images = imageTable(db, changes, ledger);
   const tags = productTags(db);
+  const alternatives = recommending(db, changes);
 
   function store(entry: ProductEntry, read: ProductRead): ReturnType<ProductRows['store']> {
     const { sent_at, now } = read;
     const row = one.get({ product_id: entry.product_id });
     // Also what was asked before a withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
-      return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither' };
+      return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither', differing: [] };
     }
     const { product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating } = entry;
     const next: Product = {
@@ -64,14 +80,23 @@ export function productRows(db: Writes, { changes, closures, search, images: led
     put.run(next);
     if (row === undefined || row.withdrawn_at !== null || stands(row) !== stands(next))
       search.productChanged(product_id);
-    tags.store(product_id, entry.tag_ids);
+    const otherTags = tags.store(product_id, entry.tag_ids);
+    const verified = {
+      before_at: row?.images_verified_at ?? null,
+      product: row === undefined ? 'added' : 'known',
+    } as const;
     const imagesChanged =
-      entry.images !== null &&
-      images.replace(product_id, entry.images, { ...read, before_at: row?.images_verified_at ?? null });
+      entry.images !== null && images.replace(product_id, entry.images, { ...read, ...verified, now });
     if (row !== undefined && row.withdrawn_at !== null) ledger.productReturned(product_id, sent_at);
-    tellSale(changes, row, next, { title: entry.title, read });
+    const told = tellSale(changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
-    return { outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) };
+    if (row === undefined || leads(row) !== leads(next)) alternatives.tell(product_id, read);
+    const differs =
+      row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
+    return {
+      ...{ outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) },
+      differing: row !== undefined && otherTags ? [...differs, 'tag_ids'] : differs,
+    };
   }
 
   return {
@@ -80,9 +105,14 @@ export function productRows(db: Writes, { changes, closures, search, images: led
     close: (product_id, by) => {
       const row = one.get({ product_id });
       closures.apply(product_id);
-      if (row === undefined || !isOnSale(row)) return;
-      const { disabled_reason: reason, expected_reopening } = one.get({ product_id }) ?? row;
-      changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+      const next = one.get({ product_id });
+      if (row === undefined || next === undefined) return;
+      const { disabled_reason: reason, expected_reopening } = next;
+      const fields = differing(row, next, offSaleColumns);
+      if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+      else if (fields.length > 0 && changes.tellsFirstReads())
+        changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
+      if (leads(row) !== leads(next)) alternatives.tell(product_id, by);
     },
   };
 }
@@ -91,6 +121,11 @@ function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['o
   if (row === undefined) return 'added';
   if (row.withdrawn_at !== null) return 'returned';
   return changed ? 'changed' : 'unchanged';
+}
+
+/** Whether a product can be an alternative, or leads on to another one, to compare. */
+function leads(row: Product): string {
+  return [row.withdrawn_at === null && isOnSale(row), row.alternative_product_id].join();
 }
 
 /** Where a product is, to compare. */

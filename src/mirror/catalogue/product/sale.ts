@@ -48,23 +48,24 @@ export function saleOf(row: Product | undefined, next: Product): StoredProduct['
   return row !== undefined && !isOnSale(row) ? 'back' : 'on';
 }
 
-/** Tells the change feed what a read says of a product's sale that the row before it did not. */
+/** Tells the change feed what a read says of a product's sale that the row before it did not; returns whether it did. */
 export function tellSale(
   changes: ChangeTable,
   row: Product | undefined,
   next: Product,
   { title, read }: Pick<ProductEntry, 'title'> & { readonly read: ProductRead },
-): void {
+): boolean {
   const { product_id, disabled_reason: reason, expected_reopening } = next;
   if (row === undefined) {
     changes.add({ product_id, kind: 'product_added', detail: { title } }, read);
-    return;
+    return true;
   }
-  if (row.withdrawn_at !== null)
-    changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
-  if (isOnSale(row) === isOnSale(next)) return;
+  const returned = row.withdrawn_at !== null;
+  if (returned) changes.add({ product_id, kind: 'product_returned', detail: { withdrawn_at: row.withdrawn_at } }, read);
+  if (isOnSale(row) === isOnSale(next)) return returned;
   if (isOnSale(next)) changes.add({ product_id, kind: 'sale_enabled', detail: {} }, read);
   else changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, read);
+  return true;
 }
 
 /** Notes what a read decides about a closure that is in force; returns the closure as it stands then, null where it is over. */

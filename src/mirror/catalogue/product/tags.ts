@@ -6,7 +6,8 @@ type Tag = Tables['product_tag'];
 
 /** The tags of products. */
 export interface ProductTags {
-  store(product_id: number, tag_ids: readonly number[]): void;
+  /** Returns whether they are others than before. */
+  store(product_id: number, tag_ids: readonly number[]): boolean;
 }
 
 export function productTags(db: Writes): ProductTags {
@@ -22,9 +23,10 @@ export function productTags(db: Writes): ProductTags {
   return {
     store: (product_id, tag_ids) => {
       const stored = new Set(ids.all({ product_id }));
-      if (stored.size === tag_ids.length && tag_ids.every((id) => stored.has(id))) return;
+      if (stored.size === tag_ids.length && tag_ids.every((id) => stored.has(id))) return false;
       drop.run({ product_id });
       for (const tag_id of tag_ids) add.run({ product_id, tag_id });
+      return true;
     },
   };
 }

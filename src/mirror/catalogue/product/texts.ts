@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import { factsOf } from '../../../domain/catalogue/document-facts.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
-import { changedFields } from '../../../domain/changes/change.ts';
+import { changedFields, differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../../domain/values/exact-json.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
-import type { ChangeTable } from '../../changes/changes.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { SearchTable } from '../search.ts';
@@ -13,8 +12,12 @@ import type { ProductRead, StoredProduct } from './entry.ts';
 
 type Text = Tables['product_text'];
 
-export type TextChange = Pick<StoredProduct, 'fields' | 'before_at'> & { readonly changed: boolean };
-export const noTextChange: TextChange = { changed: false, fields: [], before_at: null };
+/** `differing`: what readers see otherwise than before, by its members and columns. */
+export type TextChange = Pick<StoredProduct, 'fields' | 'before_at'> & {
+  readonly changed: boolean;
+  readonly differing: readonly string[];
+};
+export const noTextChange: TextChange = { changed: false, fields: [], before_at: null, differing: [] };
 
 /** The texts of products, by language. */
 export interface ProductTexts {
@@ -29,21 +32,13 @@ const textColumns = [
   'venue_name', 'venue_address', 'wheelchair_access', 'is_package',
 ] as const; // biome-ignore format: a list of columns
 
-export function productTexts(db: Writes, changes: ChangeTable, search: SearchTable): ProductTexts {
+const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
+
+export function productTexts(db: Writes, search: SearchTable): ProductTexts {
   const one = db.rows(({ product_id, language }: Bound<Pick<Text, 'product_id' | 'language'>>) =>
     query.selectFrom('product_text').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
   const put = db.change(upsert('product_text', ['product_id', 'language'], textColumns));
-
-  /** Returns what differs in the document that readers see; what the detail brings for the first time is no change. */
-  function tellFields(row: Text, next: Text, read: ProductRead): readonly string[] {
-    const [before, after] = [row, next].map(shownDocument);
-    if (before == null || after == null) return [];
-    const fields = changedFields(before, after);
-    const { product_id, language } = next;
-    if (fields.length > 0) changes.add({ product_id, kind: 'product_changed', language, detail: { fields } }, read);
-    return fields;
-  }
 
   function store(entry: ProductEntry, read: ProductRead): TextChange {
     const { source, language, sent_at, now, stale_at } = read;
@@ -66,13 +61,25 @@ export function productTexts(db: Writes, changes: ChangeTable, search: SearchTab
       changed_at: changed ? sent_at : row.changed_at,
     }; // biome-ignore format: one row
     const next = changed ? withFacts({ ...received, merged_document: mergedDocument(received) }) : received;
-    const fields = changed && row[`${source}_document`] !== null ? tellFields(row, next, read) : [];
+    const members = changed ? changedMembers(row, next) : [];
     put.run(next);
     if (changed || spoken(row) !== spoken(next)) search.textChanged(product_id);
-    return { changed, fields, before_at };
+    const columns = isNew(row) ? [] : differing(row, next, shownColumns);
+    const fields = row[`${source}_document`] === null ? [] : members;
+    return { changed, fields, before_at, differing: [...new Set([...members, ...columns])].sort() };
   }
 
   return { store };
+}
+
+/** Returns what differs in the document that readers see. */
+function changedMembers(row: Text, next: Text): readonly string[] {
+  const [before, after] = [row, next].map(shownDocument);
+  return before == null || after == null ? [] : changedFields(before, after);
+}
+
+function isNew({ list_document, detail_document }: Text): boolean {
+  return list_document === null && detail_document === null;
 }
 
 /** What is searched of a text beside its document, to compare. */

@@ -1,5 +1,12 @@
 import { deletionsOf } from '../../../domain/search/deletions.ts';
-import { type Indexed, indexed, type Said, type Stem, type WordReading } from '../../../domain/search/terms.ts';
+import {
+  type Indexed,
+  indexed,
+  type Said,
+  type TermOf,
+  termsBy,
+  type WordReading,
+} from '../../../domain/search/terms.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
@@ -28,12 +35,12 @@ export interface SearchWords {
 export function searchWords(db: Writes): SearchWords {
   const text = wordTexts(db);
   const words = wordCounts(db);
-  const stems = new Map<string, Stem>();
+  const languages = new Map<string, TermOf>();
 
   function read({ language, ...said }: Entry): Indexed {
-    const stem = stems.get(language) ?? stemOf(language);
-    stems.set(language, stem);
-    return indexed(said, stem);
+    const termOf = languages.get(language) ?? termsBy(stemOf(language));
+    languages.set(language, termOf);
+    return indexed(said, termOf);
   }
 
   function replaceOne(before: Entry | undefined, after: Entry | undefined): void {
@@ -94,17 +101,16 @@ function wordTexts(db: Writes) {
 
 /** In how many entries each word is, with the deletions of those that a typo may mean. */
 function wordCounts(db: Writes) {
-  const count = db.returning(({ word, language, term, documents }: Bound<Word>) =>
+  // A look-up and a write: a write that returns something makes a table of its own for it, each time.
+  const counted = db.values(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
     query
-      .insertInto('search_word')
-      .values({ word, language, term, documents })
-      .onConflict((known) =>
-        known.doUpdateSet((of) => ({
-          documents: of('search_word.documents', '+', of.ref('excluded.documents')),
-        })),
-      )
-      .returning('documents'),
+      .selectFrom('search_word')
+      .select('documents')
+      .where('word', '=', word)
+      .where('language', '=', language)
+      .where('term', '=', term),
   );
+  const count = db.change(upsert('search_word', ['word', 'language', 'term'], ['documents']));
   const forget = db.change(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
     query.deleteFrom('search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
   );
@@ -125,13 +131,18 @@ function wordCounts(db: Writes) {
   const clear = [db.change(() => query.deleteFrom('search_word')), db.change(() => query.deleteFrom('search_delete'))];
 
   const add = (language: string, [word, term]: WordReading, documents: number): void => {
-    const now = count.get({ word, language, term, documents });
-    if (now === documents && isGuessed(word, term))
+    const before = counted.get({ word, language, term });
+    count.run({ word, language, term, documents: (before ?? 0) + documents });
+    if (before === undefined && isGuessed(word, term))
       for (const shorter of deletionsOf(word)) putDeletion.run({ shorter, word });
   };
 
   const take = (language: string, [word, term]: WordReading): void => {
-    if ((count.get({ word, language, term, documents: -1 }) ?? 0) > 0) return;
+    const documents = (counted.get({ word, language, term }) ?? 0) - 1;
+    if (documents > 0) {
+      count.run({ word, language, term, documents });
+      return;
+    }
     forget.run({ word, language, term });
     if (isGuessed(word, term) && isKnown.get({ word }) === undefined)
       for (const shorter of deletionsOf(word)) dropDeletion.run({ shorter, word });

@@ -1,0 +1,132 @@
+import { addDays, type Dates, earlier } from '../time/dates.ts';
+import type { AnswerLengths } from './answer-lengths.ts';
+import {
+  answeredSpan,
+  inCommon,
+  leftOf,
+  mostCallsForTheRest,
+  namesOtherDates,
+  type SpanTrust,
+  sameDates,
+  trustAfter,
+  wholeWeeksAround,
+} from './answered-span.ts';
+import type { AvailabilityAnswer } from './availability.ts';
+
+/** Dates still to be asked for: those due, the rest of them beyond a cut answer, or those that an answer left out. */
+interface Wanted extends Dates {
+  readonly why: 'due' | 'rest' | 'left-out';
+}
+
+/** One request: for dates that are wanted, and perhaps for days around them. */
+export interface WindowRequest {
+  readonly wanted: Wanted;
+  readonly asked: Dates;
+}
+
+/** What an answer covers: nothing of what was asked for, not even its first date (`capped-away`), or some of it. */
+export type Covered =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'capped-away'; readonly to: string }
+  | {
+      readonly kind: 'some';
+      readonly dates: Dates;
+      /** What is still to be asked for of this request. */
+      readonly rest: readonly Wanted[];
+      /** Whether the service is believed to answer for the dates it is asked for. */
+      readonly asAsked: boolean;
+    };
+
+/** The requests of one refresh of a window: which dates are asked for next, and which each answer covers. */
+export interface WindowRequests {
+  /** Null: nothing is left to ask for, or not worth another call. */
+  next(): WindowRequest | null;
+  /** There was no answer. `failed`: to a first request, so that the refresh has failed. */
+  refused(request: WindowRequest): 'failed' | 'left-out';
+  /** Judges an answer; null: it is the one that was stored last. */
+  judge(request: WindowRequest, answer: AvailabilityAnswer | null): Covered;
+  /** What an answer covers is stored. */
+  stored(rest: readonly Wanted[]): void;
+  /** Tells whether storing what is covered ends the refresh with every date answered. */
+  endsWith(rest: readonly Wanted[]): boolean;
+  /** Dates that no answer covered, however the service was asked. */
+  readonly unanswered: readonly Dates[];
+  /** The last other dates that the service named; null: it named none. */
+  astray(): Dates | null;
+}
+
+interface Asking {
+  /** At the venue. */
+  readonly today: string;
+  /** The most days that one request may be for. */
+  readonly most: number;
+  readonly lengths: AnswerLengths;
+  /** Tells whether the service is known to answer for other dates. */
+  readonly isAstray: () => boolean;
+}
+
+export function windowRequests(window: Dates, { today, most, lengths, isAstray }: Asking): WindowRequests {
+  const wanted: Wanted[] = [{ ...window, why: 'due' }];
+  const unanswered: Dates[] = [];
+  let callsLeft = mostCallsForTheRest;
+  let trust: SpanTrust = 'as-asked';
+  let astray: Dates | null = null;
+
+  function learn({ wanted: { why }, asked }: WindowRequest, named: Dates | null): void {
+    const elsewhere = namesOtherDates(asked, named);
+    if (named !== null && elsewhere && trust === 'as-asked') trust = trustAfter(asked, named);
+    // An empty answer looks the same for all dates: not believed from a service known to answer for others.
+    const caught = named === null && isAstray();
+    if (caught || (why === 'left-out' && sameDates(named, astray))) trust = 'own-dates-only';
+    if (elsewhere) astray = named;
+  }
+
+  function leaveOut({ wanted: first }: WindowRequest): void {
+    if (first.why === 'left-out') unanswered.push(...wanted.splice(0, 1));
+    else wanted[0] = { ...first, why: 'left-out' };
+  }
+
+  return {
+    next: () => {
+      const [first] = wanted;
+      if (first === undefined) return null;
+      if (first.why !== 'left-out')
+        return { wanted: first, asked: { from: first.from, to: earlier(addDays(first.from, most - 1), first.to) } };
+      if (callsLeft === 0) {
+        unanswered.push(...wanted.splice(0));
+        return null;
+      }
+      callsLeft -= 1;
+      return { wanted: first, asked: wholeWeeksAround(first, today, most) };
+    },
+    refused: (request) => {
+      if (request.wanted.why !== 'left-out') return 'failed';
+      leaveOut(request);
+      return 'left-out';
+    },
+    judge: (request, answer) => {
+      const { wanted: first, asked } = request;
+      if (answer !== null) learn(request, answer.named);
+      const covered_to = answer === null ? asked.to : lengths.coveredTo(asked, answer);
+      const span = answer === null ? asked : answeredSpan(asked, { ...answer, covered_to }, trust);
+      if (first.why !== 'left-out' && span !== null && span.to < asked.from)
+        return { kind: 'capped-away', to: span.to };
+      const dates = span === null ? null : inCommon(first, span);
+      if (dates === null) {
+        leaveOut(request);
+        return { kind: 'nothing' };
+      }
+      const goesOn = first.why !== 'left-out' && trust === 'as-asked';
+      const isCut = answer !== null && covered_to < answer.covered_to;
+      const why = goesOn ? (isCut ? 'rest' : 'due') : 'left-out';
+      const rest = leftOf(first, dates).map((left): Wanted => ({ ...left, why }));
+      return { kind: 'some', dates, rest, asAsked: trust === 'as-asked' };
+    },
+    stored: (rest) => {
+      wanted.splice(0, 1, ...rest);
+    },
+    endsWith: (rest) => wanted.length === 1 && rest.length === 0 && unanswered.length === 0,
+    unanswered,
+    astray: () => astray,
+  };
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { ChangeKind } from '../src/domain/changes/change.ts';
+import { announced, announcedViews } from './copies/importer.ts';
+import { type Followed, follow } from './copies/run.ts';
+import { thorough } from './fakes/thorough.ts';
+
+/** Total: the compiler asks for a kind that is new. */
+const all: Readonly<Record<ChangeKind, true>> = {
+  product_added: true,
+  product_changed: true,
+  product_withdrawn: true,
+  product_returned: true,
+  sale_disabled: true,
+  sale_enabled: true,
+  dates_withheld: true,
+  dates_released: true,
+  price_changed: true,
+  date_added: true,
+  date_sold_out: true,
+  date_back: true,
+  image_added: true,
+  image_credit_changed: true,
+  image_withdrawn: true,
+  checkout_changed: true,
+  variants_changed: true,
+  slots_changed: true,
+  images_changed: true,
+  prices_changed: true,
+  experience_changed: true,
+  pass_completed: true,
+};
+const kinds = Object.keys(all);
+
+describe('a copy kept by the script of docs/copies.md', () => {
+  let followed: Followed | null = null;
+  const once = async () => (followed ??= await follow({ changes: thorough ? 600 : 320, seed: 3, without: kinds }));
+
+  it('equals the views, cell by cell, at the end of every pass', { timeout: 240_000 }, async () => {
+    const { wrong, passes, lines } = await once();
+    expect(wrong).toEqual([]);
+    expect(passes).toBeGreaterThan(100);
+    expect(Object.keys(lines).sort()).toEqual([...kinds].sort());
+  });
+
+  it('differs once it passes over one kind of change, whichever it is (control)', { timeout: 240_000 }, async () => {
+    expect((await once()).needless).toEqual([]);
+  });
+
+  it('has seen every column change that schema/contract.json does not mark clock: true', {
+    timeout: 240_000,
+  }, async () => {
+    const { seen } = await once();
+    const expected = announcedViews.flatMap((view) => announced(view).map((name) => `${view}.${name}`));
+    expect(expected.filter((name) => !seen.has(name))).toEqual([]);
+    expect(expected.length).toBeGreaterThan(100);
+  });
+});

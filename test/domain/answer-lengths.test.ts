@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { answerLengths } from '../../src/domain/catalogue/answer-lengths.ts';
+import { addDays } from '../../src/domain/time/dates.ts';
+
+const asked = { from: '2026-12-01', to: '2026-12-31' };
+const date = (day: number) => addDays(asked.from, day - 1);
+const named = (to: number) => ({ from: asked.from, to: date(to) });
+const answer = (to: number, capped_to = 31) => ({ named: named(to), covered_to: date(capped_to) });
+
+describe('an answer that ends before what was asked for', () => {
+  it('covers all of it once a late date was named, by any product', () => {
+    const lengths = answerLengths();
+    expect(lengths.coveredTo(asked, answer(29))).toBe(asked.to);
+    expect(lengths.coveredTo(asked, answer(7))).toBe(asked.to);
+  });
+
+  it('covers no more days than the longest so far, until one is longer', () => {
+    const lengths = answerLengths();
+    expect(lengths.coveredTo(asked, answer(5))).toBe(date(5));
+    expect(lengths.coveredTo(asked, answer(7))).toBe(date(7));
+    expect(lengths.coveredTo(asked, answer(3))).toBe(date(7));
+    expect(lengths.coveredTo(asked, answer(25))).toBe(asked.to);
+  });
+
+  it('covers all of a request that is hardly longer than answers are, unless they are known to be cut', () => {
+    const lengths = answerLengths();
+    const short = { from: asked.from, to: date(13) };
+    expect(lengths.coveredTo(short, { named: named(7), covered_to: short.to })).toBe(short.to);
+    lengths.restAnswered(named(1));
+    expect(lengths.coveredTo(short, { named: named(7), covered_to: short.to })).toBe(date(7));
+  });
+
+  it('covers what a cap that it names says, and all of it where it names no date, or others', () => {
+    const lengths = answerLengths();
+    expect(lengths.coveredTo(asked, answer(5, 4))).toBe(date(4));
+    expect(lengths.coveredTo(asked, { named: null, covered_to: asked.to })).toBe(asked.to);
+    expect(lengths.coveredTo(asked, { named: { from: '2026-11-01', to: '2026-11-07' }, covered_to: asked.to })).toBe(
+      asked.to,
+    );
+  });
+
+  it('covers all of it after three rests without tickets, and no more so once a rest had some', () => {
+    const lengths = answerLengths();
+    for (let rest = 0; rest < 3; rest += 1) {
+      expect(lengths.coveredTo(asked, answer(7))).toBe(date(7));
+      expect(lengths.restAnswered(null)).toBe('empty');
+    }
+    expect(lengths.coveredTo(asked, answer(7))).toBe(asked.to);
+    expect([lengths.restAnswered(named(3)), lengths.restAnswered(named(3))]).toEqual(['cut', 'known']);
+    expect(lengths.coveredTo(asked, answer(7))).toBe(date(7));
+  });
+});
