@@ -68,13 +68,9 @@ WHERE p.withdrawn_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;
 
 CREATE VIEW languages AS
-SELECT CAST(language AS TEXT) AS language, CAST(max(is_primary) AS INTEGER) AS is_primary
-FROM (
-  SELECT m.language, 1 AS is_primary FROM mirror m WHERE m.language IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, 1, instr(r.edition, '/') - 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
-)
-GROUP BY language;
+SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
+FROM mirror_language l
+CROSS JOIN mirror m;
 
 CREATE VIEW currencies AS
 SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,

@@ -35,7 +35,13 @@ it('a product without a text in a language is shown there in the primary one, un
 
 it('a language that the service says its texts are in is shown, where it is another than the one asked for', () => {
   using test = testMirror();
-  for (const [product_id, said] of [[1, 'en'], [2, 'NL-be'], [3, 5], [4, ''], [5, 'Dutch']] as const) {
+  for (const [product_id, said] of [
+    [1, 'en'],
+    [2, 'NL-be'],
+    [3, 5],
+    [4, ''],
+    [5, 'Dutch'],
+  ] as const) {
     const document = JSON.stringify({ language: said });
     putProducts(test.mirror, [productOf(product_id)], { sent_at: at });
     putProducts(test.mirror, [productOf(product_id, { document })], { language: 'nl', sent_at: at + 1 });
@@ -49,13 +55,24 @@ it('what a sale needs to know, and each variant, is shown in the primary languag
   using test = testMirror();
   mirrored(test, 'en', 'nl');
   putProducts(test.mirror, [productOf(1)], { sent_at: at });
-  const read = { product_id: 1, sent_at: at, stale_at: at + 1000, now: at };
+  const read = { product_id: 1, sent_at: at, stale_at: at + 1000, now: at, reason: 'cadence-elapsed' as const };
   const facts = { has_timeslots: true, has_dynamic_pricing: false, good_to_know: null, document: '{}' };
-  const variant = (variant_id: number, label: string) => ({ variant_id, document: JSON.stringify({ id: variant_id, label }) });
+  const variant = (variant_id: number, label: string) => ({
+    variant_id,
+    document: JSON.stringify({ id: variant_id, label }),
+  });
   test.mirror.transaction(() => {
     test.mirror.checkoutInformation.store({ ...read, language: 'en' }, { ...facts, must_know: 'Bring an ID.' });
-    test.mirror.variants.store({ ...read, language: 'en', source: 'variants' }, [variant(7, 'Adult'), variant(8, 'Child')], new Set([7, 8]));
-    test.mirror.variants.store({ ...read, language: 'nl', source: 'variants' }, [variant(7, 'Volwassene')], new Set([7]));
+    test.mirror.variants.store(
+      { ...read, language: 'en', source: 'variants' },
+      [variant(7, 'Adult'), variant(8, 'Child')],
+      new Set([7, 8]),
+    );
+    test.mirror.variants.store(
+      { ...read, language: 'nl', source: 'variants' },
+      [variant(7, 'Volwassene')],
+      new Set([7]),
+    );
   });
   const dutch = { language: 'nl', language_shown: 'en' };
   using reader = openReader(test.mirror.path, { language: 'nl' });
@@ -125,7 +142,9 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
     () => reader.cheapest(1, { currency }),
     () => openReader(test.mirror.path, { currency }),
   ])
-    expect(ask).toThrow(expect.objectContaining({ code: 'bad-argument', message: expect.stringContaining('"USD" is not mirrored') }));
+    expect(ask).toThrow(
+      expect.objectContaining({ code: 'bad-argument', message: expect.stringContaining('"USD" is not mirrored') }),
+    );
   const nowhere = refused('city_id: no product has 9', 'the commonest are 1');
   for (const ask of [
     () => reader.find({ city_id: 9 }),
@@ -135,8 +154,13 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
   ])
     expect(ask).toThrow(nowhere);
   const noTag = refused('tag_id: no product has 9', 'the commonest are 4');
-  for (const ask of [() => reader.find({ tag_id: 9 }), () => reader.products({ tag_id: 9 })]) expect(ask).toThrow(noTag);
+  for (const ask of [() => reader.find({ tag_id: 9 }), () => reader.products({ tag_id: 9 })])
+    expect(ask).toThrow(noTag);
   const noCountry = refused('country_id: no product has 9', 'the commonest are 1');
-  for (const ask of [() => reader.find({ country_id: 9 }), () => reader.products({ country_id: 9 }), () => reader.cities({ country_id: 9 })])
+  for (const ask of [
+    () => reader.find({ country_id: 9 }),
+    () => reader.products({ country_id: 9 }),
+    () => reader.cities({ country_id: 9 }),
+  ])
     expect(ask).toThrow(noCountry);
 });

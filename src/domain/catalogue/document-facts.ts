@@ -32,7 +32,7 @@ export function factsOf(document: string | null): DocumentFacts {
     Members,
   ];
   return {
-    text_language: /^[a-z]{2}/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null,
+    text_language: /^[a-z]{2}(?=$|[-_])/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null,
     slug: words(product.product_slug),
     url: pageAddress(product.product_url),
     summary: words(product.summary),
