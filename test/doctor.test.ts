@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createSecret, type Secrets } from '../src/config/secrets.ts';
 import { type Check, isHealthy } from '../src/doctor/check.ts';
-import { localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
+import { credentialChecks, localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
 import { storefrontDoor } from '../src/doctor/storefront-door.ts';
 import type { Comparison, ManagedSubscriptions, SubscriptionWork } from '../src/sync/subscriptions/work.ts';
 import { testConfig } from './fakes/test-config.ts';
@@ -123,7 +123,8 @@ describe('the doctor', () => {
     using directory = temporaryDirectory();
     mkdirSync(`${directory.path}/state`);
     chmodSync(`${directory.path}/state`, 0o755);
-    const checks = localChecks(testConfig(directory.path, 'http://127.0.0.1:9'));
+    const loaded = testConfig(directory.path, 'http://127.0.0.1:9');
+    const checks = localChecks(loaded, credentialChecks(loaded));
     expect(isHealthy(checks)).toBe(false);
     expect(checks.find(({ verdict }) => verdict === 'wrong')).toEqual({
       name: 'state directory',

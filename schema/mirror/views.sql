@@ -221,7 +221,7 @@ FROM (VALUES
   ('products', 'stale', 'show', 4, 'a title seldom changes, and a closed product is announced or found by the next read'),
   ('products', 'expired', 'check_first', 4, 'nobody has seen it in the list for weeks: it may be gone or closed'),
   ('products', 'unknown', 'hide', 4, 'the service does not list it, or not any more'),
-  ('product_prices', 'fresh', 'show_as_from', 4, 'it is what the list says of the product, not the price of the chosen date'),
+  ('product_prices', 'fresh', 'show_as_from', 4, 'lowest_adult_price, else from_price, which the list says: the chosen date has its own'),
   ('product_prices', 'stale', 'show_as_from', 4, 'it is an indication anyway; the date that is chosen has its own price'),
   ('product_prices', 'expired', 'hide', 4, 'a price of weeks ago is advertising what may not exist'),
   ('product_prices', 'unknown', 'hide', 4, 'no price was sent, or none that is exact in this currency'),
@@ -249,7 +249,7 @@ FROM (VALUES
   ('availability', 'stale', 'check_first', 4, 'it may have sold out or come back since: ask when a shopper picks it'),
   ('availability', 'expired', 'hide', 4, 'four reads in a row are missing: nobody knows, so it is neither available nor sold out'),
   ('availability', 'unknown', 'hide', 4, 'a date without a row was never read: it is neither available nor sold out'),
-  ('day_prices', 'fresh', 'show', 4, 'the price of that date, read within the cadence of its tier'),
+  ('day_prices', 'fresh', 'show', 4, 'lowest_adult_price of that date, and whose it is where no adult can buy, read in time'),
   ('day_prices', 'stale', 'show_as_from', 4, 'it may have changed since: the check before the order brings the amount'),
   ('day_prices', 'expired', 'hide', 4, 'too old to be quoted, even as from'),
   ('day_prices', 'unknown', 'hide', 4, 'sold out, or no price that is exact in this currency'));

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { configKeys, jsonSchema, type SettingKind } from '../config/keys.ts';
 import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
-import { type SecretName, secretSources } from '../config/secrets.ts';
+import type { SecretName } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
-import { configurationFor } from './setup.ts';
+import { fullConfigurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -23,7 +23,7 @@ export function configCommand(io: Io): Command {
       '\nExamples:\n  catalogued --config catalogued.yaml config check\n  catalogued config check && systemctl reload catalogued',
     )
     .action((options: { json?: boolean }, given: Command) => {
-      const facts = factsOf(configurationFor(io, given));
+      const facts = factsOf(fullConfigurationFor(io, given));
       if (options.json) {
         io.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
         return;
@@ -48,7 +48,7 @@ export function configCommand(io: Io): Command {
       '\nExamples:\n  catalogued config show | grep -v default\n  catalogued config show --defaults --json',
     )
     .action((options: { defaults?: boolean; json?: boolean }, given: Command) => {
-      const rows = options.defaults ? defaults() : everything(configurationFor(io, given));
+      const rows = options.defaults ? defaults() : everything(fullConfigurationFor(io, given));
       const object = Object.fromEntries(rows.map(({ key, value, origin }) => [key, { value, origin }]));
       const lines = rows.map(({ key, value, origin }) => [
         key,
@@ -99,9 +99,9 @@ function defaults(): Row[] {
 
 function everything(loaded: LoadedConfig): Row[] {
   const secrets = Object.entries(loaded.secrets).map(([name, secret]): Row => {
-    const { key, file } = secretSources[name as SecretName];
-    const origin = secret === null ? 'not set' : file(loaded.config) === null ? 'environment' : key;
-    return { key: `(${name})`, value: secret?.fingerprint ?? null, origin };
+    const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName);
+    const also = passedOver.length === 0 ? '' : `; not ${passedOver.join(', ')}`;
+    return { key: `(${name})`, value: secret?.fingerprint ?? null, origin: `${origin}${also}` };
   });
   return [...settings(loaded), ...secrets];
 }

@@ -165,6 +165,7 @@ function demoConfig({ directory, sandbox, port, key, signing }: DemoParts): Demo
     config: {
       ...parseConfig(text),
       file,
+      placesOf: () => [],
       secrets: {
         api_key: createSecret(key),
         signing_key: createSecret(signing),

@@ -3,9 +3,10 @@ import { Command } from 'commander';
 import { AdminRefusal, adminClient } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { requireSecrets } from '../config/secrets.ts';
 import { type Overrides, wire } from '../daemon/wiring.ts';
 import { type Check, isHealthy } from '../doctor/check.ts';
-import { localChecks, serviceChecks, unusable } from '../doctor/doctor.ts';
+import { credentialChecks, localChecks, serviceChecks, unusable, withheldCredentials } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
@@ -70,7 +71,21 @@ async function examine(io: Io, configuration: () => LoadedConfig, overrides: Ove
     if (error instanceof CataloguedError) return unusable(error);
     throw error;
   }
-  return [...localChecks(loaded), ...(await beyond(io, loaded, overrides))];
+  const refused = refusedSecrets(loaded);
+  const others = await beyond(io, loaded, overrides);
+  if (refused === null) return [...localChecks(loaded, credentialChecks(loaded)), ...others];
+  const runs = others.some(({ name, verdict }) => name === 'daemon' && verdict === 'ok');
+  return runs ? [...localChecks(loaded, withheldCredentials), ...others] : unusable(refused);
+}
+
+function refusedSecrets({ secrets }: LoadedConfig): CataloguedError | null {
+  try {
+    requireSecrets(secrets);
+    return null;
+  } catch (error) {
+    if (error instanceof CataloguedError) return error;
+    throw error;
+  }
 }
 
 /** Returns the checks of service and receiver, run by the daemon if one runs. */

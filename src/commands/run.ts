@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { startDaemon } from '../daemon/daemon.ts';
 import { createLog } from '../log.ts';
-import { configurationFor } from './setup.ts';
+import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -16,7 +16,7 @@ export function runCommand(io: Io): Command {
       '\nExamples:\n  catalogued --config /etc/catalogued/catalogued.yaml run\n  CATALOGUED_LOG__LEVEL=debug catalogued run',
     )
     .action(async ({ force }: { force?: boolean }, command: Command) => {
-      const loaded = configurationFor(io, command);
+      const loaded = fullConfigurationFor(io, command);
       const log = createLog(loaded.config.log.level, io.stdout);
       for (const warning of loaded.warnings) log.warn({ warning }, 'configuration warning');
       using _ = io.onHangup?.(() => {

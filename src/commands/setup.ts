@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Answer, OperationName } from '../admin/api.ts';
 import { type AdminCall, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { requireSecrets } from '../config/secrets.ts';
 import type { Io } from './terminal/io.ts';
 import { asRefusal } from './terminal/refusal.ts';
 
@@ -11,6 +12,13 @@ import { asRefusal } from './terminal/refusal.ts';
 export function configurationFor(io: Io, command: Command): LoadedConfig {
   const { config } = command.optsWithGlobals<{ config?: string }>();
   return loadConfig({ file: configPath(config, io.env), env: io.env });
+}
+
+/** The same for work that asks the service: with every secret that it takes, or all that is wrong with them (77, 78). */
+export function fullConfigurationFor(io: Io, command: Command): LoadedConfig {
+  const loaded = configurationFor(io, command);
+  requireSecrets(loaded.secrets);
+  return loaded;
 }
 
 /** Returns the daemon's answer, or null where none runs. Throws what the daemon refuses as the command's own refusal. */

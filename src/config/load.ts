@@ -4,7 +4,7 @@ import { type ConfigDocument, documentOf, type Problem, readDocument } from './d
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
 import { type Config, configSchema } from './schema.ts';
-import { loadSecrets, type Secrets } from './secrets.ts';
+import { type SecretName, type Secrets, secretPlaces, secretsOf } from './secrets.ts';
 import { warningsOf } from './warnings.ts';
 
 export type { Config } from './schema.ts';
@@ -23,7 +23,10 @@ export interface ParsedConfig {
 }
 
 export interface LoadedConfig extends ParsedConfig {
+  /** Each is read when it is asked for, and refused then (`requireSecrets` asks for all). */
   readonly secrets: Secrets;
+  /** The places at which a secret is set, as messages call them: the first counts. Empty: nowhere. */
+  placesOf(name: SecretName): string[];
   /** Null where the environment alone configures. */
   readonly file: string | null;
 }
@@ -37,13 +40,11 @@ export function configPath(option: string | undefined, env: Env): string {
   return option ?? env.CATALOGUED_CONFIG ?? (existsSync(system) ? system : './catalogued.yaml');
 }
 
-/**
- * Reads a configuration and its secrets. Wrong values: all of them at once, one line each in `details` (78). Right
- * values and unusable secrets: all of those at once (78, or 77 where it is a matter of permissions).
- */
+/** Reads a configuration. Wrong values are told all at once, one line each in `details` (78). */
 export function loadConfig({ file, env }: { file: string | null; env: Env }): LoadedConfig {
   const parsed = parseConfig(file === null ? '' : readText(file), env, file ?? 'the environment');
-  return { ...parsed, file, secrets: loadSecrets(parsed.config, env) };
+  const { config } = parsed;
+  return { ...parsed, file, secrets: secretsOf(config, env), placesOf: (name) => secretPlaces(name, config, env) };
 }
 
 /** Reads a configuration without touching its secrets. `name` is what messages call it. */

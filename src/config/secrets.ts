@@ -35,7 +35,7 @@ interface Source {
   file(config: Config): string | null;
 }
 
-/** Where each secret may come from: the key in the file, the systemd credential of its name, the variable. */
+/** Where each secret may come from: the systemd credential of its name, the key in the file, the variable. */
 export const secretSources: Readonly<Record<SecretName, Source>> = {
   api_key: {
     key: 'service.api_key_file',
@@ -72,6 +72,8 @@ export const secretSources: Readonly<Record<SecretName, Source>> = {
   },
 };
 
+const secretNames = Object.keys(secretSources) as SecretName[];
+
 /** Hides a text: everything but `reveal()` shows its fingerprint. */
 export function createSecret(value: string): Secret {
   const fingerprint = `sha256:${hash('sha256', value).slice(0, 8)}`;
@@ -81,34 +83,40 @@ export function createSecret(value: string): Secret {
 }
 
 /**
- * Reads every secret that is configured, and tells all that is wrong with them at once. Missing or malformed: 78; one
- * that this user cannot read, or others can: 77.
+ * Returns the secrets that are configured, each read when it is first asked for: a command that only reads the mirror needs
+ * none, and its user may read none. Missing or malformed: 78; one that this user cannot read, or others can: 77.
  */
-export function loadSecrets(config: Config, env: Env): Secrets {
-  const refusals: CataloguedError[] = [];
-  const load = (name: SecretName): Secret | null => {
+export function secretsOf(config: Config, env: Env): Secrets {
+  const known: Partial<Record<SecretName, Secret | null>> = {};
+  const secrets = {};
+  for (const name of secretNames)
+    Object.defineProperty(secrets, name, {
+      enumerable: true,
+      get: () => {
+        if (known[name] === undefined) {
+          known[name] = loadSecret(name, config, env);
+          if (known[name] === null) requireUnlessOptional(name, config);
+        }
+        return known[name];
+      },
+    });
+  return secrets as Secrets;
+}
+
+/** Reads every secret, and tells all that is wrong with them at once: for who needs them, before anything is done. */
+export function requireSecrets(secrets: Secrets): void {
+  const refusals = secretNames.flatMap((name): CataloguedError[] => {
     try {
-      const secret = loadSecret(name, config, env);
-      if (secret === null) requireUnlessOptional(name, config);
-      return secret;
+      void secrets[name];
+      return [];
     } catch (error) {
-      if (!(error instanceof CataloguedError)) throw error;
-      refusals.push(error);
-      return null;
+      if (error instanceof CataloguedError) return [error];
+      throw error;
     }
-  };
-  const secrets = {
-    api_key: load('api_key'),
-    signing_key: load('signing_key'),
-    receiver_secret: load('receiver_secret'),
-    admin_token: load('admin_token'),
-    storefront_token: load('storefront_token'),
-  };
-  const shared = sharedToken(secrets);
-  if (shared !== null) refusals.push(shared);
+  });
+  if (refusals.length === 0) refusals.push(...sharedToken(secrets));
   const [first, ...others] = refusals;
-  if (first === undefined) return secrets;
-  throw others.length === 0 ? first : together(refusals);
+  if (first !== undefined) throw others.length === 0 ? first : together(refusals);
 }
 
 function together(refusals: readonly CataloguedError[]): CataloguedError {
@@ -125,12 +133,14 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
 }
 
 /** With one token for both, whoever has it opens the operator's door too. */
-function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedError | null {
-  if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return null;
-  return malformed(
-    "the storefront's token is the admin token",
-    'create a separate one for storefront.token_file: openssl rand -hex 32',
-  );
+function sharedToken({ admin_token, storefront_token }: Secrets): CataloguedError[] {
+  if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return [];
+  return [
+    malformed(
+      "the storefront's token is the admin token",
+      'create a separate one for storefront.token_file: openssl rand -hex 32',
+    ),
+  ];
 }
 
 function requireUnlessOptional(name: SecretName, { service, admin, storefront }: Config): void {
@@ -151,21 +161,41 @@ function requireUnlessOptional(name: SecretName, { service, admin, storefront }:
     );
 }
 
-function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
-  const source = secretSources[name];
-  const { key, variable, file } = source;
+/** The places at which a secret stands; the first one counts. */
+interface Place {
+  /** As it is called in messages: a key, a credential, a variable. */
+  readonly name: string;
+  read(): string;
+}
+
+function placesOf(name: SecretName, config: Config, env: Env): Place[] {
+  const { key, variable, file } = secretSources[name];
   const path = file(config);
   const credentials = env.CREDENTIALS_DIRECTORY === undefined ? null : resolve(env.CREDENTIALS_DIRECTORY);
+  const credential = credentials === null ? null : join(credentials, name);
+  const what = `the credential ${name}`;
+  const places: Place[] = [];
+  // What systemd hands over comes first: the file that it was made of is often root's, and named for commands at a shell.
+  if (credential !== null && statOf(credential, what) !== null)
+    places.push({ name: what, read: () => readSecretFile(credential, what, 'systemd') });
   if (path !== null) {
     const isCredential = credentials !== null && resolve(path).startsWith(`${credentials}${sep}`);
-    return checked(readSecretFile(path, key, isCredential ? 'systemd' : 'owner'), `${key} (${path})`, source);
-  }
-  const credential = credentials === null ? null : join(credentials, name);
-  if (credential !== null && statOf(credential, `the credential ${name}`) !== null) {
-    return checked(readSecretFile(credential, `the credential ${name}`, 'systemd'), `the credential ${name}`, source);
+    const readers = isCredential ? 'systemd' : 'owner';
+    places.push({ name: `${key} (${path})`, read: () => readSecretFile(path, key, readers) });
   }
   const value = env[variable];
-  return value === undefined ? null : checked(value, variable, source);
+  if (value !== undefined) places.push({ name: variable, read: () => value });
+  return places;
+}
+
+function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
+  const [place] = placesOf(name, config, env);
+  return place === undefined ? null : checked(place.read(), place.name, secretSources[name]);
+}
+
+/** Where a secret comes from, and which other places are passed over; empty: it is set nowhere. */
+export function secretPlaces(name: SecretName, config: Config, env: Env): string[] {
+  return placesOf(name, config, env).map((place) => place.name);
 }
 
 /** Bits of the mode that let somebody else in. systemd gives its credentials to the service by group or by ACL (0440). */

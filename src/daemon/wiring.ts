@@ -1,5 +1,6 @@
 import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
+import { requireSecrets } from '../config/secrets.ts';
 import { answerLengths } from '../domain/catalogue/answer-lengths.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { retryBudget } from '../domain/schedule/retry-budget.ts';
@@ -58,7 +59,7 @@ export interface Wiring
 type Loaded = Pick<LoadedConfig, 'config' | 'secrets'>;
 
 /**
- * Takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
+ * Reads the secrets (77, 78), takes the lock (75), opens both files and wires the client to them. Disposing closes in reverse order and records a
  * clean end.
  */
 export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wiring {
@@ -66,6 +67,7 @@ export function wire(loaded: Loaded, log: Logger, overrides: Overrides = {}): Wi
   try {
     const { clock: machine = systemClock, chance = systemChance, entropy = systemEntropy } = overrides;
     const { checkFile, inodeOf, imageHost } = overrides;
+    requireSecrets(loaded.secrets);
     const opened = openFiles(stack, loaded, { machine, entropy, log, checkFile, inodeOf });
     const imageAddresses = imageHost?.addresses ?? [];
     const service = connectService(stack, loaded, opened, { chance, log, imageAddresses });

@@ -42,20 +42,32 @@ const megabyte = 1024 * 1024;
  */
 const sqliteNeeded = [3, 51, 3];
 
+/** Returns the checks of the secrets, each of which can be read. */
+export function credentialChecks({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): Check[] {
+  return [
+    ok('credentials', fingerprintsOf(secrets)),
+    signingKey(config, secrets.signing_key),
+    storefrontDoor({ config, secrets }),
+  ];
+}
+
+/** Instead of them, where this user may not read what the running daemon has read. */
+export const withheldCredentials: readonly Check[] = [
+  skipped('credentials', 'this user cannot read them all; the running daemon can'),
+];
+
 /** Returns the checks that need neither daemon nor service. */
-export function localChecks({ config, secrets, warnings, file }: LoadedConfig): Check[] {
+export function localChecks({ config, warnings, file }: LoadedConfig, credentials: readonly Check[]): Check[] {
   const { path, state_dir } = config.mirror;
   return [
     ok('configuration', `${file ?? 'the environment'} is valid`),
     ...warnings.map((warning) => ok('configuration warning', warning)),
-    ok('credentials', fingerprintsOf(secrets)),
-    signingKey(config, secrets.signing_key),
+    ...credentials,
     directoryCheck('mirror directory', dirname(path), 'shared'),
     directoryCheck('state directory', state_dir, 'private'),
     ...fileChecks(config),
     disk(path, state_dir),
     sqlite(),
-    storefrontDoor({ config, secrets }),
     ...receiverRule(config),
   ];
 }

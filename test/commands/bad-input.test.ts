@@ -75,7 +75,7 @@ describe('a secret file', () => {
     });
     expect(ran.code).toBe(0);
     expect(ran.stdout + ran.stderr).not.toContain('canary-4711');
-    expect(ran.stdout).toMatch(/\(api_key\) +sha256:[0-9a-f]{8} +environment/);
+    expect(ran.stdout).toMatch(/\(api_key\) +sha256:[0-9a-f]{8} +CATALOGUED_API_KEY/);
   });
 });
 

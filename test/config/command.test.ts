@@ -83,7 +83,7 @@ test('config show lists every value with its origin, and no secret', async () =>
     /^cadence\.products +7d +default$/m,
     /^images\.max_bytes +20MiB +default$/m,
     /^log\.level +debug +environment$/m,
-    /^\(api_key\) +sha256:f52fbd32 +environment$/m,
+    /^\(api_key\) +sha256:f52fbd32 +CATALOGUED_API_KEY$/m,
     /^\(signing_key\) +null +not set$/m,
   ])
     expect(out).toMatch(line);

@@ -72,3 +72,19 @@ function place(target: Record<string, unknown>, [first = '', ...rest]: readonly 
     place(target[first] as Record<string, unknown>, rest, value);
   }
 }
+
+test('the first configuration of the unit is valid, and puts everything where the unit lets it', () => {
+  const { config, warnings } = parseConfig(
+    readFileSync(new URL('../../config/systemd/catalogued.yaml', import.meta.url), 'utf8'),
+  );
+  expect(warnings).toEqual([]);
+  const places = [
+    config.mirror.path,
+    config.mirror.inbox_path,
+    config.mirror.state_dir,
+    config.images.directory,
+    config.backup.directory,
+  ];
+  expect(places.filter((place) => !place.startsWith('/var/lib/catalogued/'))).toEqual([]);
+  expect(config.admin.listen).toBe('unix:/var/lib/catalogued/state/admin.sock');
+});

@@ -1,16 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempDisposableSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load.ts';
-import { createSecret } from '../../src/config/secrets.ts';
+import { createSecret, requireSecrets } from '../../src/config/secrets.ts';
 import { ecPem, publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { refusalOf } from './check.ts';
 
 const key = 'k3y-0123456789';
+
+/** As whoever needs all of them: the daemon, above all. */
+function loadAll(given: Parameters<typeof loadConfig>[0]) {
+  const loaded = loadConfig(given);
+  requireSecrets(loaded.secrets);
+  return loaded;
+}
 
 /** A directory with a configuration whose key is in the file `key`, and what `place` puts there. */
 function harness(place: (path: string) => void, more = '') {
@@ -38,7 +45,7 @@ describe('a secret file that is right is read', () => {
   ];
   test.each(cases)('%s', (_, place) => {
     using at = harness(place);
-    expect(loadConfig({ file: at.file, env: {} }).secrets.api_key?.reveal()).toBe(key);
+    expect(loadAll({ file: at.file, env: {} }).secrets.api_key?.reveal()).toBe(key);
   });
 });
 
@@ -63,7 +70,7 @@ describe('a secret file that is wrong is refused', () => {
     using at = harness(place);
     if (title === 'below a file')
       writeFileSync(at.file, `service: { base_url: https://a.example, api_key_file: ${at.path}/key }`);
-    const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+    const refusal = refusalOf(() => loadAll({ file: at.file, env: {} }));
     expect(refusal).toMatchObject({ exitCode, code: exitCode === 77 ? 'permission' : 'configuration' });
     expect(refusal?.message).toContain('service.api_key_file');
     expect(refusal?.message).toContain(expected);
@@ -75,7 +82,7 @@ describe('a secret file that is wrong is refused', () => {
 test('a master secret that can be guessed is refused', () => {
   using at = harness(write(key));
   const load = (CATALOGUED_RECEIVER_SECRET: string) => () =>
-    loadConfig({ file: at.file, env: { CATALOGUED_RECEIVER_SECRET } });
+    loadAll({ file: at.file, env: { CATALOGUED_RECEIVER_SECRET } });
   expect(refusalOf(load('hunter2'))).toMatchObject({
     exitCode: 78,
     message: 'CATALOGUED_RECEIVER_SECRET: it has 7 characters, expected at least 32',
@@ -90,7 +97,7 @@ describe("the storefront's token", () => {
     using at = harness(write(key));
     const service = { base_url: 'https://api.example.com', api_key_file: at.path };
     writeFileSync(at.file, stringify({ service, storefront }));
-    return loadConfig({ file: at.file, env });
+    return loadAll({ file: at.file, env });
   };
 
   test('is needed outside a unix socket, and only there', () => {
@@ -133,7 +140,7 @@ test('a secret file that this user cannot read is a matter of permission', () =>
   const script = `
     const { loadConfig } = await import(${JSON.stringify(new URL('../../src/config/load.ts', import.meta.url).href)});
     if (${root}) process.seteuid(65534);
-    try { loadConfig({ file: ${JSON.stringify(at.file)}, env: {} }); }
+    try { loadConfig({ file: ${JSON.stringify(at.file)}, env: {} }).secrets.api_key; }
     catch (error) { process.stdout.write(JSON.stringify([error.exitCode, error.message])); }`;
   chmodSync(at.directory, 0o755);
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
@@ -143,7 +150,7 @@ test('a secret file that this user cannot read is a matter of permission', () =>
 test('no key at all is refused, unless the profile sends none', () => {
   using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
-  expect(refusalOf(() => loadConfig({ file: at.file, env: {} }))).toMatchObject({
+  expect(refusalOf(() => loadAll({ file: at.file, env: {} }))).toMatchObject({
     exitCode: 78,
     message: 'there is no key for the service',
   });
@@ -151,31 +158,44 @@ test('no key at all is refused, unless the profile sends none', () => {
     at.file,
     'service: { base_url: https://api.example.com, profile: { authorization: { header: null } } }',
   );
-  expect(loadConfig({ file: at.file, env: {} }).secrets.api_key).toBeNull();
+  expect(loadAll({ file: at.file, env: {} }).secrets.api_key).toBeNull();
 });
 
-test('the file comes before the systemd credential, and that before the variable', () => {
+test('the systemd credential comes before the file, and that before the variable; config show names those passed over', () => {
   using at = harness(write('from-file'));
   const env = { CREDENTIALS_DIRECTORY: join(at.directory, 'credentials'), CATALOGUED_API_KEY: 'from-variable' };
   mkdirSync(env.CREDENTIALS_DIRECTORY);
-  const revealed = () => loadConfig({ file: at.file, env }).secrets.api_key?.reveal();
+  const revealed = () => loadAll({ file: at.file, env }).secrets.api_key?.reveal();
   expect(revealed()).toBe('from-file');
-  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
-  expect(revealed()).toBe('from-variable');
   write('from-systemd', 0o440)(join(env.CREDENTIALS_DIRECTORY, 'api_key'));
   expect(revealed()).toBe('from-systemd');
+  expect(loadAll({ file: at.file, env }).placesOf('api_key')).toEqual([
+    'the credential api_key',
+    `service.api_key_file (${at.path})`,
+    'CATALOGUED_API_KEY',
+  ]);
   writeFileSync(
     at.file,
     `service: { base_url: https://a.example, api_key_file: ${env.CREDENTIALS_DIRECTORY}/api_key }`,
   );
   expect(revealed()).toBe('from-systemd');
+  writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
+  rmSync(join(env.CREDENTIALS_DIRECTORY, 'api_key'));
+  expect(revealed()).toBe('from-variable');
+});
+
+test('a secret that nobody asks for is not read: commands that only read the mirror need none', () => {
+  using at = harness(() => {});
+  const loaded = loadConfig({ file: at.file, env: {} });
+  expect(loaded.secrets.admin_token).toBeNull();
+  expect(refusalOf(() => loaded.secrets.api_key)).toMatchObject({ exitCode: 78 });
 });
 
 test('a systemd credential that everybody can read is refused', () => {
   using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
   write(key, 0o444)(join(at.directory, 'api_key'));
-  expect(refusalOf(() => loadConfig({ file: at.file, env: { CREDENTIALS_DIRECTORY: at.directory } }))).toMatchObject({
+  expect(refusalOf(() => loadAll({ file: at.file, env: { CREDENTIALS_DIRECTORY: at.directory } }))).toMatchObject({
     exitCode: 77,
   });
 });
@@ -183,14 +203,14 @@ test('a systemd credential that everybody can read is refused', () => {
 test('an empty variable is no key', () => {
   using at = harness(write(key));
   writeFileSync(at.file, 'service: { base_url: https://api.example.com }');
-  expect(refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_API_KEY: '' } }))?.message).toBe(
+  expect(refusalOf(() => loadAll({ file: at.file, env: { CATALOGUED_API_KEY: '' } }))?.message).toBe(
     'CATALOGUED_API_KEY: it is empty',
   );
 });
 
 test('everything that is wrong with the secrets is told at once', () => {
   using at = harness(write(key, 0o644), 'signing: { key_file: /nowhere/key.pem }\nadmin: { listen: "127.0.0.1:8481" }');
-  const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+  const refusal = refusalOf(() => loadAll({ file: at.file, env: {} }));
   expect(refusal).toMatchObject({ exitCode: 78, message: '3 secrets cannot be used:' });
   expect(refusal?.details).toHaveLength(3);
 });
@@ -198,7 +218,7 @@ test('everything that is wrong with the secrets is told at once', () => {
 test('a signing key may have several lines', () => {
   using at = harness(write(key), '');
   const pem = rsaPem('pkcs8');
-  const { secrets } = loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } });
+  const { secrets } = loadAll({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } });
   expect(secrets.signing_key?.reveal()).toBe(pem.trim());
 });
 
@@ -213,7 +233,7 @@ describe('a signing key that cannot sign is refused in one line', () => {
   ];
   test.each(cases)('%s', (_, pem, expected) => {
     using at = harness(write(key), '');
-    const refusal = refusalOf(() => loadConfig({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } }));
+    const refusal = refusalOf(() => loadAll({ file: at.file, env: { CATALOGUED_SIGNING_KEY: pem } }));
     expect(refusal).toMatchObject({
       exitCode: 78,
       message: expect.stringContaining(`CATALOGUED_SIGNING_KEY: ${expected}`),
@@ -225,7 +245,7 @@ describe('a signing key that cannot sign is refused in one line', () => {
 test('a key put where the name of its file belongs is not repeated', () => {
   using at = harness(() => {});
   writeFileSync(at.file, `service: { base_url: https://api.example.com, api_key_file: ${key} }`);
-  const refusal = refusalOf(() => loadConfig({ file: at.file, env: {} }));
+  const refusal = refusalOf(() => loadAll({ file: at.file, env: {} }));
   expect(refusal?.message).toBe('service.api_key_file: there is no such file');
 });
 

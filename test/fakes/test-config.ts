@@ -18,7 +18,7 @@ export function testConfig(
     storefront_token: null,
     ...some,
   };
-  return { ...parseConfig(text), secrets, file: 'test' };
+  return { ...parseConfig(text), secrets, placesOf: () => [], file: 'test' };
 }
 
 /** The same as YAML, for a process of its own. */

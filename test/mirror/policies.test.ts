@@ -113,7 +113,7 @@ it('one statement gives a product’s days with the action beside each; a date n
   await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
   const reader = openMirrorWithClock(harness.wiring.mirror.path);
   const [id] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
-  type Row = { date: string; state: string; lowest_price: number | null; action: string; price_action: string };
+  type Row = { date: string; state: string; lowest_adult_price: number | null; action: string; price_action: string };
   const rows = (now: number) => {
     reader.set(now);
     return reader.db.prepare<[number, string], Row>(daysWithActions).all(id?.id ?? 0, 'EUR');
@@ -123,11 +123,11 @@ it('one statement gives a product’s days with the action beside each; a date n
   // Twelve hours on the near dates are stale and the middle ones at the edge; the far ones, read daily, are not.
   const later = rows(now + 13 * hour);
   expect(later[1]?.action).toBe('check_first');
-  expect(later.find(({ lowest_price }) => lowest_price !== null)?.price_action).toBe('show_as_from');
+  expect(later.find(({ lowest_adult_price }) => lowest_adult_price !== null)?.price_action).toBe('show_as_from');
   expect(later.at(-1)?.action).toBe('show');
   // A day on, nobody has read the near ones four times in a row.
   const next = rows(now + 25 * hour);
   expect([next[0]?.action, next[0]?.price_action, next.at(-1)?.action]).toEqual(['hide', 'hide', 'check_first']);
-  for (const row of rows(now)) expect(row.price_action === 'hide').toBe(row.lowest_price === null);
+  for (const row of rows(now)) expect(row.price_action === 'hide').toBe(row.lowest_adult_price === null);
   reader.db.close();
 });

@@ -25,16 +25,24 @@ let sandbox: Sandbox;
 let daemon: Daemon;
 let shops: Shop[];
 /** Products with a part to play, and the date in some days at the venue of the first. */
-let ids: { open: number; closed: number; instead: number; leaving: number; closing: number };
+let ids: { open: number; closed: number; instead: number; leaving: number; closing: number; grouped: number };
 let dateIn: (days: number) => string;
 
 beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 24 }));
   const played = sandbox.products().filter(({ status, images }) => status === 'available' && images.length > 1);
-  const [open, closed, instead, leaving, closing] = played;
-  if (!open || !closed || !instead || !leaving || !closing) throw new Error('too few products');
-  ids = { open: open.id, closed: closed.id, instead: instead.id, leaving: leaving.id, closing: closing.id };
+  const [open, closed, instead, leaving, closing, grouped] = played;
+  if (!open || !closed || !instead || !leaving || !closing || !grouped) throw new Error('too few products');
+  ids = {
+    open: open.id,
+    closed: closed.id,
+    instead: instead.id,
+    leaving: leaving.id,
+    closing: closing.id,
+    grouped: grouped.id,
+  };
+  grouped.variants = grouped.variants.map((variant) => ({ ...variant, type: 'group' }));
   const { earliest: today } = venueToday(open.place.zone, systemClock.now());
   dateIn = (days) => addDays(today, days);
   const variants = open.variants.map((variant) => ({ ...variant, label: markup }));
@@ -126,6 +134,33 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
     expect((await page(`/product/${ids.open}?date=${on}`)).html).toContain('No tickets are known for this date.');
     await readAgain(ids.open);
     expect(await seen()).toEqual(['available', expect.anything()]);
+  });
+
+  it('prints what an adult pays, of the product and of each date, and whose price it is where no adult can buy', async () => {
+    const db = new Database(mirrorPath(), { readonly: true });
+    const products = db
+      .prepare<[], { product_id: number; price: number; type: string }>(
+        'SELECT product_id, lowest_adult_price AS price, price_variant_type AS type FROM products WHERE lowest_adult_price IS NOT NULL',
+      )
+      .all();
+    const days = db.prepare<[number, string], { date: string; price: number; type: string }>(
+      "SELECT date, lowest_adult_price AS price, price_variant_type AS type FROM availability_days WHERE product_id = ? AND date LIKE ? AND state = 'available'",
+    );
+    const children = db.prepare('SELECT count(*) FROM products WHERE lowest_price < lowest_adult_price').pluck().get();
+    const month = monthOf(dateIn(7));
+    const amount = ({ price, type }: { price: number; type: string }) =>
+      `${(price / 100).toFixed(2)} EUR${type === 'adult' ? '' : ` (${type})`}`;
+    const search = (await page('/')).html;
+    for (const product of products) {
+      const { html } = await page(`/product/${product.product_id}?month=${month}`);
+      expect(html).toContain(`<p class="price">from ${amount(product)}</p>`);
+      expect(search).toContain(`<b>from ${amount(product)}</b>`);
+      for (const day of days.all(product.product_id, `${month}-%`))
+        expect(cell(html, day.date)?.[1]).toContain(`</b>${amount(day)}`);
+    }
+    db.close();
+    expect(children).toBeGreaterThan(10);
+    expect(products.find(({ product_id }) => product_id === ids.grouped)?.type).toBe('group');
   });
 
   it('says of a closed product why, until when, and what there is instead; and offers no ticket', async () => {

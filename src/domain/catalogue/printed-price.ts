@@ -47,25 +47,35 @@ export function printing(types: VariantTypes) {
     },
     price: (): PrintedPrice => {
       if (adults) return lowest === null ? nothingPrinted : { lowest_adult_price: lowest, price_variant_type: adult };
-      return commonest(
-        [...others].map(([variant_id, price]) => [types.get(variant_id) ?? null, price]),
-        Math.max,
-      );
+      const prices = new Map<string | null, TypePrice>();
+      for (const [variant_id, price] of others) addPrice(prices, types.get(variant_id) ?? null, price, Math.max);
+      return commonest(prices);
     },
   };
 }
 
-/** Picks one of all prices of the type that most have; of two types as common, the one with the dearer pick. */
-function commonest(
-  prices: readonly (readonly [type: string | null, price: number])[],
+/** How many prices there are of a type, and the one that was picked. */
+interface TypePrice {
+  readonly count: number;
+  readonly price: number;
+}
+
+function addPrice(
+  prices: Map<string | null, TypePrice>,
+  type: string | null,
+  price: number,
   pick: (one: number, other: number) => number,
-): PrintedPrice {
-  const found = new Map<string | null, { count: number; price: number }>();
-  for (const [type, price] of prices) {
-    const known = found.get(type);
-    found.set(type, { count: (known?.count ?? 0) + 1, price: known === undefined ? price : pick(known.price, price) });
-  }
-  const [first] = [...found].sort(
+): void {
+  const known = prices.get(type);
+  prices.set(
+    type,
+    known === undefined ? { count: 1, price } : { count: known.count + 1, price: pick(known.price, price) },
+  );
+}
+
+/** Returns the price of the type that most have; of two types as common, the dearer. */
+function commonest(prices: ReadonlyMap<string | null, TypePrice>): PrintedPrice {
+  const [first] = [...prices].sort(
     ([type, one], [other, two]) =>
       two.count - one.count || two.price - one.price || ((type ?? '') < (other ?? '') ? -1 : 1),
   );
@@ -90,34 +100,52 @@ export interface PrintedStep extends PrintedPrice {
 /**
  * Returns what is printed of a product from now on, as its dates and their times pass: the least over the dates that an adult
  * can then have; where there is none, the least over those of the commonest type.
+ *
+ * Goes from the last instant back: what can be bought from whenever on is added once and stays, and only the later times of the
+ * date underway come and go.
  */
 export function printedSteps(stretches: readonly PricedStretch[]): PrintedStep[] {
+  const latestFirst = stretches.toSorted((one, other) => other.until_at - one.until_at);
   const ends = new Set(stretches.flatMap(({ from_at, until_at }) => (from_at > 0 ? [from_at, until_at] : [until_at])));
   const steps: PrintedStep[] = [];
-  let at = 0;
-  for (const until_at of [...ends].sort((one, other) => one - other)) {
-    const step = { until_at, ...leastOf(stretches.filter((each) => each.from_at <= at && at < each.until_at)) };
-    at = until_at;
-    const before = steps.at(-1);
-    if (before !== undefined && samePrices(before, step)) steps.pop();
-    steps.push(step);
+  const lasting = leasts();
+  let passing: PricedStretch[] = [];
+  let next = 0;
+  for (const until_at of [...ends].sort((one, other) => other - one)) {
+    for (let one = latestFirst[next]; one !== undefined && one.until_at >= until_at; one = latestFirst[next]) {
+      if (one.from_at > 0) passing.push(one);
+      else lasting.add(one);
+      next += 1;
+    }
+    passing = passing.filter(({ from_at }) => from_at < until_at);
+    const step = { until_at, ...lasting.with(passing) };
+    const after = steps.at(-1);
+    if (after === undefined || !samePrices(after, step)) steps.push(step);
   }
-  return steps;
+  return steps.reverse();
 }
 
-function leastOf(stretches: readonly PricedStretch[]): Omit<PrintedStep, 'until_at'> {
-  let lowest_price: number | null = null;
-  let least: number | null = null;
-  const others: [type: string | null, price: number][] = [];
-  for (const { lowest_price: price, lowest_adult_price, price_variant_type } of stretches) {
-    if (price !== null) lowest_price = Math.min(lowest_price ?? price, price);
-    if (lowest_adult_price === null) continue;
-    if (price_variant_type === adult) least = Math.min(least ?? lowest_adult_price, lowest_adult_price);
-    else others.push([price_variant_type, lowest_adult_price]);
-  }
-  const printed =
-    least === null ? commonest(others, Math.min) : { lowest_adult_price: least, price_variant_type: adult };
-  return { lowest_price, ...printed };
+/** The least of dates that are added one by one. */
+function leasts() {
+  const least = { price: Number.POSITIVE_INFINITY, adult: Number.POSITIVE_INFINITY };
+  const others = new Map<string | null, TypePrice>();
+  const add = (to: typeof least, of: typeof others, stretch: PricedStretch) => {
+    const { lowest_price, lowest_adult_price: price, price_variant_type: type } = stretch;
+    if (lowest_price !== null) to.price = Math.min(to.price, lowest_price);
+    if (price !== null && type === adult) to.adult = Math.min(to.adult, price);
+    else if (price !== null) addPrice(of, type, price, Math.min);
+  };
+  return {
+    add: (stretch: PricedStretch): void => add(least, others, stretch),
+    /** Returns it with further dates, which are not added. */
+    with: (passing: readonly PricedStretch[]): Omit<PrintedStep, 'until_at'> => {
+      const [to, of] = passing.length === 0 ? [least, others] : [{ ...least }, new Map(others)];
+      for (const stretch of passing) add(to, of, stretch);
+      const lowest_price = Number.isFinite(to.price) ? to.price : null;
+      if (!Number.isFinite(to.adult)) return { lowest_price, ...commonest(of) };
+      return { lowest_price, lowest_adult_price: to.adult, price_variant_type: adult };
+    },
+  };
 }
 
 /** Tells whether two print the same. */

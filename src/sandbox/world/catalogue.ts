@@ -187,7 +187,7 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     price: entry.price_cents,
     dynamic: chance('dynamic') < 0.3,
     slots: slotted ? (chance('many') < 0.06 ? 41 : 4 + Math.floor(chance('slots') * 15)) : 0,
-    variants: (otherVariantKinds[Math.floor(chance('crowd') * 30)] ?? variantKinds)
+    variants: (otherVariantKinds[Math.floor(chance('visitors') * 30)] ?? variantKinds)
       .slice(0, variants)
       .map(([label, type, factor], each) => ({ id: 38_000 + index * 8 + each, label, type, factor })),
     closed_weekday: chance('closed') < 0.35 ? Math.floor(chance('weekday') * 7) : null,

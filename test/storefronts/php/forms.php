@@ -17,9 +17,11 @@ function number_of(string $text, int $least, int $most = 10 ** 15): ?int
     return preg_match('/^\d{1,15}$/D', $text) && $text >= $least && $text <= $most ? (int) $text : null;
 }
 
-function cents_of(string $text): ?int
+/** An amount in minor units. */
+function minor_of(string $text): ?int
 {
-    return preg_match('/^(\d{1,6})(?:[.,](\d\d?))?$/D', $text, $part) ? (int) $part[1] * 100 + (int) str_pad($part[2] ?? '', 2, '0') : null;
+    $read = preg_match('/^(\d{1,6})(?:[.,](\d{1,' . max(1, decimals()) . '}))?$/D', $text, $part);
+    return $read ? (int) ($part[1] . substr(str_pad($part[2] ?? '', decimals(), '0'), 0, decimals())) : null;
 }
 
 /** Latitude and longitude. */
@@ -50,7 +52,7 @@ function asked(array $query): array
 /** The filters of a search; null: not asked for, or not understood. */
 function filters(array $ask): array
 {
-    $readers = ['text' => 'words_of', 'near' => 'place_of', 'km' => 'km_of', 'date' => 'date_of', 'most' => 'cents_of'];
+    $readers = ['text' => 'words_of', 'near' => 'place_of', 'km' => 'km_of', 'date' => 'date_of', 'most' => 'minor_of'];
     $read = fn (string $name, callable $reader) => isset($ask[$name]) ? $reader($ask[$name]) : null;
     return array_combine(array_keys($readers), array_map($read, array_keys($readers), $readers));
 }

@@ -9,8 +9,10 @@ require 'pages.php';
 function show_search(): array
 {
     $ask = asked($_GET);
-    $filters = filters($ask);
-    return [200, together(fn () => search_page($ask, $filters, search($filters)))];
+    return [200, together(function () use ($ask): string {
+        $filters = filters($ask);
+        return search_page($ask, $filters, search($filters));
+    })];
 }
 
 function show_product(int $id): array

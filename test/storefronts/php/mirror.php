@@ -53,9 +53,16 @@ function policy(string $resource, ?string $state): string
     return $actions[$resource][$state ?? 'unknown'];
 }
 
+/** How many decimals the currency has: the tables of many runtimes are wrong. */
+function decimals(): int
+{
+    static $known = null;
+    return $known ??= rows('SELECT exponent FROM currencies WHERE currency = :currency')[0]['exponent'];
+}
+
 function product(int $id): ?array
 {
-    return rows('SELECT * FROM products WHERE product_id = :id AND language = :language', ['id' => $id])[0] ?? null;
+    return rows('SELECT p.*, ' . printed('p') . ' FROM products p WHERE p.product_id = :id AND p.language = :language', ['id' => $id])[0] ?? null;
 }
 
 function withdrawn(int $id): ?array
@@ -81,10 +88,20 @@ function must_know(int $id): ?string
     return rows('SELECT must_know FROM checkout_information WHERE product_id = :id AND language = :language', ['id' => $id])[0]['must_know'] ?? null;
 }
 
+/**
+ * What a shop prints of a product, as two columns: what an adult pays at least, or, where no adult can buy, whose price it is. Where
+ * no date has a price, what the service says.
+ */
+function printed(string $product): string
+{
+    $of = fn (string $column) => "(SELECT $column FROM product_prices c WHERE c.product_id = $product.product_id AND c.currency = :currency)";
+    return $of('COALESCE(c.lowest_adult_price, c.from_price)') . ' AS price, ' . $of('c.price_variant_type') . ' AS price_of';
+}
+
 /** By date, from the first to the last; a date that was never read is not in it. */
 function calendar(int $id, string $first, string $last): array
 {
-    $days = rows('SELECT date, state, lowest_price, freshness FROM availability_days
+    $days = rows('SELECT date, state, lowest_adult_price AS price, price_variant_type AS price_of, freshness FROM availability_days
         WHERE product_id = :id AND currency = :currency AND date BETWEEN :first AND :last', ['id' => $id, 'first' => $first, 'last' => $last]);
     return array_column($days, null, 'date');
 }
@@ -97,7 +114,7 @@ function slots(int $id, string $date): array
         LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
         WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
         AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
-        ORDER BY s.time, s.retail_price DESC", ['id' => $id, 'date' => $date]);
+        ORDER BY s.time, v.variant_type IS NOT 'adult', s.retail_price DESC", ['id' => $id, 'date' => $date]);
 }
 
 /** What the service recommends instead of a closed product, while that is itself on sale. */
@@ -113,7 +130,7 @@ function recommended(int $id): array
  */
 function search(array $filters): array
 {
-    [$price, $order, $distance] = ['p.from_price', 'p.sellable DESC, p.title', 'NULL'];
+    [$price, $order, $distance] = [printed('p'), 'p.sellable DESC, p.title', 'NULL'];
     [$joins, $where, $values] = ['', 'p.language = :language', []];
     if ($filters['text'] !== null) {
         $joins .= ' JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words';
@@ -134,13 +151,14 @@ function search(array $filters): array
     if ($filters['date'] !== null) {
         $joins .= " JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date AND b.freshness <> 'expired'";
         $values['date'] = $filters['date'];
-        $price = $order = 'b.lowest_price';
+        $price = 'b.lowest_adult_price AS price, b.price_variant_type AS price_of';
+        $order = 'price IS NULL, price';
     }
     if ($filters['most'] !== null) {
-        $where .= " AND $price <= :most AND p.sellable";
+        $where .= ' AND price <= :most AND p.sellable';
         $values['most'] = $filters['most'];
     }
-    $hits = rows("SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, $price AS price, $distance AS chord
+    $hits = rows("SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, $price, $distance AS chord
         FROM products p$joins WHERE $where ORDER BY $order LIMIT 30", $values);
     return array_map(fn (array $hit) => $hit + ['km' => $hit['chord'] === null ? null : 2 * EARTH_KM * asin(sqrt($hit['chord']) / 2)], $hits);
 }

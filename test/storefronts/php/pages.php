@@ -15,16 +15,25 @@ function e(mixed $text): string
     return htmlspecialchars((string) $text, ENT_QUOTES | ENT_SUBSTITUTE, 'UTF-8');
 }
 
-/** Minor units as people write them; a currency without cents needs another line. */
+/** Minor units as people write them. */
 function money(?int $minor): string
 {
-    return $minor === null ? '' : sprintf('%d.%02d %s', intdiv($minor, 100), $minor % 100, CURRENCY);
+    $digits = str_pad((string) $minor, decimals() + 1, '0', STR_PAD_LEFT);
+    $point = decimals() === 0 ? '' : '.' . substr($digits, -decimals());
+    return $minor === null ? '' : substr($digits, 0, strlen($digits) - decimals()) . $point . ' ' . CURRENCY;
+}
+
+/** The price that is printed of a product or a date; where it is not an adult's, whose it is. */
+function price(array $row): string
+{
+    return money($row['price']) . (in_array($row['price_of'], ['adult', null], true) ? '' : ' (' . spoken($row['price_of']) . ')');
 }
 
 /** What a product costs at least, while it is for sale and its price may be shown. */
-function from_price(array $product, ?int $price): string
+function from_price(array $product): string
 {
-    return $product['sellable'] && $price !== null && policy('product_prices', $product['freshness']) !== 'hide' ? 'from ' . money($price) : '';
+    $shown = $product['sellable'] && $product['price'] !== null && policy('product_prices', $product['freshness']) !== 'hide';
+    return $shown ? 'from ' . price($product) : '';
 }
 
 function spoken(?string $text): string
@@ -84,7 +93,7 @@ function search_form(array $ask, array $unread): string
 
 function hit_line(array $hit, ?string $date): string
 {
-    $price = from_price($hit, $hit['price']) ?: ($hit['sellable'] ? 'see dates' : 'closed now');
+    $price = e(from_price($hit)) ?: ($hit['sellable'] ? 'see dates' : 'closed now');
     $where = e($hit['city_name']) . ($hit['km'] === null ? '' : sprintf(', %.1f km', $hit['km']));
     return "<li><span><a href=\"/product/{$hit['product_id']}" . ($date === null ? '' : "?date=$date") . '">' . e($hit['title'])
         . "</a><br><span class=\"quiet\">$where</span></span><b>$price</b></li>";
@@ -108,10 +117,10 @@ function date_cell(?array $day): array
     if ($day['state'] !== 'available') {
         return [$day['state'], $day['state'] === 'sold_out' ? 'sold out' : 'not on sale'];
     }
-    $words = match (policy('day_prices', $day['freshness'])) {
+    $words = match ($day['price'] === null ? 'hide' : policy('day_prices', $day['freshness'])) {
         'hide' => 'available',
-        'show_as_from' => 'from ' . money($day['lowest_price']),
-        default => money($day['lowest_price']),
+        'show_as_from' => 'from ' . price($day),
+        default => price($day),
     };
     return $availability === 'show' ? ['available', $words] : ['stale', "$words, to be checked"];
 }
@@ -171,7 +180,7 @@ function closed(array $product, array $recommended): string
 function product_page(array $product, string $today, string $month, ?string $date): string
 {
     $id = $product['product_id'];
-    $price = from_price($product, $product['from_price']);
+    $price = e(from_price($product));
     $must_know = must_know($id);
     return page($product['title'], '<h1>' . e($product['title']) . '</h1><p class="quiet">' . e($product['city_name']) . '</p>'
         . gallery(images($id)) . '<p>' . e($product['tagline']) . '</p>'

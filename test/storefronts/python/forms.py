@@ -4,6 +4,8 @@ import unicodedata
 from datetime import date as Date
 from urllib.parse import parse_qsl
 
+from mirror import decimals
+
 
 def match(pattern, text):
     return re.fullmatch(pattern, text, re.ASCII)
@@ -25,9 +27,10 @@ def number_of(text, least, most=10**15):
     return int(text) if match(r"\d{1,15}", text) and least <= int(text) <= most else None
 
 
-def cents_of(text):
-    found = match(r"(\d{1,6})(?:[.,](\d\d?))?", text)
-    return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else None
+def minor_of(text):
+    """An amount in minor units."""
+    found = match(rf"(\d{{1,6}})(?:[.,](\d{{1,{max(1, decimals())}}}))?", text)
+    return int(found[1] + (found[2] or "").ljust(decimals(), "0")[:decimals()]) if found else None
 
 
 def place_of(text):
@@ -52,7 +55,7 @@ def asked(query):
     return {name: text for name, text in parse_qsl(query) if text.strip(" \n\r\t\v\0")}
 
 
-READERS = {"text": words_of, "near": place_of, "km": km_of, "date": date_of, "most": cents_of}
+READERS = {"text": words_of, "near": place_of, "km": km_of, "date": date_of, "most": minor_of}
 
 
 def filters_of(ask):

@@ -1,10 +1,17 @@
 """Reading the mirror: open read-only, wait a little where it is busy, try once more, see one state in a page."""
 import os
 import sqlite3
+from functools import cache
 from math import asin, cos, degrees, pi, radians, sin, sqrt
 
 LANGUAGE, CURRENCY = "en", "EUR"
 EARTH_KM = 6371.0
+
+# What a shop prints of a product `p`: what an adult pays at least, or, where no adult can buy, whose price it is. Where no date
+# has a price, what the service says.
+PRINTED = """(SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c
+      WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
+    (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_of"""
 
 
 class Mirror:
@@ -32,7 +39,7 @@ class Mirror:
         return next(iter(self.rows(sql, **values)), None)
 
     def product(self, product):
-        return self.row("SELECT * FROM products WHERE product_id = :id AND language = :language", id=product)
+        return self.row(f"SELECT p.*, {PRINTED} FROM products p WHERE p.product_id = :id AND p.language = :language", id=product)
 
     def withdrawn(self, product):
         return self.row("SELECT title FROM withdrawn_products WHERE product_id = :id", id=product)
@@ -53,7 +60,7 @@ class Mirror:
 
     def calendar(self, product, first, last):
         """By date, from the first to the last; a date that was never read is not in it."""
-        days = self.rows("""SELECT date, state, lowest_price, freshness FROM availability_days
+        days = self.rows("""SELECT date, state, lowest_adult_price AS price, price_variant_type AS price_of, freshness FROM availability_days
             WHERE product_id = :id AND currency = :currency AND date BETWEEN :first AND :last""", id=product, first=first, last=last)
         return {day["date"]: day for day in days}
 
@@ -64,7 +71,7 @@ class Mirror:
             LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
             WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
             AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
-            ORDER BY s.time, s.retail_price DESC""", id=product, date=date)
+            ORDER BY s.time, v.variant_type IS NOT 'adult', s.retail_price DESC""", id=product, date=date)
 
     def recommended(self, product):
         """What the service recommends instead of a closed product, while that is itself on sale."""
@@ -74,7 +81,7 @@ class Mirror:
     def search(self, filters):
         """Products by words (`text`), near a place, with tickets on a date, for at most a price; what was not asked for is
         None. With a date the cheapest come first, else the nearest, the best match, what is on sale."""
-        price, order, distance = "p.from_price", "p.sellable DESC, p.title", "NULL"
+        price, order, distance = PRINTED, "p.sellable DESC, p.title", "NULL"
         joins, where, values = "", "p.language = :language", {}
         if filters["text"]:
             joins += " JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words"
@@ -91,12 +98,12 @@ class Mirror:
             order = distance
         if filters["date"]:
             joins += " JOIN bookable_days b ON b.product_id = p.product_id AND b.currency = :currency AND b.date = :date AND b.freshness <> 'expired'"
-            price = order = "b.lowest_price"
+            price, order = "b.lowest_adult_price AS price, b.price_variant_type AS price_of", "price IS NULL, price"
             values["date"] = filters["date"]
         if filters["most"] is not None:
-            where += f" AND {price} <= :most AND p.sellable"
+            where += " AND price <= :most AND p.sellable"
             values["most"] = filters["most"]
-        hits = self.rows(f"""SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, {price} AS price, {distance} AS chord
+        hits = self.rows(f"""SELECT p.product_id, p.title, p.city_name, p.sellable, p.freshness, {price}, {distance} AS chord
             FROM products p{joins} WHERE {where} ORDER BY {order} LIMIT 30""", **values)
         return [{**hit, "km": None if hit["chord"] is None else 2 * EARTH_KM * asin(sqrt(hit["chord"]) / 2)} for hit in hits]
 
@@ -109,3 +116,9 @@ def together(page):
     except sqlite3.Error:
         with Mirror() as mirror:
             return page(mirror)
+
+
+@cache
+def decimals():
+    """How many decimals the currency has: the tables of many runtimes are wrong."""
+    return together(lambda mirror: mirror.row("SELECT exponent FROM currencies WHERE currency = :currency")["exponent"])

@@ -3,7 +3,7 @@ from calendar import Calendar
 from datetime import date as Date, timedelta
 from html import escape
 
-from mirror import CURRENCY
+from mirror import CURRENCY, decimals
 
 # The search form: label, type and example of each field.
 FIELDS = {
@@ -20,14 +20,22 @@ def e(text):
 
 
 def money(minor):
-    """Minor units as people write them; a currency without cents needs another line."""
-    return "" if minor is None else f"{minor // 100}.{minor % 100:02} {CURRENCY}"
+    """Minor units as people write them."""
+    if minor is None:
+        return ""
+    whole, rest = divmod(minor, 10 ** decimals())
+    return f"{whole}.{rest:0{decimals()}} {CURRENCY}" if decimals() else f"{whole} {CURRENCY}"
 
 
-def from_price(mirror, product, price):
+def price(row):
+    """The price that is printed of a product or a date; where it is not an adult's, whose it is."""
+    return money(row["price"]) + ("" if row["price_of"] in ("adult", None) else f' ({spoken(row["price_of"])})')
+
+
+def from_price(mirror, product):
     """What a product costs at least, while it is for sale and its price may be shown."""
-    shown = product["sellable"] and price is not None and mirror.policy("product_prices", product["freshness"]) != "hide"
-    return f"from {money(price)}" if shown else ""
+    shown = product["sellable"] and product["price"] is not None and mirror.policy("product_prices", product["freshness"]) != "hide"
+    return f"from {price(product)}" if shown else ""
 
 
 def spoken(text):
@@ -75,10 +83,10 @@ def search_form(ask, unread):
 
 
 def hit_line(mirror, hit, date):
-    price = from_price(mirror, hit, hit["price"]) or ("see dates" if hit["sellable"] else "closed now")
+    shown = e(from_price(mirror, hit)) or ("see dates" if hit["sellable"] else "closed now")
     where = e(hit["city_name"]) + ("" if hit["km"] is None else f', {hit["km"]:.1f} km')
     return (f'<li><span><a href="/product/{hit["product_id"]}{f"?date={date}" if date else ""}">{e(hit["title"])}</a><br>'
-            f'<span class="quiet">{where}</span></span><b>{price}</b></li>')
+            f'<span class="quiet">{where}</span></span><b>{shown}</b></li>')
 
 
 def gallery(images):
@@ -95,8 +103,8 @@ def date_cell(mirror, day):
         return "unknown", "not known"
     if day["state"] != "available":
         return day["state"], "sold out" if day["state"] == "sold_out" else "not on sale"
-    quoting = mirror.policy("day_prices", day["freshness"])
-    words = "available" if quoting == "hide" else ("from " if quoting == "show_as_from" else "") + money(day["lowest_price"])
+    quoting = "hide" if day["price"] is None else mirror.policy("day_prices", day["freshness"])
+    words = "available" if quoting == "hide" else ("from " if quoting == "show_as_from" else "") + price(day)
     return ("available", words) if availability == "show" else ("stale", f"{words}, to be checked")
 
 
@@ -146,12 +154,12 @@ def closed(product, recommended):
 
 def product_page(mirror, product, today, month, date):
     number = product["product_id"]
-    price = from_price(mirror, product, product["from_price"])
+    shown = e(from_price(mirror, product))
     must_know = mirror.must_know(number)
     days = mirror.calendar(number, f"{month:%Y-%m}-01", f"{month:%Y-%m}-31")
     return page(product["title"], f'<h1>{e(product["title"])}</h1><p class="quiet">{e(product["city_name"])}</p>{gallery(mirror.images(number))}'
                 f'<p>{e(product["tagline"])}</p>' + ("" if product["sellable"] else closed(product, mirror.recommended(number)))
-                + (f'<p class="price">{price}</p>' if price else "")
+                + (f'<p class="price">{shown}</p>' if shown else "")
                 + (notice(e(must_know)) if must_know else "") + calendar_table(mirror, month, today, date, days)
                 + (slots_table(number, date, mirror.slots(number, date)) if date and product["sellable"] else ""))
 
