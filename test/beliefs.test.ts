@@ -5,15 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { probeAlone } from '../src/daemon/probing.ts';
-import { wire } from '../src/daemon/wiring.ts';
 import { createLog } from '../src/log.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { readStatus } from '../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../src/sandbox/sandbox.ts';
-import { pass } from '../src/sync/engine.ts';
 import type { ProbeReport } from '../src/sync/reports/probe.ts';
 import { section } from './documents.ts';
 import { capturedIo } from './fakes/captured-io.ts';
+import { startJobs } from './fakes/daemon-jobs.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
 import { type Need, needs } from './fakes/needs.ts';
@@ -21,6 +20,7 @@ import { notifiedHarness } from './fakes/notified-harness.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { subscriptionHarness } from './fakes/subscription-harness.ts';
 import { testConfig } from './fakes/test-config.ts';
+import { testLog } from './fakes/test-log.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 import { thorough } from './fakes/thorough.ts';
 
@@ -94,16 +94,17 @@ function failing(
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, ...options });
     const more = { service: { profile: { authorization: { header: null }, ...profile } } };
-    await using wiring = wire(testConfig(directory.path, sandbox.url, more), createLog('silent', capturedIo().stderr));
-    const db = openMirrorForReading(wiring.mirror.path);
+    await using jobs = await startJobs(testConfig(directory.path, sandbox.url, more), testLog('silent').log, {});
+    const db = openMirrorForReading(jobs.wiring.mirror.path);
     using until = systemClock.deadline(20_000);
     const seen = () => readStatus(db, 5).failures;
-    const working = pass(wiring.ports, wiring.workers, { job_id: null, signal: until.signal }).catch(() => undefined);
+    const working = jobs.run('pass');
     while (!seen().some((each) => each.resource === failure.resource) && !until.signal.aborted)
       await systemClock.sleep(20);
     const found = seen();
     db.close();
-    await Promise.race([working, systemClock.sleep(500)]);
+    jobs.stop();
+    await working;
     expect(found).toContainEqual(
       expect.objectContaining({ resource: failure.resource, failure: expect.stringMatching(failure.failure) }),
     );
@@ -280,12 +281,9 @@ const beliefs: readonly Belief[] = [
       using directory = temporaryDirectory();
       await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
       const more = { service: { profile: { authorization: { header: null }, list_order: 'sort=price' } } };
-      await using wiring = wire(
-        testConfig(directory.path, sandbox.url, more),
-        createLog('silent', capturedIo().stderr),
-      );
-      await pass(wiring.ports, wiring.workers, { job_id: null, signal: never });
-      const db = openMirrorForReading(wiring.mirror.path);
+      await using jobs = await startJobs(testConfig(directory.path, sandbox.url, more), testLog('silent').log, {});
+      await jobs.run('pass');
+      const db = openMirrorForReading(jobs.wiring.mirror.path);
       const places = db.prepare('SELECT list_place FROM product_popularity').pluck().all();
       db.close();
       expect(places).toEqual([null, null, null]);

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
-import { wire } from '../../src/daemon/wiring.ts';
-import { pass } from '../../src/sync/engine.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
+import { startJobs } from '../fakes/daemon-jobs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -18,8 +17,8 @@ it('what commands print with --json has the fields of the contract, and no other
   const config = join(place.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(place.path, sandbox.url));
   {
-    await using wiring = wire(testConfig(place.path, sandbox.url), testLog('silent').log);
-    await pass(wiring.ports, wiring.workers, { job_id: null, signal: new AbortController().signal });
+    await using jobs = await startJobs(testConfig(place.path, sandbox.url), testLog('silent').log, {});
+    await jobs.run('pass');
   }
   const id = String(sandbox.world.visible()[0]?.id);
   const fieldsOf = async (...args: string[]) => {

@@ -24,7 +24,7 @@ export interface CopyScript {
 const reader = new URL('../../src/storefront/reader.ts', import.meta.url).href;
 
 /** Writes the scripts of docs/copies.md into a directory, as a shop would copy them from the page. */
-function writeScripts(directory: string): void {
+export function writeScripts(directory: string): void {
   for (const [, name = '', code = ''] of document('docs/copies.md').matchAll(/```js\n\/\/ (\S+)\n(.*?)```/gs))
     writeFileSync(join(directory, name), code.replace("'catalogued/reader'", JSON.stringify(reader)));
 }

@@ -3,9 +3,8 @@ import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../src/clock.ts';
-import { keepImageFiles } from '../../src/daemon/images.ts';
-import { wire } from '../../src/daemon/wiring.ts';
 import { createLog } from '../../src/log.ts';
+import { startJobs } from '../fakes/daemon-jobs.ts';
 import { listsOnly, nearby } from '../fakes/image-harness.ts';
 import { testConfig } from '../fakes/test-config.ts';
 
@@ -16,13 +15,12 @@ import { testConfig } from '../fakes/test-config.ts';
 const [path = '.', service = '', mode = 'honest'] = process.argv.slice(2);
 const directory = join(path, 'images');
 const config = testConfig(path, service, { service: listsOnly, images: { files: true, directory } });
-const never = new AbortController().signal;
 
 // It is killed before it could do that at its end: the next one starts in half the time.
 flushCompileCache();
 
-await using wiring = wire(config, createLog('error', process.stderr), { imageHost: nearby });
-const { mirror } = wiring;
+await using jobs = await startJobs(config, createLog('error', process.stderr), { imageHost: nearby });
+const { mirror } = jobs.wiring;
 const anyDue = () => mirror.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
 
 if (mode === 'straight') {
@@ -38,7 +36,6 @@ if (mode === 'straight') {
   };
   await Promise.all(Array.from({ length: 4 }, work));
 } else {
-  await using files = keepImageFiles(wiring, nearby);
-  do await files.fetch(never);
+  do await jobs.run('image-files');
   while (anyDue());
 }

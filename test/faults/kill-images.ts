@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { systemClock, systemEntropy } from '../../src/clock.ts';
-import { wire } from '../../src/daemon/wiring.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { pass } from '../../src/sync/engine.ts';
-import { imageDirectory } from '../../src/sync/images/directory.ts';
-import { maintainImageFiles } from '../../src/sync/images/files.ts';
-import { imageRoom } from '../../src/sync/images/room.ts';
+import { startJobs } from '../fakes/daemon-jobs.ts';
 import { type FilesFound, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -28,8 +24,6 @@ export interface ImageKills {
   readonly second: number;
   readonly unchanged: number;
 }
-
-const never = new AbortController().signal;
 
 /** Fetches at least `images` files by a process that is killed again and again, then whole, then once more. */
 export async function killImages({
@@ -98,20 +92,17 @@ export async function killImages({
 
 /** A mirror with the list of all products, and a row for each file; returns where it is. */
 async function fill(place: string, service: string): Promise<string> {
-  const config = testConfig(place, service, { service: listsOnly });
-  await using wiring = wire(config, createLog('silent', process.stderr), { imageHost: nearby });
-  const { ports, mirror } = wiring;
+  const images = { files: true, directory: join(place, 'images') };
+  const config = testConfig(place, service, { service: listsOnly, images });
+  await using jobs = await startJobs(config, createLog('silent', process.stderr), { imageHost: nearby });
+  const { mirror } = jobs.wiring;
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-  const enough = new AbortController();
-  const reading = pass(ports, 4, { job_id: null, signal: enough.signal }).catch(() => undefined);
+  const reading = jobs.run('pass');
   while (mirror.records.find(list)?.fetched_at == null) await systemClock.sleep(10);
-  enough.abort(new Error('the list is read'));
+  // Which files are wanted; the host is not asked here.
+  await jobs.run('image-limits');
+  jobs.stop();
   await reading;
-  const directory = imageDirectory(join(place, 'images'), systemEntropy);
-  // The host is not asked here.
-  const host = { get: () => Promise.reject(new Error('not asked')), [Symbol.asyncDispose]: async () => {} };
-  const fetching = { sizes: ['large' as const], disk: 1e12, host, room: imageRoom(mirror, 1e12) };
-  await maintainImageFiles({ ...ports, directory, fetching }, never);
   return mirror.path;
 }
 

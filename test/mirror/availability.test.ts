@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
@@ -187,6 +188,35 @@ it('a narrow live check splits the span, and a late answer does not overwrite it
     { date: day(3), lowest_price: 1200 },
     { date: day(5), lowest_price: 600 },
   ]);
+});
+
+it('spans never overlap, in whatever order answers come: each date has one row', () => {
+  const reads = fc.array(
+    fc.record({ from: fc.nat(40), days: fc.nat(50), late: fc.integer({ min: -3, max: 3 }), empty: fc.boolean() }),
+    { minLength: 1, maxLength: 6 },
+  );
+  fc.assert(
+    fc.property(reads, (all) => {
+      using test = testMirror();
+      put(test);
+      for (const { from, days, late, empty } of all)
+        store(
+          test,
+          { from, sent_at: now + late, hash: `${from} ${late}` },
+          answer(empty ? {} : { [from]: form(900) }, day(from + days)),
+        );
+      expect(
+        test.all(
+          'SELECT * FROM availability_span a JOIN availability_span b ON b.from_date > a.from_date AND b.from_date <= a.to_date',
+        ),
+      ).toEqual([]);
+      const [rows] = test.all<{ shown: number; stored: number }>(
+        'SELECT (SELECT count(*) FROM availability_days) AS shown, (SELECT count(*) FROM day) AS stored',
+      );
+      expect(rows?.shown).toBe(rows?.stored);
+    }),
+    { numRuns: 12 },
+  );
 });
 
 it('an answer from a machine that lived in 2038 is overwritten', () => {

@@ -202,6 +202,44 @@ describe('the change feed', () => {
     ]);
   });
 
+  it('forgets the oldest beyond a number of bytes too, but for the change that reaches over it, and raises the floor', () => {
+    using test = testMirror();
+    const { changes, transaction } = test.mirror;
+    const detail = { title: 'x'.repeat(1000) };
+    const add = (product_id: number) => changes.add({ product_id, kind: 'product_added', detail }, by);
+    transaction(() => [1, 2, 3, 4].forEach(add));
+    expect(transaction(() => changes.prune(0, 2000))).toBe(2);
+    expect(test.all('SELECT product_id FROM changes')).toEqual([{ product_id: 3 }, { product_id: 4 }]);
+    expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);
+    expect(transaction(() => changes.prune(0, 2000))).toBe(0);
+  });
+
+  it('ends a pass by what it holds alone: once, with the first and the last number, whatever a kill has cut off', () => {
+    using test = testMirror();
+    const { changes, transaction, markFilled } = test.mirror;
+    const add = (product_id: number) => changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);
+    const end = () => transaction(() => changes.completePass(5000));
+    transaction(() => add(1));
+    end();
+    expect(changes.isPassOpen()).toBe(false);
+    transaction(() => markFilled(2000));
+    end();
+    end();
+    transaction(() => add(2));
+    transaction(() => add(3));
+    expect(changes.isPassOpen()).toBe(true);
+    end();
+    expect(test.all("SELECT seq, product_id, detail FROM changes WHERE kind = 'pass_completed'")).toEqual([
+      { seq: 2, product_id: 0, detail: '{"from":1,"to":1}' },
+      { seq: 5, product_id: 0, detail: '{"from":3,"to":4}' },
+    ]);
+    transaction(() => add(4));
+    // What was forgotten is not named.
+    transaction(() => changes.prune(Number.MAX_SAFE_INTEGER));
+    end();
+    expect(test.all('SELECT * FROM changes')).toEqual([]);
+  });
+
   it('forgets what is too old, says from where on it is whole, and never uses a number twice', () => {
     using test = testMirror();
     const { changes, transaction } = test.mirror;

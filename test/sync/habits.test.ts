@@ -49,8 +49,10 @@ it.each(habits)('a mirror of a service with %j says what the service says, witho
 it('a mirror of a service that ignores dates has those that it answers, and an alarm', async () => {
   const { alarms, first } = await lived({ dates: 'ignored' });
   expect(alarms).toEqual(['other-dates']);
-  // Nothing is said of the others: above all not that they are sold out.
-  expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([]);
+  // Nothing is said of the others, above all not that they are sold out, but that they were never read.
+  expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
+    'freshness: availability far is not kept: one was never read',
+  ]);
 });
 
 it('a mirror of a service that answers other dates has none, and an alarm', async () => {
@@ -60,7 +62,7 @@ it('a mirror of a service that answers other dates has none, and an alarm', asyn
 
 it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
   const { first, failures } = await lived({ list_end: 'never' });
-  expect(first).toEqual(['freshness: experiences  is not kept']);
+  expect(first).toEqual(['freshness: experiences is not kept: one was never read']);
   expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
 });
 

@@ -4,10 +4,9 @@ import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { wire } from '../../src/daemon/wiring.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
-import { pass } from '../../src/sync/engine.ts';
+import { startJobs } from '../fakes/daemon-jobs.ts';
 import { type ImageHarness, imageHarness, inspectFiles, listsOnly, nearby } from '../fakes/image-harness.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -28,7 +27,6 @@ interface Row {
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const never = new AbortController().signal;
 const clean = { partial: 0, orphans: 0, lost: 0 };
 const readsOfProducts = { profile: { authorization: { header: null } } };
 
@@ -385,8 +383,8 @@ describe('the daemon', () => {
     const directory = join(place.path, 'images');
     const loaded = testConfig(place.path, sandbox.url, { service: listsOnly, images: { files: true, directory } });
     // The list is there already: else the first files would be fetched after the first minute.
-    await using before = wire(loaded, testLog('silent').log, { imageHost: nearby });
-    await pass(before.ports, before.workers, { job_id: null, signal: never });
+    await using before = await startJobs(loaded, testLog('silent').log, { imageHost: nearby });
+    await before.run('pass');
     await before[Symbol.asyncDispose]();
     const daemon = await startDaemon(loaded, testLog('silent').log, { imageHost: nearby });
     const { path } = daemon.wiring.mirror;

@@ -5,11 +5,10 @@ import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
-import { wire } from '../../../src/daemon/wiring.ts';
 import { addDays } from '../../../src/domain/time/dates.ts';
 import { venueToday } from '../../../src/domain/time/venue.ts';
-import { pass } from '../../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../../src/sync/records/resync.ts';
+import { startJobs } from '../../fakes/daemon-jobs.ts';
 import { numberAnswers } from '../../fakes/numbered-service.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
 import { testConfig } from '../../fakes/test-config.ts';
@@ -22,8 +21,6 @@ import { type ReadersOptions, type Results, startReaders, type Window } from './
  * What readers meet (reliability.md D10, D11), and three bugs that they must see: half a window stored, two statements
  * that are not one read, and a writer that makes them wait.
  */
-
-const never = new AbortController().signal;
 
 /** The dates that one availability answer covers: a request has at most 31 days. */
 const parts = [
@@ -39,9 +36,11 @@ async function numberedHarness(products: number) {
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products, lean: true }));
   const now = systemClock.now();
   const numbered = numberAnswers(sandbox, now);
-  const wiring = stack.use(wire(testConfig(path, sandbox.url), testLog('warn').log));
-  const { ports, workers, mirror } = wiring;
-  await pass(ports, workers, { job_id: null, signal: never });
+  const jobs = stack.use(await startJobs(testConfig(path, sandbox.url), testLog('warn').log, {}));
+  const { ports, mirror } = jobs.wiring;
+  stack.use(jobs.schedule.start());
+  stack.defer(jobs.stop);
+  await jobs.run('pass');
   if (mirror.filledAt() === null) throw new Error('the mirror is not filled');
   const today = venueToday(numbered.zone, now).earliest;
   const windows = sandbox
@@ -52,9 +51,9 @@ async function numberedHarness(products: number) {
     path: mirror.path,
     windows,
     resync: async () => {
-      requestResync(ports, { resources: resyncResources, product_ids: [], from: null, to: null });
-      await pass(ports, workers, { job_id: null, signal: never });
-      mirror.checkpoint();
+      const { job_id } = requestResync(ports, { resources: resyncResources, product_ids: [], from: null, to: null });
+      do await jobs.run('pass');
+      while (mirror.jobs.find(job_id)?.finished_at === null);
     },
     answers: numbered.answers,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
