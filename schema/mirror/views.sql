@@ -68,13 +68,9 @@ WHERE p.withdrawn_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < p.images_verified_at + 1209600000;
 
 CREATE VIEW languages AS
-SELECT CAST(language AS TEXT) AS language, CAST(max(is_primary) AS INTEGER) AS is_primary
-FROM (
-  SELECT m.language, 1 AS is_primary FROM mirror m WHERE m.language IS NOT NULL
-  UNION ALL
-  SELECT substr(r.edition, 1, instr(r.edition, '/') - 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
-)
-GROUP BY language;
+SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
+FROM mirror_language l
+CROSS JOIN mirror m;
 
 CREATE VIEW currencies AS
 SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
@@ -118,8 +114,9 @@ SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong)
 FROM check_count
 GROUP BY product_id, tier;
 
+-- A row in each mirrored language: where a product has no text in it, that of the primary language, or else of any.
 CREATE VIEW products AS
-SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
+SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS TEXT) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
   p.expected_reopening, p.alternative_product_id,
   (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
   r.lowest_price, r.lowest_adult_price, r.price_variant_type,
@@ -142,8 +139,12 @@ SELECT p.product_id, t.language, t.title, t.tagline, p.sale_status, p.sellable, 
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
     FROM promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
 FROM product p
-JOIN product_text t ON t.product_id = p.product_id
 CROSS JOIN mirror m
+CROSS JOIN mirror_language l
+CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
+  (SELECT x.language FROM product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
+  (SELECT min(x.language) FROM product_text x WHERE x.product_id = p.product_id))
 LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
   AND r.until_at = (SELECT min(n.until_at) FROM printed_price n
     WHERE n.product_id = p.product_id AND n.currency = m.currency
@@ -151,17 +152,20 @@ LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = m.curr
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW checkout_information AS
-SELECT c.product_id, c.language, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
+SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, c.has_dynamic_pricing, c.must_know, c.good_to_know, c.document, c.checked_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at AS INTEGER) AS stale,
   CAST(4 * c.stale_at - 3 * c.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM checkout_information_read c
-JOIN product p ON p.product_id = c.product_id
+FROM product p
+CROSS JOIN mirror m
+CROSS JOIN mirror_language l
+CROSS JOIN checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
+  (SELECT x.language FROM checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
-SELECT product_id, language, variant_id, label, variant_type, source,
+SELECT product_id, language, language_shown, variant_id, label, variant_type, source,
   CAST(CASE json_type(document, '$.valid_with_variant_ids') WHEN 'array'
     THEN (SELECT json_group_array(e.value) FROM json_each(document, '$.valid_with_variant_ids') e WHERE e.type = 'integer') END AS TEXT) AS valid_with,
   CAST(CASE json_type(document, '$.requires_visitors_details') WHEN 'array'
@@ -171,7 +175,7 @@ SELECT product_id, language, variant_id, label, variant_type, source,
   document, checked_at,
   CAST(stale AS INTEGER) AS stale, CAST(expired_at AS INTEGER) AS expired_at, freshness
 FROM (
-  SELECT v.product_id, v.language, v.variant_id,
+  SELECT v.product_id, l.language, v.language AS language_shown, v.variant_id,
     CAST(COALESCE(json_extract(v.variants_document, '$.label'), json_extract(v.availability_document, '$.label')) AS TEXT) AS label,
     v.variant_type,
     CAST('variants' AS TEXT) AS source,
@@ -183,9 +187,12 @@ FROM (
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
   FROM variant v
   JOIN product p ON p.product_id = v.product_id
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL
+  CROSS JOIN mirror m
+  CROSS JOIN mirror_language l
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM variant x
+    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
-  SELECT v.product_id, v.language, v.variant_id,
+  SELECT v.product_id, l.language, v.language, v.variant_id,
     CAST(json_extract(v.availability_document, '$.label') AS TEXT),
     v.variant_type,
     CAST('availability' AS TEXT),
@@ -198,9 +205,12 @@ FROM (
   FROM variant v
   JOIN product p ON p.product_id = v.product_id
   JOIN availability_span s ON s.product_id = v.product_id
-  JOIN json_each(s.variant_ids) l ON l.value = v.variant_id
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL
-  GROUP BY v.product_id, v.language, v.variant_id
+  JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
+  CROSS JOIN mirror m
+  CROSS JOIN mirror_language l
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM variant x
+    WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
+  GROUP BY v.product_id, l.language, v.variant_id
 );
 
 CREATE VIEW policies AS
@@ -467,7 +477,8 @@ FROM experience e
 CROSS JOIN mirror m
 CROSS JOIN mirror_language l
 LEFT JOIN product v ON v.product_id = (SELECT min(p.product_id) FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
-LEFT JOIN product_text t ON t.product_id = v.product_id AND t.language = l.language;
+LEFT JOIN product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
 
 -- A city that products put into several countries is in that of most of them.
 CREATE VIEW cities AS

@@ -8,7 +8,8 @@ import type { Overrides } from '../daemon/wiring.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
 import { createLog } from '../log.ts';
-import { mostCalls, type ProbeReport } from '../sync/reports/probe.ts';
+import type { ProbeReport } from '../sync/reports/probe.ts';
+import { mostCalls } from '../sync/reports/probe-calls.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 

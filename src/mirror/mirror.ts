@@ -150,7 +150,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     removals: removalTable(writes, { changes, search, images }),
     alarms: alarmTable(writes),
     categories: categoryTable(writes),
-    languages: languageTable(writes),
+    languages: languageTable(writes, search),
     listPlaces: listPlaceTable(writes),
     subscriptions: subscriptionTable(writes),
     ...telling(connection, writes, changes),

@@ -1,6 +1,7 @@
 import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
 import type { Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
+import { existing } from './existing.ts';
 import { around, kilometres, type Near } from './places.ts';
 import { badArgument } from './problems.ts';
 import { type SearchForm, searchSql } from './search-sql.ts';
@@ -71,6 +72,7 @@ export interface SearchHit {
 type Found = Omit<SearchHit, 'distance_km'> & { readonly chord2: number | null };
 
 export function searcher(connection: Connection, editions: Editions): (question: SearchQuestion) => SearchHit[] {
+  const named = existing(connection);
   const queries = new Map<string, Query<object, Found>>();
 
   function queryFor(form: SearchForm): Query<object, Found> {
@@ -85,6 +87,7 @@ export function searcher(connection: Connection, editions: Editions): (question:
   return (asked) => {
     const question = members('question', asked, known);
     checkQuestion(question);
+    named(question);
     const { text, near, city_id, date, max_price, order = 'relevance' } = question;
     const match = text === undefined ? null : matchOf(text);
     const form: SearchForm = {

@@ -54,6 +54,7 @@ export const views = {
   products: {
     product_id: integer,
     language: text(),
+    language_shown: { ...text(), since: 5 },
     title: orNull(text()),
     tagline: orNull(text()),
     sale_status: text<'enabled' | 'disabled' | 'unknown'>(),
@@ -181,6 +182,7 @@ export const views = {
   checkout_information: {
     product_id: integer,
     language: text(),
+    language_shown: { ...text(), since: 5 },
     has_timeslots: orNull(bit),
     has_dynamic_pricing: orNull(bit),
     must_know: orNull(text()),
@@ -193,6 +195,7 @@ export const views = {
   variants: {
     product_id: integer,
     language: text(),
+    language_shown: { ...text(), since: 5 },
     variant_id: integer,
     label: orNull(text()),
     variant_type: orNull(text()),

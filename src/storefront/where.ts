@@ -1,6 +1,7 @@
 import { identifier, members, wholeNumber } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
+import { existing } from './existing.ts';
 import type { Reader } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
@@ -10,6 +11,7 @@ export function whereReads(
   editions: Editions,
 ): Pick<Reader, 'experience' | 'experiences' | 'cities' | 'countries'> {
   const { query } = connection;
+  const named = existing(connection);
   const one = query<[number, string], ViewRow<'experiences'>>(
     (columns) =>
       `SELECT ${columns('experiences', 'e')} FROM experiences e WHERE e.experience_id = ? AND e.language = ?`,
@@ -44,6 +46,7 @@ export function whereReads(
         limit,
       } = members('question', question, ['city_id', 'language', 'after', 'limit']);
       if (city_id !== undefined) identifier('city_id', city_id);
+      named({ city_id });
       return (city_id === undefined ? all : inCity).all({
         city_id,
         language: editions.language(language),
@@ -54,6 +57,7 @@ export function whereReads(
     cities: (question = {}) => {
       const { country_id, language } = members('question', question, ['country_id', 'language']);
       if (country_id !== undefined) identifier('country_id', country_id);
+      named({ country_id });
       const rows = cities.all([editions.language(language)]);
       return country_id === undefined ? rows : rows.filter((row) => row.country_id === country_id);
     },

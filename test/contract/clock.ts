@@ -11,11 +11,11 @@ const age = ['checked_at', 'stale', 'expired_at', 'freshness'];
 const leastOfDates = ['lowest_price', 'lowest_adult_price', 'price_variant_type'];
 
 const columns: Readonly<Record<string, readonly string[]>> = {
-  // Which currency is the primary one is configured.
-  products: [...age, ...leastOfDates, 'detail_freshness', 'currency', 'venue_today'],
+  // Which currency is the primary one is configured, and which languages there are.
+  products: [...age, ...leastOfDates, 'detail_freshness', 'currency', 'venue_today', 'language_shown'],
   product_prices: [...age, ...leastOfDates],
-  checkout_information: age,
-  variants: age,
+  checkout_information: [...age, 'language_shown'],
+  variants: [...age, 'language_shown'],
   // How many tickets are left moves all day: none of its changes is told but selling out and coming back.
   availability_days: [...age, 'max_tickets', 'availability'],
   availability_slots: [...age, 'max_tickets', 'availability'],

@@ -39,6 +39,8 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   products: {
     product_id: id,
     language,
+    language_shown:
+      'text, the language of the texts: the primary one where there is none in the language asked for; two letters where the service says it',
     title: 'text; null: not sent',
     tagline: 'text; null: not sent',
     sale_status: 'text: enabled, disabled or unknown',
@@ -247,6 +249,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   checkout_information: {
     product_id: id,
     language,
+    language_shown: 'text, the language of the texts: the primary one where there is none in the language asked for',
     has_timeslots: `${bit}; null: not sent`,
     has_dynamic_pricing: `${bit}; null: not sent`,
     must_know: 'text to show before the sale; null: none',
@@ -259,6 +262,7 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   variants: {
     product_id: id,
     language,
+    language_shown: 'text, the language of the texts: the primary one where there is none in the language asked for',
     variant_id: 'integer',
     label: 'text; null: not sent',
     variant_type: 'text: adult, child …; null: not sent',

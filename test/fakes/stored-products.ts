@@ -30,6 +30,7 @@ export function putProducts(
   { sent_at = Date.now(), language = 'en', source = 'list' as 'list' | 'detail' } = {},
 ): void {
   mirror.transaction(() => {
+    if (language !== edition.language) mirror.languages.write([edition.language, language]);
     for (const entry of entries)
       mirror.products.store(entry, {
         source,

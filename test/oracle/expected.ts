@@ -72,6 +72,7 @@ export function expectedRows(
       {
         product_id,
         language,
+        language_shown: text(document.language) ?? language,
         title: text(detail.title),
         tagline: text(detail.tagline),
         sale_status: enabled ? 'enabled' : 'disabled',
@@ -107,6 +108,7 @@ export function expectedRows(
       {
         product_id,
         language,
+        language_shown: language,
         has_timeslots: number(checkout.has_timeslots),
         has_dynamic_pricing: number(checkout.has_dynamic_pricing),
         must_know: text(information.must_know),
@@ -187,6 +189,7 @@ function variantRows({ product_id, variants, availability_variants }: ProductSta
     return {
       product_id,
       language,
+      language_shown: language,
       variant_id: variant.id,
       label: text(variant.label),
       variant_type: text(variant.variant_type),

@@ -87,7 +87,7 @@ const small =
 
 it('no read and no search of the reader, and no example of the documents, goes through a big table', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(7)]);
+  putProducts(test.mirror, [productOf(7, { tag_ids: [1] })]);
   const db = new Database(test.mirror.path, { readonly: true });
   const statements = everyStatement(test.mirror.path);
   expect(statements.length).toBeGreaterThan(70);

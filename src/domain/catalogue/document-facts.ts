@@ -3,6 +3,8 @@ import { pageAddress } from '../values/page-address.ts';
 
 /** What pages show of a product's document, in its language. What is of another type than it should be is not said. */
 export interface DocumentFacts {
+  /** Two letters: a service may answer in another language than the one asked for. */
+  readonly text_language: string | null;
   readonly slug: string | null;
   /** By http or https. */
   readonly url: string | null;
@@ -30,6 +32,7 @@ export function factsOf(document: string | null): DocumentFacts {
     Members,
   ];
   return {
+    text_language: /^[a-z]{2}(?=$|[-_])/.exec((words(product.language) ?? '').toLowerCase())?.[0] ?? null,
     slug: words(product.product_slug),
     url: pageAddress(product.product_url),
     summary: words(product.summary),

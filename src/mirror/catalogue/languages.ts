@@ -1,5 +1,6 @@
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
+import type { SearchTable } from './search.ts';
 
 interface OfLanguage {
   readonly language: string;
@@ -7,11 +8,11 @@ interface OfLanguage {
 
 /** The languages that are mirrored: the views have rows in each. */
 export interface LanguageTable {
-  /** Makes them these. Returns whether they were others. */
-  write(languages: readonly string[]): boolean;
+  /** Makes them these. */
+  write(languages: readonly string[]): void;
 }
 
-export function languageTable(db: Writes): LanguageTable {
+export function languageTable(db: Writes, search: SearchTable): LanguageTable {
   const all = db.values(() => query.selectFrom('mirror_language').select('language'));
   const add = db.change(({ language }: Bound<OfLanguage>) => query.insertInto('mirror_language').values({ language }));
   const drop = db.change(({ language }: Bound<OfLanguage>) =>
@@ -22,7 +23,7 @@ export function languageTable(db: Writes): LanguageTable {
       const [known, wanted] = [new Set(all.all()), new Set(languages)];
       for (const language of wanted.difference(known)) add.run({ language });
       for (const language of known.difference(wanted)) drop.run({ language });
-      return known.symmetricDifference(wanted).size > 0;
+      if (known.symmetricDifference(wanted).size > 0) search.languagesChanged();
     },
   };
 }

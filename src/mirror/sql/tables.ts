@@ -78,6 +78,7 @@ export interface Tables {
     checked_at: number;
     changed_at: number;
     stale_at: number;
+    text_language: string | null;
     slug: string | null;
     url: string | null;
     summary: string | null;

@@ -106,7 +106,15 @@ function list(
   const wanted = filter(query);
   const order = query.get('sort');
   if (order !== null && !/^popularity( desc)?$/.test(order)) return refuse('sort', 'Not an order.');
-  const found = inWalk(inOrderOf(order, world.visible().filter(wanted)), rough.walks(), rough.seed, rough.habits());
+  const found = inWalk(
+    inOrderOf(
+      order,
+      world.visible().filter((each) => wanted(each) && (language === 'en' || !each.untranslated)),
+    ),
+    rough.walks(),
+    rough.seed,
+    rough.habits(),
+  );
   const page = cut(found, paging, rough.habits());
   const rows = page.rows.map((product) => productEntry(rough.shown(product, 'list', 'none'), language, currency));
   return paged('products', { ...page, rows });

@@ -20,7 +20,11 @@ export function productEntry(product: SandboxProduct, language: string, currency
 
 /** The single-product read: with it. */
 export function productDetail(product: SandboxProduct, language: string, currency: string): string {
-  return printProduct(product, language, currency, translate(product.description, language));
+  return printProduct(product, language, currency, translate(product.description, languageOf(product, language)));
+}
+
+function languageOf({ untranslated }: SandboxProduct, asked: string): string {
+  return untranslated ? 'en' : asked;
 }
 
 /** Returns the members of an answer; of a bare product only those that it cannot do without. */
@@ -33,7 +37,8 @@ function said<Members extends object>(
   return Object.fromEntries(needed.map((name) => [name, members[name]])) as Partial<Members>;
 }
 
-function printProduct(product: SandboxProduct, language: string, currency: string, description: string | null): string {
+function printProduct(product: SandboxProduct, asked: string, currency: string, description: string | null): string {
+  const language = languageOf(product, asked);
   if (product.recorded !== null) return JSON.stringify(product.recorded);
   const { id, place, status, rating, price, from_price = price, images_null = false, views_today } = product;
   const entry = {

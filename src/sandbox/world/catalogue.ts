@@ -58,6 +58,8 @@ export interface SandboxProduct {
   withdrawn: boolean;
   /** Its answers leave out whatever an answer can do without. */
   bare: boolean;
+  /** Has texts in English only: lists in other languages leave it out, and its own reads answer in English. */
+  untranslated: boolean;
   readonly sold_out: Set<string>;
   /** Members of the product and of its checkout information that were edited (edits.ts), in English; null: none was. */
   edits: Readonly<Record<string, unknown>> | null;
@@ -200,6 +202,7 @@ function build(seed: number, index: number, count: number, entry: CatalogueEntry
     alternative: null,
     withdrawn: false,
     bare: false,
+    untranslated: false,
     sold_out: new Set(),
     edits: null,
   };

@@ -1,8 +1,8 @@
 import { members, wholeNumber } from '../arguments.ts';
 import type { Columns, Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
+import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
-import { badArgument } from '../problems.ts';
 import { highlighter, type Piece } from './highlight.ts';
 import { type Form, facetSql, fields, filterBindings, formOf, pageSql, totalSql } from './hits-sql.ts';
 import { checkQuestion, type FindQuestion, questionNames } from './question.ts';
@@ -91,7 +91,7 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   function answer(question: FindQuestion): Found {
     const language = editions.language(question.language);
     const currency = editions.currency(question.currency);
-    named(question, language);
+    named(question);
     const text = question.text !== undefined && /\S/.test(question.text) ? question.text : undefined;
     const meaning = text === undefined ? null : (understand.get({ text, language }) ?? null);
     if (text !== undefined && meaning === null) return nothing(question, text);
@@ -176,29 +176,4 @@ function grouped(rows: readonly (FacetValue & { facet: keyof Facets })[]): Facet
   const of = (name: keyof Facets) =>
     rows.filter(({ facet }) => facet === name).map(({ id, name: called, count }) => ({ id, name: called, count }));
   return { city: of('city'), country: of('country'), tag: of('tag'), price: of('price'), rating: of('rating') };
-}
-
-/** Throws where a city, a country or a tag is asked for that no product has. */
-function existing(connection: Connection): (question: FindQuestion, language: string) => void {
-  const checks = (['city_id', 'country_id', 'tag_id'] as const).map((name) => {
-    const view = name === 'tag_id' ? 'product_tags' : 'products';
-    const one = connection.query<[number], { found: 1 }>(
-      () => `SELECT 1 AS found FROM ${view} WHERE ${name} = ? LIMIT 1`,
-    );
-    const some = connection.query<[], { id: number }>(
-      () => `SELECT ${name} AS id FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
-    );
-    return { name, one, some };
-  });
-  return (question) => {
-    for (const { name, one, some } of checks) {
-      const value = question[name];
-      if (value === undefined || one.get([value]) !== undefined) continue;
-      const there = some.all([]).map(({ id }) => id);
-      throw badArgument(
-        `${name}: no product has ${value}`,
-        `the commonest are ${there.join(', ') || 'none: the mirror is empty'}`,
-      );
-    }
-  };
 }

@@ -1,6 +1,7 @@
 import { identifier, members, wholeNumber } from '../arguments.ts';
 import type { Columns, Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
+import { existing } from '../existing.ts';
 import { productColumns } from '../printed-sql.ts';
 import type { ViewRow } from '../views.ts';
 import { type FilterForm, filterBindings, filterForm, filterSql } from './hits-sql.ts';
@@ -23,6 +24,7 @@ type List = (question?: ProductsQuestion) => Listed[];
 
 /** Lists products by their id, page by page. */
 export function lister(connection: Connection, editions: Editions): List {
+  const named = existing(connection);
   const lists = new Map<string, Query<object, Listed>>();
 
   function list(form: ListForm): Query<object, Listed> {
@@ -36,6 +38,7 @@ export function lister(connection: Connection, editions: Editions): List {
     const known = [...filterNames, 'experience_id', 'language', 'currency', 'after', 'limit'] as const;
     const { experience_id, language, currency, after = -1, limit, ...filters } = members('question', question, known);
     checkFilters(filters);
+    named(filters);
     if (experience_id !== undefined) identifier('experience_id', experience_id);
     return list({ experience: experience_id !== undefined, filters: filterForm(filters) }).all({
       ...filterBindings(filters),

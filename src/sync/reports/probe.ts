@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type Recorded, record } from '../../domain/probe/anonymise.ts';
+import type { Recorded } from '../../domain/probe/anonymise.ts';
 import {
   answerTo,
   type Evidence,
@@ -16,30 +16,14 @@ import { listAssumptions } from '../../domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
 import type { Members } from '../../domain/values/members.ts';
-import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
-
-/** The most calls that a probe makes, including repeated ones. */
-export const mostCalls = 40;
+import { type ProbeCalls, type ProbePaths, type ProbePorts, probeCalls } from './probe-calls.ts';
 
 /** The assumptions, in the order of the report. */
 const assumptions = [...listAssumptions, ...readAssumptions, ...behaviourAssumptions];
 
-export interface ProbePorts {
-  readonly raw: RawReads;
-  readonly clock: Clock;
-  /** Most calls a second, below what the limiter would allow. */
-  readonly calls_a_second: number;
-}
-
 export interface ProbeSettings {
-  readonly paths: Readonly<
-    Record<
-      'products' | 'product' | 'checkout_information' | 'availability' | 'variants' | 'experiences' | 'subscription',
-      string | null
-    >
-  >;
+  readonly paths: ProbePaths;
   readonly parameters: Evidence['parameters'];
   readonly page_size: number;
   readonly days_per_request: number;
@@ -62,82 +46,21 @@ export interface ProbeReport {
   readonly recorded: readonly Recorded[];
 }
 
-/** The longest pause that a probe waits for; a longer one ends it. */
-const patienceMs = 120_000;
-/** How often a call that failed without a reason is repeated. */
-const again = 2;
-
 /**
  * Tests the assumptions about the service with at most forty calls, one after another: lists, reads of a few products,
  * things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
  */
 export async function probeService(
-  { raw, clock, calls_a_second }: ProbePorts,
+  ports: ProbePorts,
   settings: ProbeSettings,
   signal: AbortSignal,
   progressed: (calls: number, asking: string) => void = () => undefined,
 ): Promise<ProbeReport> {
-  const { paths, parameters, page_size } = settings;
-  const [language = 'en', currency = 'EUR'] = [settings.languages[0], settings.currencies[0]];
-  const exchanges: Exchange[] = [];
-  const attempts: Exchange[] = [];
-  const recorded: { exchange: Exchange; resource: string; product_id: number | null }[] = [];
-  let cut_short: string | null = null;
-  let next_at = Number.NEGATIVE_INFINITY;
-
-  async function attempt(name: string, path: string, query: Record<string, string>): Promise<Exchange | null> {
-    if (cut_short !== null || attempts.length >= mostCalls) return null;
-    const wait = next_at - clock.monotonic();
-    if (wait > 0) await clock.sleep(wait, signal);
-    next_at = clock.monotonic() + 1000 / calls_a_second;
-    progressed(attempts.length, name);
-    using patience = clock.deadline(patienceMs, signal);
-    try {
-      const made = exchangeOf(name, path, query, await raw.get(path, query, patience.signal));
-      attempts.push(made);
-      return made;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!patience.signal.aborted) throw error;
-      cut_short = `the service asks for a pause of more than ${patienceMs / 60_000} minutes`;
-      return null;
-    }
-  }
-
-  async function ask(
-    name: string,
-    resource: keyof ProbeSettings['paths'] | 'nowhere',
-    query: Record<string, string>,
-    product_id: number | null = null,
-  ): Promise<Exchange | null> {
-    const path = resource === 'nowhere' ? `${paths.products}-nowhere` : paths[resource];
-    if (path === null) return null;
-    const full = path.replace('{product_id}', String(product_id)).replace('{subscription_id}', 'catalogued-probe');
-    let made = await attempt(name, full, query);
-    for (let times = 0; made !== null && isStray(made) && times < again; times += 1)
-      made = (await attempt(name, full, query)) ?? made;
-    if (made === null) return null;
-    exchanges.push(made);
-    recorded.push({ exchange: made, resource, product_id });
-    return made;
-  }
-
-  const evidence: Evidence = {
-    exchanges,
-    attempts,
-    page_size,
-    days_per_request: settings.days_per_request,
-    throttle_statuses: settings.throttle_statuses,
-    language,
-    currency,
-    parameters,
-    calls_a_second,
-  };
-  const inBoth = { [parameters.language]: language, [parameters.currency]: currency };
-  const page = (number: number, size = page_size) => ({
-    [parameters.page]: String(number),
-    [parameters.page_size]: String(size),
-  });
+  const calls = probeCalls(ports, settings, signal, progressed);
+  const { ask } = calls;
+  const queries = queriesOf(settings, ports.clock);
+  const { inBoth, inLanguage, page, windowAt } = queries;
+  const evidence = evidenceOf(calls, ports, settings);
   const report = (unusable: ProbeReport['unusable']): ProbeReport => {
     const findings = assumptions.map(({ name, believed, judge }) => ({
       name,
@@ -147,11 +70,11 @@ export async function probeService(
     }));
     return {
       unusable,
-      cut_short,
-      calls: attempts.length,
+      cut_short: calls.cutShort(),
+      calls: calls.attempts.length,
       findings: unusable === null ? findings : [],
       profile: profileOf(findings, settings),
-      recorded: record(recorded, clock.now()),
+      recorded: calls.recorded(),
     };
   };
 
@@ -166,102 +89,110 @@ export async function probeService(
 
   const open = rows.filter(({ sale_status }) => sale_status === 'available');
   const ids = idsOf(open.length > 0 ? open : rows);
-  await askProducts();
+  await askProducts(calls, queries, ids);
   const [id = 1] = ids;
-  await ask('checkout information', 'checkout_information', { [parameters.language]: language }, id);
-  await ask('variants', 'variants', { [parameters.language]: language }, id);
+  await ask('checkout information', 'checkout_information', inLanguage, id);
+  await ask('variants', 'variants', inLanguage, id);
   await ask('experiences', 'experiences', { ...inBoth, ...page(1) });
   await ask('subscription', 'subscription', {});
   const unknown = Math.max(...idsOf(rows), 1) + 1_000_007;
-  await ask('unknown product', 'checkout_information', { [parameters.language]: language }, unknown);
-  await askDates();
+  await ask('unknown product', 'checkout_information', inLanguage, unknown);
+  await askDates(calls, queries, open.length > 0 ? open : rows);
   const [closed] = idsOf(rows.filter(({ sale_status }) => sale_status === 'unavailable'));
   if (closed !== undefined) await ask('closed product', 'availability', { ...inBoth, ...windowAt(null, 1, 8) }, closed);
-  await askEditions();
+  await askEditions(calls, queries, settings);
   await ask('list again', 'products', { ...inBoth, ...page(1) });
   return report(null);
+}
 
-  /** Asks five products for reads that may not exist. */
-  async function askProducts(): Promise<void> {
-    for (const [index, each] of ids.slice(0, 5).entries()) {
-      const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, 'product', inBoth, each);
-      if (made === null || (made.status !== 404 && made.status !== 405)) break;
+type Queries = ReturnType<typeof queriesOf>;
+
+/** The parameters of the questions, as this service calls them. */
+function queriesOf({ parameters, page_size, languages, currencies }: ProbeSettings, clock: Pick<Clock, 'now'>) {
+  const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
+  const edition = (of: string, price: string) => ({ [parameters.language]: of, [parameters.currency]: price });
+  const todayOf = (row: Members | null) => venueToday(knownZone(row?.timezone), clock.now()).latest;
+  const windowAt = (row: Members | null, from: number, to: number) => ({
+    [parameters.from]: addDays(todayOf(row), from),
+    [parameters.to]: addDays(todayOf(row), to),
+  });
+  return {
+    language,
+    currency,
+    edition,
+    inLanguage: { [parameters.language]: language },
+    inBoth: edition(language, currency),
+    page: (number: number, size = page_size) => ({
+      [parameters.page]: String(number),
+      [parameters.page_size]: String(size),
+    }),
+    windowAt,
+    /**
+     * Dates from a Wednesday to the Thursday of the next week: a service that rounds to weeks shows it at both ends.
+     */
+    midweek: (row: Members) => {
+      const weekday = new Date(`${todayOf(row)}T00:00:00Z`).getUTCDay();
+      const wednesday = 10 + ((3 - ((weekday + 10) % 7) + 7) % 7);
+      return windowAt(row, wednesday, wednesday + 8);
+    },
+  };
+}
+
+function evidenceOf(
+  { exchanges, attempts }: ProbeCalls,
+  { calls_a_second }: ProbePorts,
+  { page_size, days_per_request, throttle_statuses, parameters, languages, currencies }: ProbeSettings,
+): Evidence {
+  const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
+  const asked = { page_size, days_per_request, throttle_statuses, parameters, language, currency };
+  return { exchanges, attempts, calls_a_second, ...asked };
+}
+
+/** Asks five products for reads that may not exist. */
+async function askProducts({ ask, exchanges }: ProbeCalls, { inBoth }: Queries, ids: readonly number[]): Promise<void> {
+  for (const [index, each] of ids.slice(0, 5).entries()) {
+    const made = await ask(index === 0 ? 'product' : `product ${index + 1}`, 'product', inBoth, each);
+    if (made === null || (made.status !== 404 && made.status !== 405)) break;
+  }
+  const [id] = ids;
+  if (id !== undefined && exchanges.find(({ name }) => name === 'product')?.failure === null)
+    await ask('product again', 'product', inBoth, id);
+}
+
+/** Asks for dates of products, and for more of the first that has any. */
+async function askDates(
+  { ask, exchanges }: ProbeCalls,
+  { inBoth, windowAt, midweek }: Queries,
+  rows: readonly Members[],
+): Promise<void> {
+  for (const row of rows.slice(0, 3)) {
+    const [id] = idsOf([row]);
+    if (id === undefined) continue;
+    const near = await ask('near dates', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
+    if (near?.failure != null) return;
+    if (rowsOf(membersOf(near?.json)?.dates).length === 0) {
+      exchanges.splice(
+        exchanges.findIndex(({ name }) => name === 'near dates'),
+        near === null ? 0 : 1,
+      );
+      continue;
     }
-    const [id] = ids;
-    if (id !== undefined && exchanges.find(({ name }) => name === 'product')?.failure === null)
-      await ask('product again', 'product', inBoth, id);
-  }
-
-  /** Asks for dates of products, and for more of the first that has any. */
-  async function askDates(): Promise<void> {
-    for (const row of (open.length > 0 ? open : rows).slice(0, 3)) {
-      const [id] = idsOf([row]);
-      if (id === undefined) continue;
-      const near = await ask('near dates', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
-      if (near?.failure != null) return;
-      if (rowsOf(membersOf(near?.json)?.dates).length === 0) {
-        exchanges.splice(
-          exchanges.findIndex(({ name }) => name === 'near dates'),
-          near === null ? 0 : 1,
-        );
-        continue;
-      }
-      await ask('near dates again', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
-      await ask('dates', 'availability', { ...inBoth, ...midweek(row) }, id);
-      await ask('many dates', 'availability', { ...inBoth, ...windowAt(row, 14, 89) }, id);
-      return;
-    }
-  }
-
-  async function askEditions(): Promise<void> {
-    const other = settings.currencies[1] ?? (currency === 'USD' ? 'EUR' : 'USD');
-    const second = settings.languages[1] ?? (language === 'nl' ? 'en' : 'nl');
-    const of = (language: string, currency: string) => ({
-      [parameters.language]: language,
-      [parameters.currency]: currency,
-      ...page(1, 1),
-    });
-    await ask('currency', 'products', of(language, other));
-    await ask('language', 'products', of(second, currency));
-    await ask('made-up currency', 'products', of(language, 'QQQ'));
-    await ask('made-up language', 'products', of('qq', currency));
-  }
-
-  function windowAt(row: Members | null, from: number, to: number): Record<string, string> {
-    const today = venueToday(knownZone(row?.timezone), clock.now()).latest;
-    return { [parameters.from]: addDays(today, from), [parameters.to]: addDays(today, to) };
-  }
-
-  /**
-   * Returns dates from a Wednesday to the Thursday of the next week: a service that rounds to weeks shows it at both
-   * ends.
-   */
-  function midweek(row: Members): Record<string, string> {
-    const today = venueToday(knownZone(row.timezone), clock.now()).latest;
-    const weekday = new Date(`${today}T00:00:00Z`).getUTCDay();
-    const wednesday = 10 + ((3 - ((weekday + 10) % 7) + 7) % 7);
-    return windowAt(row, wednesday, wednesday + 8);
+    await ask('near dates again', 'availability', { ...inBoth, ...windowAt(row, 0, 30) }, id);
+    await ask('dates', 'availability', { ...inBoth, ...midweek(row) }, id);
+    await ask('many dates', 'availability', { ...inBoth, ...windowAt(row, 14, 89) }, id);
+    return;
   }
 }
 
-function exchangeOf(name: string, path: string, query: Record<string, string>, answer: RawAnswer): Exchange {
-  const { outcome, status, headers, sent_at, took_ms } = answer;
-  const made = { name, path, query, status, headers, sent_at, took_ms };
-  if (outcome.kind !== 'answer') {
-    const { code, message } = outcome.kind === 'throttled' ? { code: 'throttled', message: 'throttled' } : outcome;
-    return { ...made, json: undefined, failure: { code, message } };
-  }
-  try {
-    return { ...made, json: parseExact(outcome.text), failure: null };
-  } catch {
-    return { ...made, json: undefined, failure: { code: 'not-json', message: 'the body is not JSON' } };
-  }
-}
-
-/** Tells whether repeating a call may help: the service failed, or asked for a pause. */
-function isStray({ status, headers, failure }: Exchange): boolean {
-  if (failure === null) return false;
-  return status === null || status >= 500 || status === 429 || headers['retry-after'] !== undefined;
+async function askEditions({ ask }: ProbeCalls, queries: Queries, settings: ProbeSettings): Promise<void> {
+  const { language, currency, edition, page } = queries;
+  const other = settings.currencies[1] ?? (currency === 'USD' ? 'EUR' : 'USD');
+  const second = settings.languages[1] ?? (language === 'nl' ? 'en' : 'nl');
+  const one = page(1, 1);
+  await ask('currency', 'products', { ...edition(language, other), ...one });
+  await ask('language', 'products', { ...edition(second, currency), ...one });
+  await ask('made-up currency', 'products', { ...edition(language, 'QQQ'), ...one });
+  await ask('made-up language', 'products', { ...edition('qq', currency), ...one });
 }
 
 function refusal(first: Exchange | null): ProbeReport['unusable'] {

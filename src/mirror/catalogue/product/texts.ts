@@ -28,7 +28,7 @@ export interface ProductTexts {
 const textColumns = [
   'title', 'tagline', 'city_name', 'country_name', 'list_document', 'list_hash', 'list_read_at', 'detail_document',
   'detail_hash', 'detail_read_at', 'merged_document', 'checked_at', 'changed_at', 'stale_at',
-  'slug', 'url', 'summary', 'description', 'duration', 'languages', 'cancellation_policy', 'cancellation_window', 'supplier',
+  'text_language', 'slug', 'url', 'summary', 'description', 'duration', 'languages', 'cancellation_policy', 'cancellation_window', 'supplier',
   'venue_name', 'venue_address', 'wheelchair_access', 'is_package',
 ] as const; // biome-ignore format: a list of columns
 
