@@ -292,7 +292,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'days_per_request',
     otherwise: 'seven days are the most',
-    seen: '`probe`: capped at 7 days, `days_per_request: 7`',
+    seen: '`probe`: capped at 7 days, `days_per_request: 7`; where no answer says so, the log does, and what lies behind is asked for once more',
     shows: told(
       {
         request: ({ url: { searchParams } }) => {

@@ -480,16 +480,16 @@ LEFT JOIN product v ON v.product_id = (SELECT min(p.product_id) FROM product p W
 LEFT JOIN product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
   (SELECT x.language FROM product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
 
--- A city that products put into several countries is in that of most of them.
+-- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS
 SELECT c.city_id, l.language,
   CAST(COALESCE((SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL LIMIT 1),
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
     (SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
-    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL LIMIT 1)) AS TEXT) AS name,
+    WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS TEXT) AS name,
   c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
 FROM (
-  SELECT city_id, country_id, max(n), sum(n) AS products, sum(s) AS sellable_products
+  SELECT city_id, country_id, max(n * 4294967296 - COALESCE(country_id, 4294967295)), sum(n) AS products, sum(s) AS sellable_products
   FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM product WHERE withdrawn_at IS NULL GROUP BY country_id, city_id)
   WHERE city_id IS NOT NULL
   GROUP BY city_id
@@ -500,9 +500,9 @@ CROSS JOIN mirror_language l;
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
   CAST(COALESCE((SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
-    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL LIMIT 1),
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
     (SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
-    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL LIMIT 1)) AS TEXT) AS name,
+    WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS TEXT) AS name,
   CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
 FROM (
   SELECT country_id, count(*) AS products, sum(sellable) AS sellable_products

@@ -98,6 +98,7 @@ class CheckoutInformation(Base):
     __tablename__ = "checkout_information"
     product_id = Column(Integer, primary_key=True)
     language = Column(Text, primary_key=True)
+    language_shown = Column(Text, nullable=False)
     has_timeslots = Column(Integer, nullable=True)
     has_dynamic_pricing = Column(Integer, nullable=True)
     must_know = Column(Text, nullable=True)
@@ -274,6 +275,7 @@ class Products(Base):
     __tablename__ = "products"
     product_id = Column(Integer, primary_key=True)
     language = Column(Text, primary_key=True)
+    language_shown = Column(Text, nullable=False)
     title = Column(Text, nullable=True)
     tagline = Column(Text, nullable=True)
     sale_status = Column(Text, nullable=False)
@@ -387,6 +389,7 @@ class Variants(Base):
     __tablename__ = "variants"
     product_id = Column(Integer, primary_key=True)
     language = Column(Text, primary_key=True)
+    language_shown = Column(Text, nullable=False)
     variant_id = Column(Integer, primary_key=True)
     label = Column(Text, nullable=True)
     variant_type = Column(Text, nullable=True)

@@ -94,6 +94,7 @@ export class Changes {
 export class CheckoutInformation {
   @ViewColumn() product_id!: number;
   @ViewColumn() language!: string;
+  @ViewColumn() language_shown!: string;
   @ViewColumn() has_timeslots!: number | null;
   @ViewColumn() has_dynamic_pricing!: number | null;
   @ViewColumn() must_know!: string | null;
@@ -270,6 +271,7 @@ export class ProductTags {
 export class Products {
   @ViewColumn() product_id!: number;
   @ViewColumn() language!: string;
+  @ViewColumn() language_shown!: string;
   @ViewColumn() title!: string | null;
   @ViewColumn() tagline!: string | null;
   @ViewColumn() sale_status!: string;
@@ -383,6 +385,7 @@ export class Subscriptions {
 export class Variants {
   @ViewColumn() product_id!: number;
   @ViewColumn() language!: string;
+  @ViewColumn() language_shown!: string;
   @ViewColumn() variant_id!: number;
   @ViewColumn() label!: string | null;
   @ViewColumn() variant_type!: string | null;

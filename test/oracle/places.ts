@@ -40,7 +40,7 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
         city_id,
         language,
         name: said(members, 'city_name'),
-        country_id: Number(said(members, 'country_id')),
+        country_id: commonest(members.map(({ detail }) => detail.country_id)),
         ...counted(members),
       })),
     },
@@ -70,6 +70,13 @@ function expectedPlaces(states: readonly ProductState[], language: string, curre
       ),
     },
   ];
+}
+
+/** Of equally many the smaller one. */
+function commonest(ids: readonly unknown[]): number | null {
+  const counts = Map.groupBy(ids.filter((id) => id != null).map(Number), (id) => id);
+  const ranked = [...counts].sort(([left, { length: ls }], [right, { length: rs }]) => rs - ls || left - right);
+  return ranked[0]?.[0] ?? null;
 }
 
 function said(members: readonly ProductState[], name: string): unknown {

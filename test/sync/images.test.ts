@@ -80,7 +80,8 @@ describe('the ledger', () => {
     expect(query(harness, kept, gone?.name)).toMatchObject([{ withdrawn_at: null, ...seen }]);
     expect(takedowns(harness)).toMatchObject([{ returned_at: harness.clock.now() }]);
     const told = query<{ kind: string }>(harness, "SELECT kind FROM changes WHERE kind LIKE 'image%' ORDER BY seq");
-    expect(told.map(({ kind }) => kind)).toEqual(['image_withdrawn', 'image_added']);
+    // Those behind it moved up.
+    expect(told.map(({ kind }) => kind)).toEqual(['image_withdrawn', 'images_changed', 'image_added']);
   });
 
   it('writes nothing for a read that differs in nothing', async () => {

@@ -119,8 +119,8 @@ const jumps = {
 const few = { '15 s': 15 * second, 'an hour': hour };
 const durations = thorough ? { '5 s': 5 * second, '90 s': 90 * second, ...few } : few;
 
-/** Moves every instant of a file, as if a wrong clock had written it. `bookable` has times at the venue: no clock of ours. */
-function shift(path: string, { bookable, ...rules }: InstantRules, ms: number): void {
+/** Moves every instant of a file, as if a wrong clock had written it. `bookable` and what is printed have times at the venue: no clock of ours. */
+function shift(path: string, { bookable, printed_price, ...rules }: InstantRules, ms: number): void {
   const db = new Database(path);
   for (const [table, columns] of Object.entries(rules))
     for (const [column, rule] of Object.entries(columns))
