@@ -127,7 +127,9 @@ function cliOf(root: string): string {
 function sideOf(root: string, port: number, stack: DisposableStack): Side {
   const { path: directory } = stack.use(temporaryDirectory());
   const config = join(directory, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory, `http://127.0.0.1:${port}`));
+  // Another commit may not know every key: as little as possible is said.
+  const backup = { directory: join(directory, 'backup') };
+  writeFileSync(config, testConfigText(directory, `http://127.0.0.1:${port}`, { backup }));
   return { root, directory, config };
 }
 
