@@ -1,4 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { skippedLine } from './fakes/needs.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
@@ -27,5 +30,26 @@ describe('a test that needs what this machine lacks', () => {
     expect(skippedLine([['php', 'python3'], ['php'], ['root']])).toBe(
       '3 tests skipped: php, python3, root missing here. To run them: apt-get install --no-install-recommends php-cli php-sqlite3 python3, and root',
     );
+  });
+});
+
+describe('npm ci and npm test', () => {
+  const starts = fileURLToPath(new URL('../.ci/node-starts', import.meta.url));
+  const run = (node: string) => {
+    using directory = temporaryDirectory();
+    writeFileSync(join(directory.path, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
+    return spawnSync(starts, { env: { PATH: `${directory.path}:/usr/bin:/bin` }, encoding: 'utf8' });
+  };
+
+  it('say what is missing where their Node does not start, and end with 78', () => {
+    const ran = run('echo "node: error while loading shared libraries: libatomic.so.1" >&2; exit 127');
+    expect([ran.status, ran.stderr]).toEqual([
+      78,
+      expect.stringMatching(/^Error: .*\nTry: apt-get install libatomic1\n$/),
+    ]);
+  });
+
+  it('go on where it starts (control)', () => {
+    expect(run('echo v26')).toMatchObject({ status: 0, stdout: '', stderr: '' });
   });
 });
