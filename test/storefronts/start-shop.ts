@@ -42,6 +42,8 @@ export async function startShop(language: ShopLanguage, options: ShopOptions): P
       PATH: process.env.PATH ?? '',
       HOME: '/nonexistent',
       MIRROR: mirror,
+      // Where its files are copied elsewhere.
+      SEARCH_SQL: join(import.meta.dirname, '../../schema/search.sql'),
       DOOR: door,
       ...(token && { DOOR_TOKEN: token }),
     },

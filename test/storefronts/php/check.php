@@ -48,8 +48,8 @@ function check(array $wish): ?array
 }
 
 /** The daemon reads the dates of an order again, and counts the sale. It is no part of the order: it may fail. */
-function report(array $wish): void
+function report(array $wish, string $order): void
 {
     daemon('/v1/orders', ['product_id' => $wish['product'], 'date' => $wish['date'], 'time' => $wish['time'],
-        'quantity' => $wish['count'], 'outcome' => 'confirmed']);
+        'quantity' => $wish['count'], 'outcome' => 'confirmed', 'order_id' => $order]);
 }

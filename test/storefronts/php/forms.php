@@ -36,11 +36,16 @@ function km_of(string $text): ?float
     return preg_match('/^\d{1,5}(?:\.\d+)?$/D', $text) && (float) $text > 0 ? (float) $text : null;
 }
 
-/** What people type is words, never syntax: each quoted, the last one perhaps unfinished. */
+/** What people type is words, never syntax. */
 function words_of(string $text): ?string
 {
-    preg_match_all('/[\p{L}\p{N}\p{M}]+/u', $text, $found);
-    return empty($found[0]) ? null : '"' . implode('" "', array_slice($found[0], 0, 12)) . '"*';
+    return preg_match('/[\p{L}\p{N}]/u', $text) ? preg_replace('/^(.{200}).*$/us', '$1', $text) : null;
+}
+
+/** What makes an order count once, however often its form is sent. */
+function order_of(mixed $text): string
+{
+    return is_string($text) && preg_match('/^[0-9a-f]{32}$/D', $text) ? $text : bin2hex(random_bytes(16));
 }
 
 /** What a search form says, without the fields that were left empty. */

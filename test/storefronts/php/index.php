@@ -20,7 +20,9 @@ function show_product(int $id): array
     $product = product($id);
     if ($product === null || policy('products', $product['freshness']) === 'hide') {
         $gone = withdrawn($id);
-        return $gone ? [410, page($gone['title'], '<h1>' . e($gone['title']) . '</h1><p>This is no longer offered.</p>')]
+        $other = ($gone['successor_title'] ?? null) === null ? ''
+            : "<p>See instead: <a href=\"/product/{$gone['successor']}\">" . e($gone['successor_title']) . '</a></p>';
+        return $gone ? [410, page($gone['title'], '<h1>' . e($gone['title']) . "</h1><p>This is no longer offered.</p>$other")]
             : [404, page('Not found', '<h1>There is no such product</h1>')];
     }
     $ask = asked($_GET);
@@ -37,6 +39,7 @@ function buy(string $step): array
     if ($wish === null) {
         return [400, page('Checkout', '<h1>That is no order</h1>')];
     }
+    $order = order_of($_POST['order'] ?? null);
     $answer = check($wish);
     if ($answer === null) {
         return [404, page('Checkout', '<h1>This ticket is not sold here</h1>')];
@@ -48,10 +51,10 @@ function buy(string $step): array
     ]);
     if ($step === '/order' && $answer['verdict'] === 'holds') {
         // Here a real shop makes its order with the service; only when that is confirmed does it say so.
-        report($wish);
+        report($wish, $order);
         $answer['verdict'] = 'ordered';
     }
-    return [200, checkout_page($wish, $names, $answer, $instead)];
+    return [200, checkout_page($wish, $order, $names, $answer, $instead)];
 }
 
 /** Another time or date, or another product, for a list of what there is instead. */

@@ -67,7 +67,8 @@ function product(int $id): ?array
 
 function withdrawn(int $id): ?array
 {
-    return rows('SELECT title FROM withdrawn_products WHERE product_id = :id', ['id' => $id])[0] ?? null;
+    return rows('SELECT w.title, w.successor_product_id AS successor, p.title AS successor_title FROM withdrawn_products w
+        LEFT JOIN products p ON p.product_id = w.successor_product_id AND p.language = :language WHERE w.product_id = :id', ['id' => $id])[0] ?? null;
 }
 
 /** What a shopper calls a ticket: the title of its product, and its own name; each may be null. */
@@ -133,9 +134,11 @@ function search(array $filters): array
     [$price, $order, $distance] = [printed('p'), 'p.sellable DESC, p.title', 'NULL'];
     [$joins, $where, $values] = ['', 'p.language = :language', []];
     if ($filters['text'] !== null) {
-        $joins .= ' JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words';
-        $values['words'] = $filters['text'];
-        $order = 'p.sellable DESC, s.rank';
+        // What a shopper means, typos and all, the best first.
+        $found = rows(file_get_contents(getenv('SEARCH_SQL') ?: __DIR__ . '/../../../schema/search.sql'), ['text' => $filters['text'], 'limit' => 500, 'offset' => 0]);
+        $joins .= ' JOIN json_each(:found) f ON f.value = p.product_id';
+        $values['found'] = json_encode(array_column($found, 'product_id'));
+        $order = 'f.key';
     }
     if ($filters['near'] !== null) {
         // The square of the straight line through the globe: no distance is lost at the date line or the poles.

@@ -199,13 +199,13 @@ function purchase(array $wish, array $names, int $price): string
 }
 
 /** What the check says, in words and with what can be done: confirm, accept the new price, choose again, ask again. */
-function checkout_page(array $wish, array $names, array $answer, array $instead): string
+function checkout_page(array $wish, string $order, array $names, array $answer, array $instead): string
 {
     [$verdict, $shown, $now] = [$answer['verdict'], $wish['count'] * $wish['price'], $answer['now']['price']['amount'] ?? null];
     $again = fn (string $words, array $fields) => form('/checkout', $fields, "<button>$words</button>");
     $body = match (true) {
         $verdict === 'ordered' => notice('Thank you: your order is confirmed.', 'notice good'),
-        $verdict === 'holds' => notice('Still available at this price.', 'notice good') . form('/order', $wish, '<button>Confirm the order</button>'),
+        $verdict === 'holds' => notice('Still available at this price.', 'notice good') . form('/order', $wish + ['order' => $order], '<button>Confirm the order</button>'),
         $verdict === 'changed' && $now !== null => notice('The price has changed: it is ' . money($now) . ' now, not ' . money($shown) . '.')
             . $again('Take it for ' . money($now), array_replace($wish, ['price' => intdiv($now, $wish['count'])])),
         $verdict === 'changed' => notice('This can be had no more as you want it: perhaps there are fewer tickets left.') . instead_list($instead),

@@ -57,7 +57,7 @@ def check(wish):
     raise RuntimeError(f"the daemon answers {status}: {answer.get('message')}")
 
 
-def report(wish):
+def report(wish, order):
     """The daemon reads the dates of an order again, and counts the sale. It is no part of the order: it may fail."""
     daemon("/v1/orders", {"product_id": wish["product"], "date": wish["date"], "time": wish["time"],
-                          "quantity": wish["count"], "outcome": "confirmed"})
+                          "quantity": wish["count"], "outcome": "confirmed", "order_id": order})

@@ -1,5 +1,6 @@
 """Reading what visitors send. Each reader has a value, or None where it does not understand."""
 import re
+import secrets
 import unicodedata
 from datetime import date as Date
 from urllib.parse import parse_qsl
@@ -45,9 +46,13 @@ def km_of(text):
 
 
 def words_of(text):
-    """What people type is words, never syntax: each quoted, the last one perhaps unfinished."""
-    words = "".join(letter if unicodedata.category(letter)[0] in "LNM" else " " for letter in text).split()[:12]
-    return " ".join(f'"{word}"' for word in words) + "*" if words else None
+    """What people type is words, never syntax."""
+    return text[:200] if any(unicodedata.category(letter)[0] in "LN" for letter in text) else None
+
+
+def order_of(text):
+    """What makes an order count once, however often its form is sent."""
+    return text if match(r"[0-9a-f]{32}", text) else secrets.token_hex(16)
 
 
 def asked(query):

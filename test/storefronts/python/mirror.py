@@ -1,8 +1,10 @@
 """Reading the mirror: open read-only, wait a little where it is busy, try once more, see one state in a page."""
+import json
 import os
 import sqlite3
 from functools import cache
 from math import asin, cos, degrees, pi, radians, sin, sqrt
+from pathlib import Path
 
 LANGUAGE, CURRENCY = "en", "EUR"
 EARTH_KM = 6371.0
@@ -12,6 +14,10 @@ EARTH_KM = 6371.0
 PRINTED = """(SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c
       WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
     (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_of"""
+
+
+SEARCH = Path(os.environ.get("SEARCH_SQL") or Path(__file__).resolve().parent / "../../../schema/search.sql").read_text()
+NARROWS_NOTHING = dict.fromkeys(["city_id", "country_id", "tag_id", "min_rating", "max_price", "sellable", "from", "to"])
 
 
 class Mirror:
@@ -42,7 +48,8 @@ class Mirror:
         return self.row(f"SELECT p.*, {PRINTED} FROM products p WHERE p.product_id = :id AND p.language = :language", id=product)
 
     def withdrawn(self, product):
-        return self.row("SELECT title FROM withdrawn_products WHERE product_id = :id", id=product)
+        return self.row("""SELECT w.title, w.successor_product_id AS successor, p.title AS successor_title FROM withdrawn_products w
+            LEFT JOIN products p ON p.product_id = w.successor_product_id AND p.language = :language WHERE w.product_id = :id""", id=product)
 
     def names(self, product, variant):
         """What a shopper calls a ticket: the title of its product, and its own name; each may be None."""
@@ -84,8 +91,10 @@ class Mirror:
         price, order, distance = PRINTED, "p.sellable DESC, p.title", "NULL"
         joins, where, values = "", "p.language = :language", {}
         if filters["text"]:
-            joins += " JOIN product_search s ON s.product_id = p.product_id AND s.language = p.language AND s.product_search MATCH :words"
-            order, values["words"] = "p.sellable DESC, s.rank", filters["text"]
+            # What a shopper means, typos and all, the best first.
+            found = self.rows(SEARCH, **NARROWS_NOTHING, text=filters["text"], limit=500, offset=0)
+            joins += " JOIN json_each(:found) f ON f.value = p.product_id"
+            order, values["found"] = "f.key", json.dumps([hit["product_id"] for hit in found])
         if filters["near"]:
             # The square of the straight line through the globe: no distance is lost at the date line or the poles.
             distance = "((g.x - :x) * (g.x - :x) + (g.y - :y) * (g.y - :y) + (g.z - :z) * (g.z - :z))"

@@ -171,7 +171,7 @@ def purchase(wish, names, price):
     return f'<h2>{e(names["title"])}</h2><dl>{"".join(f"<dt>{term}<dd>{e(words)}" for term, words in lines.items())}</dl>'
 
 
-def checkout_page(wish, names, answer, instead):
+def checkout_page(wish, order, names, answer, instead):
     """What the check says, in words and with what can be done: confirm, accept the new price, choose again, ask again."""
     def again(words, fields):
         return form("/checkout", fields, f"<button>{words}</button>")
@@ -181,7 +181,7 @@ def checkout_page(wish, names, answer, instead):
         case "ordered":
             body = notice("Thank you: your order is confirmed.", "notice good")
         case "holds":
-            body = notice("Still available at this price.", "notice good") + form("/order", wish, "<button>Confirm the order</button>")
+            body = notice("Still available at this price.", "notice good") + form("/order", {**wish, "order": order}, "<button>Confirm the order</button>")
         case "changed" if now is not None:
             body = (notice(f"The price has changed: it is {money(now)} now, not {money(shown)}.")
                     + again(f"Take it for {money(now)}", {**wish, "price": now // wish["count"]}))

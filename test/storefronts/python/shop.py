@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 from check import check, report
-from forms import asked, date_of, filters_of, number_of, wish_of
+from forms import asked, date_of, filters_of, number_of, order_of, wish_of
 from mirror import together
 from pages import checkout_page, day, e, page, product_page, search_page, spoken
 
@@ -24,7 +24,8 @@ def show_product(mirror, number, ask):
     product = mirror.product(number)
     if product is None or mirror.policy("products", product["freshness"]) == "hide":
         if gone := mirror.withdrawn(number):
-            return 410, page(gone["title"], f'<h1>{e(gone["title"])}</h1><p>This is no longer offered.</p>')
+            other = f'<p>See instead: <a href="/product/{gone["successor"]}">{e(gone["successor_title"])}</a></p>' if gone["successor_title"] else ""
+            return 410, page(gone["title"], f'<h1>{e(gone["title"])}</h1><p>This is no longer offered.</p>{other}')
         return 404, page("Not found", "<h1>There is no such product</h1>")
     today = datetime.now(ZoneInfo(product["timezone"] or "UTC")).date().isoformat()
     date = date_of(ask.get("date", ""))
@@ -37,7 +38,7 @@ def buy(step, form):
     wish = wish_of(form)
     if wish is None:
         return 400, page("Checkout", "<h1>That is no order</h1>")
-    answer = check(wish)
+    order, answer = order_of(form.get("order", "")), check(wish)
     if answer is None:
         return 404, page("Checkout", "<h1>This ticket is not sold here</h1>")
     # Read before anything is ordered: afterwards nothing may fail.
@@ -45,9 +46,9 @@ def buy(step, form):
                                               [alternative(mirror, other) for other in answer["alternatives"]]))
     if step == "/order" and answer["verdict"] == "holds":
         # Here a real shop makes its order with the service; only when that is confirmed does it say so.
-        report(wish)
+        report(wish, order)
         answer["verdict"] = "ordered"
-    return 200, checkout_page(wish, names, answer, instead)
+    return 200, checkout_page(wish, order, names, answer, instead)
 
 
 def alternative(mirror, other):
