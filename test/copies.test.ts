@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChangeKind } from '../src/domain/changes/change.ts';
 import { announced, announcedViews } from './copies/importer.ts';
 import { type Followed, follow } from './copies/run.ts';
+import { needs } from './fakes/needs.ts';
 import { thorough } from './fakes/thorough.ts';
 
 /** Total: the compiler asks for a kind that is new. */
@@ -33,25 +34,29 @@ const kinds = Object.keys(all);
 
 describe('a copy kept by the script of docs/copies.md', () => {
   let followed: Followed | null = null;
-  const once = async () => (followed ??= await follow({ changes: thorough ? 600 : 320, seed: 3, without: kinds }));
+  const once = async () => (followed ??= await follow({ changes: thorough ? 600 : 120, seed: 3, without: kinds }));
 
   it('equals the views, cell by cell, at the end of every pass', { timeout: 240_000 }, async () => {
-    const { wrong, passes, lines } = await once();
+    const { wrong, passes } = await once();
     expect(wrong).toEqual([]);
-    expect(passes).toBeGreaterThan(100);
-    expect(Object.keys(lines).sort()).toEqual([...kinds].sort());
+    expect(passes).toBeGreaterThan(thorough ? 100 : 20);
   });
 
-  it('differs once it passes over one kind of change, whichever it is (control)', { timeout: 240_000 }, async () => {
+  const many = { ...needs('time'), timeout: 240_000 };
+
+  it('differs once it passes over one kind of change, whichever it is (control)', many, async () => {
     expect((await once()).needless).toEqual([]);
   });
 
-  it('has seen every column change that schema/contract.json does not mark clock: true', {
-    timeout: 240_000,
-  }, async () => {
-    const { seen } = await once();
-    const expected = announcedViews.flatMap((view) => announced(view).map((name) => `${view}.${name}`));
-    expect(expected.filter((name) => !seen.has(name))).toEqual([]);
-    expect(expected.length).toBeGreaterThan(100);
-  });
+  it(
+    'has seen every kind, and every column change that schema/contract.json does not mark clock: true',
+    many,
+    async () => {
+      const { seen, lines } = await once();
+      expect(Object.keys(lines).sort()).toEqual([...kinds].sort());
+      const expected = announcedViews.flatMap((view) => announced(view).map((name) => `${view}.${name}`));
+      expect(expected.filter((name) => !seen.has(name))).toEqual([]);
+      expect(expected.length).toBeGreaterThan(100);
+    },
+  );
 });

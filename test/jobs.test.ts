@@ -317,7 +317,10 @@ describe('a daemon with its list of jobs:', () => {
     expect(effects.map(({ job }) => job)).toEqual(world.schedule.list().map(({ name }) => name));
   });
 
-  it.each(effects)('$job: $claim', async (effect) => {
+  // Else some of each kind: every second, every minute, every hour, tied to a clock.
+  const asked = thorough ? effects : effects.filter((_, index) => index % 3 === 0);
+
+  it.each(asked)('$job: $claim', async (effect) => {
     expect(await effectIn(effect)).toBe(effect.at);
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -18,7 +19,10 @@ function filesBelow(path: string): string[] {
 }
 
 describe('a daemon that receives', () => {
-  it('prints and stores no secret and no address, whatever goes wrong', async () => {
+  it('prints and stores no secret and no address, whatever goes wrong', {
+    ...needs('time'),
+    timeout: 60_000,
+  }, async () => {
     using directory = temporaryDirectory();
     const pem = rsaPem('pkcs8');
     await using sandbox = await startSandbox({
@@ -97,5 +101,5 @@ describe('a daemon that receives', () => {
     // The control: what was searched is what was written.
     expect(stored).toContain('{"secret":"');
     expect(output).toContain('deliveries applied');
-  }, 60_000);
+  });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { killImages } from './kill-images.ts';
 
@@ -19,7 +20,7 @@ it(`${images} image files killed ${kills} times: none is half, none is left over
   expect(result.unchanged).toBe(result.images);
 }, 600_000);
 
-it('the harness sees files that are written straight to their final name (control)', async () => {
+it('the harness sees files that are written straight to their final name (control)', needs('time'), async () => {
   const { partial } = await killImages({ images: 100, kills: 5, mode: 'straight', seed });
   expect(partial).toBeGreaterThan(0);
 });

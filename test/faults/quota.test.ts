@@ -56,7 +56,7 @@ describe('a used-up quota', () => {
     expect(code).toBe(74);
   });
 
-  it('becomes the error of a full disk only where nothing else can be written there', () => {
+  it('becomes the error of a full disk only where nothing else can be written there', needs('time'), () => {
     const failed = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
     const write = () => withinQuota('/mirror/mirror.db', fails, (directory) => directory === '/mirror');
     const fails = () => {

@@ -11,7 +11,7 @@ import { virtualHarness } from '../fakes/virtual-harness.ts';
 const data = fileURLToPath(sharedData);
 
 describe('real data', needs('data'), () => {
-  it('is served, mirrored and found equal: a sample of 40 products', async () => {
+  it('is served, mirrored and found equal: a sample of 40 products', needs('time'), async () => {
     const catalogue = readCatalogue(join(data, 'catalogue-sample.json'));
     expect(catalogue).toHaveLength(600);
     await using harness = await virtualHarness({ catalogue: catalogue.filter((_, index) => index % 15 === 0) });

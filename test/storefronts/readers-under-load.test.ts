@@ -21,13 +21,17 @@ describe('four readers in PHP, Python and Node', needs('php', 'python3'), () => 
     expect(Object.values(results).flatMap(problemsOf)).toEqual([]);
   });
 
-  it('see half a window where a writer stores it in two transactions, and nothing where it stores it whole (control)', async () => {
-    const halves = await besideWriter('halves', { reads: 300 });
-    expect(problemsOf(halves).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
-    expect(problemsOf(await besideWriter('whole', { reads: 300 }))).toEqual([]);
-  });
+  it(
+    'see half a window where a writer stores it in two transactions, and nothing where it stores it whole (control)',
+    needs('time'),
+    async () => {
+      const halves = await besideWriter('halves', { reads: 300 });
+      expect(problemsOf(halves).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
+      expect(problemsOf(await besideWriter('whole', { reads: 300 }))).toEqual([]);
+    },
+  );
 
-  it('see two states where two statements are not one transaction (control)', async () => {
+  it('see two states where two statements are not one transaction (control)', needs('time'), async () => {
     const apart = await besideWriter('whole', { reads: 300, around: 'none', turns: ['window'] });
     expect(problemsOf(apart).filter((problem) => /inconsistent/.test(problem))).toHaveLength(allLanguages.length);
   });

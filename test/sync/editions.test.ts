@@ -1,60 +1,65 @@
 import { expect, it } from 'vitest';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { compare } from '../oracle/oracle.ts';
 
-it('every language and currency that is configured is mirrored, and equals what the service shows in it', async () => {
-  await using harness = await virtualHarness({ products: 30 });
-  const { base_url } = harness.wiring.config.service;
-  const service = {
-    base_url,
-    languages: ['en', 'nl'],
-    currencies: ['EUR', 'JPY', 'KWD'],
-    profile: { authorization: { header: null } },
-  };
-  await using both = await virtualHarness({ products: 30 }, { service });
-  await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
-  const db = openMirrorAt(both.wiring.mirror.path, both.clock.now());
-  const ids = harness.sandbox.world.visible().map(({ id }) => id);
-  const only = (language: string, currency: string) => {
-    // The oracle speaks of one edition: it sees a file through a filter of that edition.
-    return {
-      prepare: (sql: string) => {
-        const view = /FROM (\w+)/.exec(sql)?.[1] ?? '';
-        const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view);
-        const filters = [
-          columns.includes('language') ? `language = '${language}'` : '',
-          columns.includes('currency') && view !== 'products' ? `currency = '${currency}'` : '',
-        ].filter(Boolean);
-        const where = sql.includes('WHERE') ? ' AND ' : ' WHERE ';
-        return db.prepare(filters.length === 0 ? sql : `${sql}${where}${filters.join(' AND ')}`);
-      },
-    } as unknown as typeof db;
-  };
-  for (const [language, currency] of [
-    ['en', 'EUR'],
-    ['nl', 'EUR'],
-    ['en', 'JPY'],
-    ['en', 'KWD'],
-  ] as const) {
-    const state = async (id: number) => {
-      const shown = both.sandbox.state(id, { language, currency, horizon: 92 });
-      const primary = both.sandbox.state(id, { language, currency: 'EUR', horizon: 92 });
-      if (shown === null || primary === null) throw new Error(`no product ${id}`);
-      // Documents are read in the primary currency, variants are enriched in the primary language.
-      const enriched = language === 'en' ? shown.availability_variants : [];
-      return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched };
+it(
+  'every language and currency that is configured is mirrored, and equals what the service shows in it',
+  needs('time'),
+  async () => {
+    await using harness = await virtualHarness({ products: 30 });
+    const { base_url } = harness.wiring.config.service;
+    const service = {
+      base_url,
+      languages: ['en', 'nl'],
+      currencies: ['EUR', 'JPY', 'KWD'],
+      profile: { authorization: { header: null } },
     };
-    const found = await compare(only(language, currency), ids, state, {
-      language,
-      currency,
-      now: both.clock.now(),
-    });
-    const expected = found.first.filter(
-      (line) => !/^products\.(currency|from_price|prediscount_price|lowest_price|lowest_adult_price) /.test(line),
-    );
-    expect(expected, `${language}/${currency}`).toEqual([]);
-    expect(found.products).toBe(30);
-  }
-  db.close();
-});
+    await using both = await virtualHarness({ products: 30 }, { service });
+    await both.runUntil(() => both.wiring.mirror.filledAt() !== null);
+    const db = openMirrorAt(both.wiring.mirror.path, both.clock.now());
+    const ids = harness.sandbox.world.visible().map(({ id }) => id);
+    const only = (language: string, currency: string) => {
+      // The oracle speaks of one edition: it sees a file through a filter of that edition.
+      return {
+        prepare: (sql: string) => {
+          const view = /FROM (\w+)/.exec(sql)?.[1] ?? '';
+          const columns = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(view);
+          const filters = [
+            columns.includes('language') ? `language = '${language}'` : '',
+            columns.includes('currency') && view !== 'products' ? `currency = '${currency}'` : '',
+          ].filter(Boolean);
+          const where = sql.includes('WHERE') ? ' AND ' : ' WHERE ';
+          return db.prepare(filters.length === 0 ? sql : `${sql}${where}${filters.join(' AND ')}`);
+        },
+      } as unknown as typeof db;
+    };
+    for (const [language, currency] of [
+      ['en', 'EUR'],
+      ['nl', 'EUR'],
+      ['en', 'JPY'],
+      ['en', 'KWD'],
+    ] as const) {
+      const state = async (id: number) => {
+        const shown = both.sandbox.state(id, { language, currency, horizon: 92 });
+        const primary = both.sandbox.state(id, { language, currency: 'EUR', horizon: 92 });
+        if (shown === null || primary === null) throw new Error(`no product ${id}`);
+        // Documents are read in the primary currency, variants are enriched in the primary language.
+        const enriched = language === 'en' ? shown.availability_variants : [];
+        return { ...shown, entry: primary.entry, detail: primary.detail, availability_variants: enriched };
+      };
+      const found = await compare(only(language, currency), ids, state, {
+        language,
+        currency,
+        now: both.clock.now(),
+      });
+      const expected = found.first.filter(
+        (line) => !/^products\.(currency|from_price|prediscount_price|lowest_price|lowest_adult_price) /.test(line),
+      );
+      expect(expected, `${language}/${currency}`).toEqual([]);
+      expect(found.products).toBe(30);
+    }
+    db.close();
+  },
+);

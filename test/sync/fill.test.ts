@@ -2,6 +2,8 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { kind } from '../../src/sandbox/rough/habits.ts';
 import { contract } from '../contract/columns.ts';
+import { needs } from '../fakes/needs.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { type ComparedView, comparedViews } from '../oracle/expected.ts';
 import type { Comparison } from '../oracle/oracle.ts';
@@ -10,21 +12,25 @@ import { type ComparedPlace, comparedPlaces } from '../oracle/places.ts';
 /** As many as are asked for: `CATALOGUED_TEST_PRODUCTS=600 npx vitest run --config test/vitest.config.ts fill`. */
 const products = Number(process.env.CATALOGUED_TEST_PRODUCTS ?? 120);
 
-it('a fill on a bad day ends with the service and the mirror equal, and no call while told to wait', async () => {
-  await using harness = await virtualHarness(
-    { products, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
-    { budget: { requests_per_second: 30, concurrency: 4 } },
-  );
-  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-  const comparison = await harness.compare();
-  expect(comparison.first).toEqual([]);
-  expect(comparison.products).toBe(products);
-  expect(comparison.rows.availability_slots).toBeGreaterThan(10_000);
-  expect(harness.sandbox.violations()).toBe(0);
-  const { calls, by_status } = harness.sandbox.calls.counts();
-  expect(by_status['429']).toBeGreaterThan(0);
-  if (products >= 600) process.stdout.write(`${JSON.stringify({ calls, by_status, rows: comparison.rows })}\n`);
-});
+it(
+  'a fill on a bad day ends with the service and the mirror equal, and no call while told to wait',
+  needs('time'),
+  async () => {
+    await using harness = await virtualHarness(
+      { products, throttle: { per_second: 15 }, drift: 0.5, fault_share: 0.05 },
+      { budget: { requests_per_second: 30, concurrency: 4 } },
+    );
+    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+    const comparison = await harness.compare();
+    expect(comparison.first).toEqual([]);
+    expect(comparison.products).toBe(products);
+    expect(comparison.rows.availability_slots).toBeGreaterThan(10_000);
+    expect(harness.sandbox.violations()).toBe(0);
+    const { calls, by_status } = harness.sandbox.calls.counts();
+    expect(by_status['429']).toBeGreaterThan(0);
+    if (products >= 600) process.stdout.write(`${JSON.stringify({ calls, by_status, rows: comparison.rows })}\n`);
+  },
+);
 
 /** Columns that may be NULL and were only so, or never, in the rows of a comparison. */
 function oneWay({ rows, seen }: Comparison): string[] {
@@ -95,7 +101,8 @@ it('the oracle finds every planted difference, whichever view it shows in', asyn
   // Nothing of it is bare: what may be left out never is.
   expect(oneWay(clean)).toEqual(expect.arrayContaining(['products.tagline is never NULL']));
   let differences = 0;
-  for (const [view, sql] of Object.entries(planted)) {
+  const tried = Object.entries(planted).filter((_, index) => thorough || index % 3 === 0);
+  for (const [view, sql] of tried) {
     expect(writer.prepare(sql).run().changes, view).toBeGreaterThan(0);
     const now = (await harness.compare()).differences;
     expect(now, view).not.toBe(differences);

@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { imageStory } from '../simulate/images.ts';
 
 const limit = 14 * 86_400_000;
 
 /** `npm run simulate -- --images` is the same with 300 products and the usual cadences. */
-it('no image is visible 14 days after it was confirmed, at any minute of forty bad days and sixteen silent ones', async () => {
+it('no image is visible 14 days after it was confirmed, at any minute of forty bad days and sixteen silent ones', {
+  ...needs('time'),
+  timeout: 120_000,
+}, async () => {
   await using stack = new AsyncDisposableStack();
   const seldom = { availability: { horizon: 2, near: { days: 1, every: '7d' }, middle: { days: 2, every: '7d' } } };
   const story = await imageStory(
@@ -32,4 +36,4 @@ it('no image is visible 14 days after it was confirmed, at any minute of forty b
   expect(story.behind).toBeGreaterThan(1000);
   expect(story.takedowns).toBeGreaterThan(20);
   expect(story.stamp_off_ms).toBeLessThan(60_000);
-}, 120_000);
+});

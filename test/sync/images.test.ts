@@ -5,6 +5,7 @@ import { pass } from '../../src/sync/engine.ts';
 import { approveRemovals } from '../../src/sync/records/absence.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -238,7 +239,7 @@ describe('the promise before the limit', () => {
     }
   });
 
-  it('raises an alarm on day 12 that names the products, and ends when they are confirmed', async () => {
+  it('raises an alarm on day 12 that names the products, and ends when they are confirmed', needs('time'), async () => {
     await using harness = await filled(12, { cadence: calm }, true);
     const start = harness.clock.now();
     // In hours: while the service fails a pass does not end by itself, and here chores wait for it.

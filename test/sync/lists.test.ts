@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -76,21 +77,25 @@ describe('images that all vanish from the list', () => {
     expect(images(harness)).toBe(0);
   });
 
-  it('are a condition that stands in the mirror: counted once, told once, and not pressed for without end', async () => {
-    await using harness = await filled({ lean: true, products: 130 }, seldom);
-    takeAway(harness);
-    await harness.liveUntil(harness.clock.now() + 2 * day);
-    const { alarms } = statusOf(harness);
-    expect(alarms).toMatchObject([{ kind: 'images-vanished', products: 130 }]);
-    expect(said(harness)).toHaveLength(1);
-    await harness.restart();
-    expect(statusOf(harness).alarms).toEqual(alarms);
-    await harness.liveUntil(harness.clock.now() + 9 * day);
-    const calls = harness.sandbox.calls.counts().calls;
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
-    // Not every product at each minute's chores: that would be thousands.
-    expect(harness.sandbox.calls.counts().calls - calls).toBeLessThan(130);
-  });
+  it(
+    'are a condition that stands in the mirror: counted once, told once, and not pressed for without end',
+    needs('time'),
+    async () => {
+      await using harness = await filled({ lean: true, products: 130 }, seldom);
+      takeAway(harness);
+      await harness.liveUntil(harness.clock.now() + 2 * day);
+      const { alarms } = statusOf(harness);
+      expect(alarms).toMatchObject([{ kind: 'images-vanished', products: 130 }]);
+      expect(said(harness)).toHaveLength(1);
+      await harness.restart();
+      expect(statusOf(harness).alarms).toEqual(alarms);
+      await harness.liveUntil(harness.clock.now() + 9 * day);
+      const calls = harness.sandbox.calls.counts().calls;
+      await harness.liveUntil(harness.clock.now() + 2 * hour);
+      // Not every product at each minute's chores: that would be thousands.
+      expect(harness.sandbox.calls.counts().calls - calls).toBeLessThan(130);
+    },
+  );
 
   it('are over when the list brings images again, and not when it is empty', async () => {
     await using harness = await filled({ lean: true, products: 30 }, { cadence: { products: '1h' } });
@@ -166,15 +171,19 @@ describe('experiences that a complete list lacks', () => {
 });
 
 describe('a walk over many pages', () => {
-  it('whose pages fail now and then ends on the same day: each stored page forgets what failed before', async () => {
-    await using harness = await virtualHarness({ lean: true, products: 900 });
-    // Every page of the list fails twice before it comes.
-    for (let page = 1; page <= 9; page += 1)
-      harness.sandbox.faults.add({ kind: 'html', path: `^/v2/products\\?.*\\bpage=${page}\\b`, times: 2 });
-    const began = harness.clock.now();
-    await harness.runUntil(() => harness.wiring.mirror.products.count() === 900);
-    expect(harness.clock.now() - began).toBeLessThan(hour);
-  });
+  it(
+    'whose pages fail now and then ends on the same day: each stored page forgets what failed before',
+    needs('time'),
+    async () => {
+      await using harness = await virtualHarness({ lean: true, products: 900 });
+      // Every page of the list fails twice before it comes.
+      for (let page = 1; page <= 9; page += 1)
+        harness.sandbox.faults.add({ kind: 'html', path: `^/v2/products\\?.*\\bpage=${page}\\b`, times: 2 });
+      const began = harness.clock.now();
+      await harness.runUntil(() => harness.wiring.mirror.products.count() === 900);
+      expect(harness.clock.now() - began).toBeLessThan(hour);
+    },
+  );
 
   it('that fails again and again is tried once an hour at least', async () => {
     await using harness = await virtualHarness({ lean: true, products: 20 });

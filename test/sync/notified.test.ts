@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
 import { updateCoverage } from '../../src/sync/notifications/coverage.ts';
+import { needs } from '../fakes/needs.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 
 const never = new AbortController().signal;
@@ -147,62 +148,73 @@ it.each([
 });
 
 describe('a flood with the right secret', () => {
-  it('of 5,000 posts changes nothing but the sale status of five products until their reads, within its share of calls', async () => {
-    await using test = await notifiedHarness({ products: 40 }, { budget: { requests_per_second: 10, concurrency: 4 } });
-    const { harness } = test;
-    const address = harness.sandbox.subscriptions()[0]?.callback_url ?? '';
-    const ids = test.ids();
-    const cells = () =>
-      ['products', 'variants', 'images', 'checkout_information', 'product_prices'].flatMap((view) =>
-        test.query<Record<string, unknown>>(`SELECT * FROM ${view}`).map((row) => {
-          const {
-            checked_at: _,
-            changed_at: __,
-            verified_at: ___,
-            expires_at: ____,
-            stale: _____,
-            expired_at: ______,
-            ...rest
-          } = row;
-          return rest;
-        }),
+  it(
+    'of 5,000 posts changes nothing but the sale status of five products until their reads, within its share of calls',
+    needs('time'),
+    async () => {
+      await using test = await notifiedHarness(
+        { products: 40 },
+        { budget: { requests_per_second: 10, concurrency: 4 } },
       );
-    const before = cells();
-    const forged = (post: number) => {
-      const product_id = post % 2 === 0 ? (ids[post % ids.length] ?? 0) : 9_000_000 + post;
-      const closed = { change_type: 'checkout_disabled', reason_code: 'forged', recommended_alternative_product_id: 1 };
-      const edited = {
-        change_type: 'product_details_update',
-        field_name: 'title',
-        type: 'string',
-        new_value: 'Forged',
+      const { harness } = test;
+      const address = harness.sandbox.subscriptions()[0]?.callback_url ?? '';
+      const ids = test.ids();
+      const cells = () =>
+        ['products', 'variants', 'images', 'checkout_information', 'product_prices'].flatMap((view) =>
+          test.query<Record<string, unknown>>(`SELECT * FROM ${view}`).map((row) => {
+            const {
+              checked_at: _,
+              changed_at: __,
+              verified_at: ___,
+              expires_at: ____,
+              stale: _____,
+              expired_at: ______,
+              ...rest
+            } = row;
+            return rest;
+          }),
+        );
+      const before = cells();
+      const forged = (post: number) => {
+        const product_id = post % 2 === 0 ? (ids[post % ids.length] ?? 0) : 9_000_000 + post;
+        const closed = {
+          change_type: 'checkout_disabled',
+          reason_code: 'forged',
+          recommended_alternative_product_id: 1,
+        };
+        const edited = {
+          change_type: 'product_details_update',
+          field_name: 'title',
+          type: 'string',
+          new_value: 'Forged',
+        };
+        return JSON.stringify({ subscription_id: 'all', products: [{ product_id, changes: [closed, edited] }] });
       };
-      return JSON.stringify({ subscription_id: 'all', products: [{ product_id, changes: [closed, edited] }] });
-    };
-    const calls = () => harness.wiring.limiter.state().calls;
-    const [called, at] = [calls(), harness.clock.now()];
-    let post = 0;
-    const poster = async () => {
-      while (post < 5000) {
-        const response = await fetch(address, { method: 'POST', body: forged(post++) });
-        expect(response.status).toBe(200);
-      }
-    };
-    await Promise.all(Array.from({ length: 20 }, poster));
-    await test.receiving.apply();
-    const closed = () =>
-      test.query<{ n: number }>("SELECT count(*) AS n FROM products WHERE disabled_source = 'notification'")[0]?.n;
-    expect(closed()).toBe(5);
-    expect(harness.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
-    await test.live(minute);
-    const rate = harness.wiring.limiter.state().rate;
-    const seconds = (harness.clock.now() - at) / 1000;
-    // And one walk over the list, for the products that nobody knows.
-    expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
-    await test.live(20 * minute);
-    expect(cells()).toEqual(before);
-    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
-  });
+      const calls = () => harness.wiring.limiter.state().calls;
+      const [called, at] = [calls(), harness.clock.now()];
+      let post = 0;
+      const poster = async () => {
+        while (post < 5000) {
+          const response = await fetch(address, { method: 'POST', body: forged(post++) });
+          expect(response.status).toBe(200);
+        }
+      };
+      await Promise.all(Array.from({ length: 20 }, poster));
+      await test.receiving.apply();
+      const closed = () =>
+        test.query<{ n: number }>("SELECT count(*) AS n FROM products WHERE disabled_source = 'notification'")[0]?.n;
+      expect(closed()).toBe(5);
+      expect(harness.wiring.inbox.deliveries.counts()).toMatchObject({ received: 5000, waiting: 0 });
+      await test.live(minute);
+      const rate = harness.wiring.limiter.state().rate;
+      const seconds = (harness.clock.now() - at) / 1000;
+      // And one walk over the list, for the products that nobody knows.
+      expect(calls() - called).toBeLessThanOrEqual(0.3 * rate * seconds + 8 + 1);
+      await test.live(20 * minute);
+      expect(cells()).toEqual(before);
+      expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+    },
+  );
 });
 
 it('a call at an address whose grace is over does not end the daemon while the disk is full', async () => {

@@ -116,8 +116,8 @@ const jumps = {
   'two hours ahead': 2 * hour,
   'two hours back': -2 * hour,
 };
-const few = { '15 s': 15 * second, 'an hour': hour };
-const durations = thorough ? { '5 s': 5 * second, '90 s': 90 * second, ...few } : few;
+const few = { 'an hour': hour };
+const durations = thorough ? { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, ...few } : few;
 
 /** Moves every instant of a file, as if a wrong clock had written it. `bookable` and what is printed have times at the venue: no clock of ours. */
 function shift(path: string, { bookable, printed_price, ...rules }: InstantRules, ms: number): void {
