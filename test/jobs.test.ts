@@ -10,6 +10,7 @@ import { backupsIn } from '../src/files/backups.ts';
 import { requestResync } from '../src/sync/records/resync.ts';
 import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
+import { needs } from './fakes/needs.ts';
 import { thorough } from './fakes/thorough.ts';
 
 const second = 1000;
@@ -389,7 +390,7 @@ function swapped(jobs: readonly Job[], name: string): Job[] {
 }
 
 describe('the jobs of one instant', () => {
-  it('begin in the order of the list, also with the clock in doubt', async () => {
+  it('begin in the order of the list, also with the clock in doubt', needs('time'), async () => {
     expect(await orderIn(together)).toEqual(namesOf(together));
     expect(await orderIn(doubted)).toEqual(namesOf(doubted));
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../../src/admin/client.ts';
 import { systemClock } from '../../src/clock.ts';
+import { needs } from '../fakes/needs.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -69,7 +70,7 @@ describe('a running daemon', () => {
     ).toEqual(expect.arrayContaining(['daemon started', 'pass ended', 'resync requested', 'daemon stopping']));
   });
 
-  it('goes on where it was killed', async () => {
+  it('goes on where it was killed', needs('time'), async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 40 });
     const config = join(directory.path, 'catalogued.yaml');

@@ -1,10 +1,14 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-it('the demo shows how the file follows what the service announces', async () => {
+it('the demo shows how the file follows what the service announces', {
+  ...needs('time'),
+  timeout: 60_000,
+}, async () => {
   using directory = temporaryDirectory();
   // Left by a demo that was killed before it had written its configuration.
   mkdirSync(join(directory.path, 'data/demo'), { recursive: true });
@@ -38,7 +42,7 @@ it('the demo shows how the file follows what the service announces', async () =>
   expect(statSync(join(directory.path, 'data/demo/state/api_key')).mode & 0o777).toBe(0o600);
   demo.child.kill('SIGINT');
   expect((await demo.ended).code).toBe(0);
-}, 60_000);
+});
 
 it('the demo writes over no configuration and no mirror but its own', async () => {
   using directory = temporaryDirectory();

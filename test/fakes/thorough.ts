@@ -3,3 +3,8 @@
  * `npm test` ends within four minutes.
  */
 export const thorough = process.env.CATALOGUED_TEST_STRICT === '1';
+
+/** Of a list of cases all, or else every third: each kind has its turn in the strict run. */
+export function someOf<Case>(cases: readonly Case[]): readonly Case[] {
+  return thorough ? cases : cases.filter((_, index) => index % 3 === 0);
+}

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { approveRemovals, rejectRemovals } from '../../src/sync/records/absence.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -66,18 +67,22 @@ describe('a product that the service no longer offers', () => {
     },
   );
 
-  it('is withdrawn within an hour of the first list that lacks it, although the list is walked once a week', async () => {
-    await using harness = await virtualHarness(lean);
-    await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
-    const product = first(harness);
-    await lives(harness, 5 * day);
-    product.withdrawn = true;
-    const missed = () => (absence(harness, product)?.missing_walks ?? 0) > 0;
-    for (let waited = 0; !missed() && waited < 4 * day; waited += 10 * minute) await lives(harness, 10 * minute);
-    expect(missed()).toBe(true);
-    await lives(harness, hour);
-    expect(visible(harness)).toBe(39);
-  });
+  it(
+    'is withdrawn within an hour of the first list that lacks it, although the list is walked once a week',
+    needs('time'),
+    async () => {
+      await using harness = await virtualHarness(lean);
+      await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+      const product = first(harness);
+      await lives(harness, 5 * day);
+      product.withdrawn = true;
+      const missed = () => (absence(harness, product)?.missing_walks ?? 0) > 0;
+      for (let waited = 0; !missed() && waited < 4 * day; waited += 10 * minute) await lives(harness, 10 * minute);
+      expect(missed()).toBe(true);
+      await lives(harness, hour);
+      expect(visible(harness)).toBe(39);
+    },
+  );
 
   it('is withdrawn too where the profile has no read of a single product', async () => {
     const profile = { authorization: { header: null }, paths: { product: null } };

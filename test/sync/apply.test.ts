@@ -3,6 +3,7 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { applyDeliveries, updateClosureAlarms } from '../../src/sync/notifications/apply.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -246,7 +247,7 @@ describe('a mass of closures', () => {
     expect(test.harness.wiring.mirror.alarms.all()).toEqual([]);
   });
 
-  it('that most reads contradict is taken for misuse of the address', async () => {
+  it('that most reads contradict is taken for misuse of the address', needs('time'), async () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
@@ -361,7 +362,7 @@ describe('a delivery that makes no sense', () => {
 });
 
 describe('a flood of forged deliveries', () => {
-  it('costs at most three tenths of the calls, and nobody else is late', async () => {
+  it('costs at most three tenths of the calls, and nobody else is late', needs('time'), async () => {
     await using test = await filled({ products: 200 }, { budget: { requests_per_second: 10 } });
     const started = () => test.harness.wiring.limiter.state().lanes.notification.calls;
     // Passes go on until the end of a step, which begins with the next whole minute.

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type ChangeType, changeTypes } from '../../src/domain/push/subscription.ts';
 import type { World } from '../../src/sandbox/world/world.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
+import { someOf } from '../fakes/thorough.ts';
 
 const hour = 3_600_000;
 
@@ -19,7 +20,7 @@ function trustOf({ query }: NotifiedHarness) {
   return trust ?? { announced: 0, announceable: 0 };
 }
 
-it.each(changeTypes)(
+it.each(someOf(changeTypes))(
   '%s can be subscribed to; the service announces it, the mirror notes it, and the read behind it counts as announced',
   async (change_type) => {
     await using test = await notifiedHarness();

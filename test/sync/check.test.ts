@@ -7,6 +7,7 @@ import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -190,34 +191,38 @@ describe('a check', () => {
     expect(test.calls()).toBe(0);
   });
 
-  it('of a time that has begun at the venue is gone without a call, and offers the times to come', async () => {
-    await using test = await filled();
-    const { harness, product } = test;
-    const timezone = harness.wiring.mirror.products.find(product.id)?.timezone ?? 'UTC';
-    const [, first, second, ...rest] = soldOn(harness, product, date);
-    if (first === undefined || second === undefined) throw new Error('too few times');
-    const begins = (time: string) =>
-      Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timezone).epochMilliseconds;
-    await harness.liveUntil(begins(first.time) - 60_000);
-    expect(await test.check({ time: first.time })).not.toMatchObject({ reasons: ['time-past'] });
-    await harness.drive(harness.clock.sleep(begins(first.time) - harness.clock.now()));
-    const before = test.calls();
-    const answer = await test.check({ time: first.time });
-    expect(answer).toMatchObject({ verdict: 'gone', reasons: ['time-past'], now: null });
-    expect(test.calls()).toBe(before);
-    const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time ?? '');
-    expect(times).toContain(second.time);
-    expect(times.every((time) => time > first.time)).toBe(true);
-    const any = await test.check();
-    expect(any.now?.slots.every(({ time }) => time > first.time)).toBe(true);
-    expect(any).toMatchObject({ now: { state: 'available', sellable: true } });
-    await harness.drive(harness.clock.sleep(begins((rest.at(-1) ?? second).time) - harness.clock.now()));
-    expect(await test.check()).toMatchObject({
-      verdict: 'gone',
-      reasons: ['time-past'],
-      now: { state: 'not_on_sale', sellable: false, slots: [] },
-    });
-  });
+  it(
+    'of a time that has begun at the venue is gone without a call, and offers the times to come',
+    needs('time'),
+    async () => {
+      await using test = await filled();
+      const { harness, product } = test;
+      const timezone = harness.wiring.mirror.products.find(product.id)?.timezone ?? 'UTC';
+      const [, first, second, ...rest] = soldOn(harness, product, date);
+      if (first === undefined || second === undefined) throw new Error('too few times');
+      const begins = (time: string) =>
+        Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timezone).epochMilliseconds;
+      await harness.liveUntil(begins(first.time) - 60_000);
+      expect(await test.check({ time: first.time })).not.toMatchObject({ reasons: ['time-past'] });
+      await harness.drive(harness.clock.sleep(begins(first.time) - harness.clock.now()));
+      const before = test.calls();
+      const answer = await test.check({ time: first.time });
+      expect(answer).toMatchObject({ verdict: 'gone', reasons: ['time-past'], now: null });
+      expect(test.calls()).toBe(before);
+      const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time ?? '');
+      expect(times).toContain(second.time);
+      expect(times.every((time) => time > first.time)).toBe(true);
+      const any = await test.check();
+      expect(any.now?.slots.every(({ time }) => time > first.time)).toBe(true);
+      expect(any).toMatchObject({ now: { state: 'available', sellable: true } });
+      await harness.drive(harness.clock.sleep(begins((rest.at(-1) ?? second).time) - harness.clock.now()));
+      expect(await test.check()).toMatchObject({
+        verdict: 'gone',
+        reasons: ['time-past'],
+        now: { state: 'not_on_sale', sellable: false, slots: [] },
+      });
+    },
+  );
 
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
@@ -254,23 +259,27 @@ describe('a check', () => {
 });
 
 describe('single flight', () => {
-  it('makes one call for 10,000 shoppers of one window, whatever they ask of it, and a call for each without (control)', async () => {
-    await using test = await filled();
-    const { ports, product, harness } = test;
-    const dates = [date, '2026-12-06', '2026-12-07'];
-    const all = Array.from({ length: 10_000 }, (_, index) =>
-      checkBeforeOrder(ports, { product_id: product.id, date: dates[index % 3] ?? date }, never),
-    );
-    const answers = await harness.drive(Promise.all(all));
-    expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
-    expect(test.calls()).toBe(1);
-    // Each on its own: what a shopper would cost without the others.
-    for (let index = 0; index < 5; index += 1) await test.check();
-    expect(test.calls()).toBe(6);
-    // Another window is another flight.
-    await harness.drive(Promise.all([test.check(), test.check({ date: '2027-01-03' }), test.check()]));
-    expect(test.calls()).toBe(8);
-  });
+  it(
+    'makes one call for 10,000 shoppers of one window, whatever they ask of it, and a call for each without (control)',
+    needs('time'),
+    async () => {
+      await using test = await filled();
+      const { ports, product, harness } = test;
+      const dates = [date, '2026-12-06', '2026-12-07'];
+      const all = Array.from({ length: 10_000 }, (_, index) =>
+        checkBeforeOrder(ports, { product_id: product.id, date: dates[index % 3] ?? date }, never),
+      );
+      const answers = await harness.drive(Promise.all(all));
+      expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
+      expect(test.calls()).toBe(1);
+      // Each on its own: what a shopper would cost without the others.
+      for (let index = 0; index < 5; index += 1) await test.check();
+      expect(test.calls()).toBe(6);
+      // Another window is another flight.
+      await harness.drive(Promise.all([test.check(), test.check({ date: '2027-01-03' }), test.check()]));
+      expect(test.calls()).toBe(8);
+    },
+  );
 
   it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
     await using test = await filled();

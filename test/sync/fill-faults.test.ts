@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { needs } from '../fakes/needs.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -15,9 +16,12 @@ async function fill(fault_share: number): Promise<{ ms: number; differences: num
   return { ms, differences: never };
 }
 
-test('a fill in which one call in ten fails in seven ways takes at most half as long again, and leaves no difference', async () => {
+test('a fill in which one call in ten fails in seven ways takes at most half as long again, and leaves no difference', {
+  ...needs('time'),
+  timeout: 240_000,
+}, async () => {
   const clean = await fill(0);
   const faulted = await fill(0.1);
   expect(faulted.differences).toBe(0);
   expect(faulted.ms).toBeLessThanOrEqual(1.5 * clean.ms);
-}, 240_000);
+});

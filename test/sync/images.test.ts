@@ -230,7 +230,7 @@ describe('the promise before the limit', () => {
     expect(query(harness, "SELECT kept FROM freshness WHERE resource = 'images'")).toEqual([{ kept: 1 }]);
   });
 
-  it('holds for products that a subscription covers', async () => {
+  it('holds for products that a subscription covers', needs('time'), async () => {
     await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
     expect(test.harness.wiring.mirror.trust.covered()).toBe(30);
     for (let passed = 0; passed < 9; passed += 1) {

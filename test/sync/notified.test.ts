@@ -44,16 +44,20 @@ describe('with a subscription', () => {
     expect((await test.harness.compare()).first).toEqual([]);
   });
 
-  it('checkout information and variants of what it covers are read on notification, with 28 days as the backstop', async () => {
-    const asked: string[] = [];
-    await using test = await notifiedHarness({ products: 10, served: ({ path }) => asked.push(path) });
-    expect(covered(test)).toBe(10);
-    await test.live(8 * day, hour);
-    expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
-    await test.live(18 * day, 3 * hour);
-    expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
-    expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
-  });
+  it(
+    'checkout information and variants of what it covers are read on notification, with 28 days as the backstop',
+    needs('time'),
+    async () => {
+      const asked: string[] = [];
+      await using test = await notifiedHarness({ products: 10, served: ({ path }) => asked.push(path) });
+      expect(covered(test)).toBe(10);
+      await test.live(8 * day, hour);
+      expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
+      await test.live(18 * day, 3 * hour);
+      expect(asked.filter((path) => path.includes('product-variants'))).toHaveLength(20);
+      expect(test.query('SELECT resource FROM freshness WHERE kept = 0')).toEqual([]);
+    },
+  );
 });
 
 it('a notification of the older system is understood at the same address', async () => {
@@ -296,7 +300,7 @@ it('a subscription that the service lost and found again has what it covers read
 });
 
 describe('coverage that is lost', () => {
-  it('in a daemon that ends meanwhile brings the cadence back all the same', async () => {
+  it('in a daemon that ends meanwhile brings the cadence back all the same', needs('time'), async () => {
     await using test = await notifiedHarness();
     await test.live(8 * day, hour);
     const late = () =>
@@ -314,28 +318,32 @@ describe('coverage that is lost', () => {
 });
 
 describe('a subscription that silently stops', () => {
-  it('is named before twenty changes were missed, and what it covers is read as if it were not there', async () => {
-    await using test = await notifiedHarness({ products: 36 }, { cadence: { products: '1d' } });
-    const { world } = test.harness.sandbox;
-    const ids = test.ids();
-    for (const id of ids.slice(0, 10)) world.edit(id, { field: 'whats_included', value: `* Ticket ${id}` });
-    await test.live(day + hour, hour);
-    expect(subscription(test)).toMatchObject({ trust: 1 });
-    test.harness.sandbox.setSending('all', 'none');
-    let missed = 0;
-    while (!test.alarms().includes('subscription-silent') && missed < 40) {
-      const id = ids[10 + missed] ?? 0;
-      world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
-      missed += 1;
+  it(
+    'is named before twenty changes were missed, and what it covers is read as if it were not there',
+    needs('time'),
+    async () => {
+      await using test = await notifiedHarness({ products: 36 }, { cadence: { products: '1d' } });
+      const { world } = test.harness.sandbox;
+      const ids = test.ids();
+      for (const id of ids.slice(0, 10)) world.edit(id, { field: 'whats_included', value: `* Ticket ${id}` });
       await test.live(day + hour, hour);
-    }
-    expect(missed).toBeLessThan(20);
-    expect(test.query('SELECT subscription_id FROM subscriptions WHERE trust < 0.7')).toEqual([
-      { subscription_id: 'all' },
-    ]);
-    await test.live(5 * minute);
-    expect(covered(test)).toBe(0);
-  });
+      expect(subscription(test)).toMatchObject({ trust: 1 });
+      test.harness.sandbox.setSending('all', 'none');
+      let missed = 0;
+      while (!test.alarms().includes('subscription-silent') && missed < 40) {
+        const id = ids[10 + missed] ?? 0;
+        world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
+        missed += 1;
+        await test.live(day + hour, hour);
+      }
+      expect(missed).toBeLessThan(20);
+      expect(test.query('SELECT subscription_id FROM subscriptions WHERE trust < 0.7')).toEqual([
+        { subscription_id: 'all' },
+      ]);
+      await test.live(5 * minute);
+      expect(covered(test)).toBe(0);
+    },
+  );
 
   it.each([
     { gap: 'of another subscription lasts', subscription_id: 'other', to: null },

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
+import { needs } from '../fakes/needs.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
@@ -115,9 +116,12 @@ it(`${days} virtual days of one seed leave every table of both files the same, b
   expect(differing(first, await live(world))).toEqual([]);
 }, 120_000);
 
-it('two worlds of different seeds, or by a chance that is nobody’s seed, do not (control)', async () => {
+it('two worlds of different seeds, or by a chance that is nobody’s seed, do not (control)', {
+  ...needs('time'),
+  timeout: 120_000,
+}, async () => {
   const world = { seed: 1, days: 1, port: await freePort() };
   const first = await live(world);
   expect(differing(first, await live({ ...world, seed: 2 }))).not.toEqual([]);
   expect(differing(first, await live(world, { chance: Math.random }))).not.toEqual([]);
-}, 120_000);
+});

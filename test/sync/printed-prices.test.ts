@@ -70,7 +70,7 @@ it('the printed price of every product is the least that an adult pays, and abov
   expect(printedIn(harness).off.length).toBeGreaterThan(100);
 });
 
-it('so is that of the products of real data', needs('data'), async () => {
+it('so is that of the products of real data', needs('data', 'time'), async () => {
   const catalogue = readCatalogue(join(fileURLToPath(sharedData), 'catalogue-sample.json'));
   await using harness = await filled({ catalogue: catalogue.filter((_, index) => index % 8 === 0) });
   const { off, all } = printedIn(harness);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { afterPage } from '../../src/domain/catalogue/list-page.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -35,48 +36,56 @@ describe('a list', () => {
     expect(harness.wiring.mirror.experiences.count()).toBeGreaterThan(0);
   });
 
-  it('without an end is left after a few pages without a new row: incomplete, with a failure that says so', async () => {
-    await using harness = await virtualHarness({ products: 57, habits: { list_end: 'never' } });
-    const job = requestResync(harness.wiring.ports, everything);
-    const ended = () => harness.wiring.mirror.jobs.find(job.job_id)?.left === 0;
-    await harness.runUntil(() => ended() && isFilled(harness)());
-    const { requests } = { requests: harness.sandbox.calls.counts().calls };
-    expect(requests).toBeLessThan(2000);
-    expect(harness.wiring.mirror.walks.find(walk)?.completed_at).toBeNull();
-    expect(harness.wiring.mirror.products.count()).toBe(57);
-    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
-    const [failing] = rows<{ failure: string }>(
-      harness,
-      "SELECT failure FROM record WHERE resource = 'products' AND failures > 0",
-    );
-    expect(failing?.failure).toContain('endless-list: the list does not end');
-    // The service mends itself: the next walk is complete.
-    harness.sandbox.setHabits({ list_end: 'ends' });
-    await harness.liveUntil(harness.clock.now() + day);
-    expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
-    expect(harness.wiring.mirror.records.fill().failing).toBe(0);
-  });
+  it(
+    'without an end is left after a few pages without a new row: incomplete, with a failure that says so',
+    needs('time'),
+    async () => {
+      await using harness = await virtualHarness({ products: 57, habits: { list_end: 'never' } });
+      const job = requestResync(harness.wiring.ports, everything);
+      const ended = () => harness.wiring.mirror.jobs.find(job.job_id)?.left === 0;
+      await harness.runUntil(() => ended() && isFilled(harness)());
+      const { requests } = { requests: harness.sandbox.calls.counts().calls };
+      expect(requests).toBeLessThan(2000);
+      expect(harness.wiring.mirror.walks.find(walk)?.completed_at).toBeNull();
+      expect(harness.wiring.mirror.products.count()).toBe(57);
+      expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+      const [failing] = rows<{ failure: string }>(
+        harness,
+        "SELECT failure FROM record WHERE resource = 'products' AND failures > 0",
+      );
+      expect(failing?.failure).toContain('endless-list: the list does not end');
+      // The service mends itself: the next walk is complete.
+      harness.sandbox.setHabits({ list_end: 'ends' });
+      await harness.liveUntil(harness.clock.now() + day);
+      expect(harness.wiring.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+      expect(harness.wiring.mirror.records.fill().failing).toBe(0);
+    },
+  );
 });
 
 describe('a row', () => {
-  it('whose images are null keeps its product, and the images that are known until their 14 days are over', async () => {
-    const seldom = { near: { days: 1, every: '7d' }, middle: { days: 2, every: '7d' }, far: { every: '7d' } };
-    await using harness = await virtualHarness(
-      { products: 12, lean: true },
-      { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
-    );
-    await harness.runUntil(isFilled(harness));
-    const before = rows(harness, 'SELECT product_id, image_key FROM images');
-    expect(before.length).toBeGreaterThan(5);
-    harness.sandbox.setHabits({ images_null: 1 });
-    await harness.liveUntil(harness.clock.now() + 8 * day);
-    expect(harness.wiring.mirror.products.count()).toBe(12);
-    expect(harness.wiring.mirror.removals.absent()).toEqual([]);
-    expect(rows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
-    await harness.liveUntil(harness.clock.now() + 7 * day);
-    expect(rows(harness, 'SELECT * FROM images')).toEqual([]);
-    expect(harness.wiring.mirror.products.count()).toBe(12);
-  });
+  it(
+    'whose images are null keeps its product, and the images that are known until their 14 days are over',
+    needs('time'),
+    async () => {
+      const seldom = { near: { days: 1, every: '7d' }, middle: { days: 2, every: '7d' }, far: { every: '7d' } };
+      await using harness = await virtualHarness(
+        { products: 12, lean: true },
+        { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
+      );
+      await harness.runUntil(isFilled(harness));
+      const before = rows(harness, 'SELECT product_id, image_key FROM images');
+      expect(before.length).toBeGreaterThan(5);
+      harness.sandbox.setHabits({ images_null: 1 });
+      await harness.liveUntil(harness.clock.now() + 8 * day);
+      expect(harness.wiring.mirror.products.count()).toBe(12);
+      expect(harness.wiring.mirror.removals.absent()).toEqual([]);
+      expect(rows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
+      await harness.liveUntil(harness.clock.now() + 7 * day);
+      expect(rows(harness, 'SELECT * FROM images')).toEqual([]);
+      expect(harness.wiring.mirror.products.count()).toBe(12);
+    },
+  );
 
   it('that nobody has rated has no rating, however the service says so', async () => {
     await using harness = await virtualHarness({ products: 40, habits: { unrated: 'zero' } });
