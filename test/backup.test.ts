@@ -218,11 +218,26 @@ describe('a backup', () => {
   it('beyond those that are kept goes, the oldest first', () => {
     using test = place();
     for (const day of [1, 2, 3]) makeBackup(test.order(day * 24 * hour));
-    expect(removeOld(test.backups, 2)).toBe(1);
+    expect(removeOld(test.backups, { keep: 2, now: 4 * 24 * hour })).toBe(1);
     expect(backupsIn(test.backups).map((backup) => readManifest(backup).made_at)).toEqual([
       2 * 24 * hour,
       3 * 24 * hour,
     ]);
+  });
+
+  it('that a wrong clock has named is never the newest, and goes first', () => {
+    using test = place();
+    const now = Date.parse('2026-11-21T03:00:00Z');
+    makeBackup(test.order(Date.parse('2038-01-19T03:00:00Z')));
+    makeBackup(test.order(now - 24 * hour));
+    const { backup } = makeBackup(test.order(now));
+    const config = { directory: test.backups, at: '0 3 * * *', zone: 'UTC', keep: 2, every: null };
+    expect(backupStatus(config, { filled_at: 0, failure: null, now })).toMatchObject({ newest: backup, late: 0 });
+    expect(removeOld(test.backups, { keep: 2, now })).toBe(1);
+    expect(backupsIn(test.backups).map((each) => readManifest(each).made_at)).toEqual([now - 24 * hour, now]);
+    // By name alone it would be the newest for twelve years (control).
+    const wrong = makeBackup(test.order(Date.parse('2038-01-19T03:00:00Z')));
+    expect(backupsIn(test.backups).at(-1)).toBe(wrong.backup);
   });
 
   it('is whole or not there, however often the process that makes it is killed', async () => {

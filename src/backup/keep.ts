@@ -75,7 +75,7 @@ export function keepBackups(
         now: clock.now(),
       } as const;
       const { backup, bytes } = (await inChild({ make: order }, signal)) as MadeBackup;
-      const removed = removeOld(directory, keep);
+      const removed = removeOld(directory, { keep, now: clock.now() });
       failed = null;
       log.info({ backup, bytes, removed, ms: Math.round(clock.monotonic() - began) }, 'backup made');
     } catch (error) {
@@ -87,7 +87,7 @@ export function keepBackups(
   }
 
   async function drillDue(signal: AbortSignal): Promise<void> {
-    const backup = backupsIn(directory).at(-1);
+    const backup = backupsIn(directory, clock.now()).at(-1);
     const tried = lastDrill(directory)?.at ?? null;
     const now = clock.now();
     // One that lies ahead was made by a wrong clock.
@@ -105,7 +105,7 @@ export function keepBackups(
   return {
     make,
     drillDue,
-    madeAt: () => newestOf(directory)?.manifest.made_at ?? null,
+    madeAt: () => newestOf(directory, clock.now())?.manifest.made_at ?? null,
     failure: () => failed?.reason ?? null,
     drillFailure: () => lastDrill(directory)?.failure ?? null,
     alarms: () => {
@@ -123,15 +123,15 @@ function alarm(kind: LiveAlarm['kind'], raised_at: number): LiveAlarm {
 }
 
 /** Removes the oldest backups; one that somebody else has put there counts, and goes too. Returns how many went. */
-export function removeOld(directory: string, keep: number): number {
-  const old = backupsIn(directory).slice(0, -keep);
+export function removeOld(directory: string, { keep, now }: { readonly keep: number; readonly now: number }): number {
+  const old = backupsIn(directory, now).slice(0, -keep);
   for (const backup of old) rmSync(backup, { recursive: true, force: true });
   return old.length;
 }
 
 /** Returns the newest backup that says what it is; null: there is none. */
-function newestOf(directory: string): { readonly backup: string; readonly manifest: Manifest } | null {
-  for (const backup of backupsIn(directory).reverse()) {
+function newestOf(directory: string, now: number): { readonly backup: string; readonly manifest: Manifest } | null {
+  for (const backup of backupsIn(directory, now).reverse()) {
     try {
       return { backup, manifest: readManifest(backup) };
     } catch {
@@ -150,13 +150,13 @@ export function backupStatus(
     now,
   }: { readonly filled_at: number | null; readonly failure: string | null; readonly now: number },
 ): BackupStatus {
-  const found = newestOf(directory);
+  const found = newestOf(directory, now);
   const tried = lastDrill(directory);
   const since = found?.manifest.made_at ?? filled_at;
   const next = at === null ? () => Number.POSITIVE_INFINITY : wallClock({ at, zone }).next;
   return {
     directory,
-    copies: backupsIn(directory).length,
+    copies: backupsIn(directory, now).length,
     newest: found?.backup ?? null,
     made_at: found?.manifest.made_at ?? null,
     bytes: found === null ? null : found.manifest.mirror.bytes + (found.manifest.inbox?.bytes ?? 0),

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
+import { backupName, inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
 import { megabytes } from '../format.ts';
 import { removeAppliedBodies } from '../inbox/without-bodies.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -124,7 +124,7 @@ export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'appl
 
 /** Named by its instant, so that names sort by age. */
 function freeName(directory: string, now: number): string {
-  const stamp = `${new Date(now).toISOString().replaceAll(':', '').slice(0, 17)}Z`;
+  const stamp = backupName(now);
   const names = [stamp, ...Array.from({ length: 99 }, (_, index) => `${stamp}-${String(index + 2).padStart(2, '0')}`)];
   const free = names.find((name) => !existsSync(join(directory, name)));
   if (free === undefined) throw new Error(`there are ${names.length} backups of one second in ${directory}`);

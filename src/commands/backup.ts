@@ -43,7 +43,8 @@ export function backupCommand(io: Io): Command {
         made_by: `catalogued ${version}`,
         now: systemClock.now(),
       });
-      const removed = dir === undefined ? removeOld(directory, config.backup.keep) : 0;
+      const removed =
+        dir === undefined ? removeOld(directory, { keep: config.backup.keep, now: systemClock.now() }) : 0;
       io.stdout.write(
         options.json
           ? `${JSON.stringify({ ...made, removed }, null, 2)}\n`
@@ -68,7 +69,7 @@ interface Listed {
 }
 
 function listed(directory: string): Listed {
-  const backups = backupsIn(directory).map((backup) => {
+  const backups = backupsIn(directory, systemClock.now()).map((backup) => {
     try {
       const { made_at, made_by, why, mirror, inbox } = readManifest(backup);
       return { backup, made_at, made_by, why, bytes: mirror.bytes + (inbox?.bytes ?? 0), wrong: null };

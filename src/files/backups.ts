@@ -1,14 +1,24 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { futureToleranceMs } from '../domain/schedule/record.ts';
 
 /* A backup is a directory that is whole once it has its name: a copy of both files, and a manifest. */
 
-/** Returns the backups in a directory, oldest first, by name: nothing in them has been looked at. */
-export function backupsIn(directory: string): string[] {
+/** Returns the name of a backup that is made now: names sort by age. */
+export function backupName(now: number): string {
+  return `${new Date(now).toISOString().replaceAll(':', '').slice(0, 17)}Z`;
+}
+
+/**
+ * Returns the backups in a directory, oldest first, by name: nothing in them has been looked at. Those of a time to come were
+ * named by a wrong clock: they come first, so that none of them counts as the newest, and they go first. Without `now`, all are in the order of their names.
+ */
+export function backupsIn(directory: string, now?: number): string[] {
   const names = existsSync(directory) && statSync(directory).isDirectory() ? readdirSync(directory) : [];
-  return names
-    .filter((name) => !name.startsWith('.'))
-    .sort()
+  const ahead = now === undefined ? null : backupName(now + futureToleranceMs);
+  const isAhead = (name: string) => ahead !== null && name > ahead;
+  const sorted = names.filter((name) => !name.startsWith('.')).sort();
+  return [...sorted.filter(isAhead), ...sorted.filter((name) => !isAhead(name))]
     .map((name) => join(directory, name))
     .filter((path) => existsSync(manifestOf(path)));
 }

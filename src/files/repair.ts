@@ -54,7 +54,7 @@ export function repairFiles(
     if (!dry) forgetLastStop(lastStopPath(config.mirror));
     return { mirror: null, inbox: null, plan: null, moved: [], restored: null };
   }
-  const backup = plan.restore ? newestBackup(config) : null;
+  const backup = plan.restore ? newestBackup(config, now) : null;
   const intended = { ...plan, restore: backup !== null };
   const said = { mirror: problemOf(found, 'mirror'), inbox: problemOf(found, 'inbox') };
   const moves = [
@@ -90,7 +90,7 @@ function problemOf({ facts, ...looks }: FoundFiles, name: 'mirror' | 'inbox'): s
   return name === 'mirror' && facts.paired === false ? 'it belongs to another inbox' : null;
 }
 
-function newestBackup({ backup }: Paths): string | null {
+function newestBackup({ backup }: Paths, now: number): string | null {
   const sound = (path: string) => lookAt(path, mirrorFile, 'thorough').condition === 'well';
-  return backupsIn(backup.directory).map(mirrorCopy).reverse().find(sound) ?? null;
+  return backupsIn(backup.directory, now).map(mirrorCopy).reverse().find(sound) ?? null;
 }
