@@ -24,7 +24,7 @@ const allowed: Record<string, readonly string[]> = {
   upstream: ['domain', 'clock.ts', 'errors.ts'],
   mirror: ['domain', 'sqlite', 'errors.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
-  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'listen-address.ts', 'log.ts'],
+  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts'],
   // Of SQLite only what its errors mean: what it cannot store now waits.
   sync: [
     'domain',
@@ -69,6 +69,7 @@ const allowed: Record<string, readonly string[]> = {
     'clock.ts',
     'errors.ts',
     'format.ts',
+    'kept-listener.ts',
     'listen-address.ts',
     'log.ts',
     'version.ts',
@@ -91,6 +92,7 @@ const allowed: Record<string, readonly string[]> = {
     'clock.ts',
     'errors.ts',
     'format.ts',
+    'kept-listener.ts',
     'log.ts',
     'version.ts',
     'storefront',
@@ -99,6 +101,7 @@ const allowed: Record<string, readonly string[]> = {
   'clock.ts': [],
   'errors.ts': [],
   'format.ts': [],
+  'kept-listener.ts': [],
   'listen-address.ts': [],
   'log.ts': ['format.ts'],
   'version.ts': [],
@@ -117,7 +120,7 @@ const doors: Record<string, RegExp> = {
   'image-size': /^upstream\/image-header\.ts$/,
   croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,
-  fastify: /^(admin\/[a-z-]+|inbox\/listener)\.ts$/,
+  fastify: /^(admin\/[a-z-]+|inbox\/listener|kept-listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
   // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.

@@ -99,7 +99,7 @@ function defaults(): Row[] {
 
 function everything(loaded: LoadedConfig): Row[] {
   const secrets = Object.entries(loaded.secrets).map(([name, secret]): Row => {
-    const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName);
+    const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName).map((place) => place.name);
     const also = passedOver.length === 0 ? '' : `; not ${passedOver.join(', ')}`;
     return { key: `(${name})`, value: secret?.fingerprint ?? null, origin: `${origin}${also}` };
   });
