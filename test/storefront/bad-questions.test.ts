@@ -105,7 +105,9 @@ const questions: readonly (readonly [question: object, says: RegExp, names?: Reg
   [{ txt: 'museum' }, /txt"?:? is not known/, /text, near/],
 ];
 
-const titled = questions.map((each) => [JSON.stringify(each[0]).slice(0, 60), ...each] as const);
+const titled = questions.map(
+  ([question, says, names = /./]) => [JSON.stringify(question).slice(0, 60), question, says, names] as const,
+);
 
 describe('at each door, and by reader.find', () => {
   it.each(titled)('the question %s is refused in one line', async (_, question, says, names) => {
