@@ -161,6 +161,8 @@ it('every command’s help has two examples', async () => {
     ['config', 'check'],
     ['config', 'show'],
     ['config', 'schema'],
+    ['bugreport'],
+    ['completion'],
   ]) {
     const examples = (await help(...command)).split('Examples:\n')[1] ?? '';
     expect(
