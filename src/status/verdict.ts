@@ -11,7 +11,7 @@ export interface StatusVerdict {
 }
 
 /** What the verdict is made of, beside the conditions. */
-type Judged = {
+export type Judged = {
   readonly filled_at: number | null;
   readonly records: { readonly all: number; readonly never_fetched: number };
   readonly conditions: readonly HeldCondition[];
