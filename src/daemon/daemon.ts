@@ -10,6 +10,7 @@ import { jobsOf } from './jobs.ts';
 import { partsOf } from './parts.ts';
 import { startReceiving } from './receiving.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
+import { mirrorStatusOf, statusSource } from './status-source.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -62,8 +63,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     broken: guard.failed('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
-  const parts = { ...own, receiving };
-  const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
+  const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const parts = { ...own, receiving, status };
+  const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
   const { answers } = stack.use(answersOf(parts, schedule));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
