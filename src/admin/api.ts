@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
+import { reload } from './api/reload.ts';
 import {
   dateExplanation,
   decidedRemovals,
@@ -127,6 +128,12 @@ export const operations = {
     answer: jobAnswer,
     refusals: { 404: 'there is no such job' },
   },
+  'POST /v1/reload': {
+    summary:
+      'Reads the configuration again. One that can be used takes over as soon as this is answered, else the old one stays; requests that come meanwhile wait',
+    answer: reload,
+  },
+  'GET /v1/reload': { summary: 'Returns how the last reload ended', answer: reload },
   'GET /v1/removals': {
     summary: 'Returns the products that the service no longer lists, and which removals are held',
     answer: removals,

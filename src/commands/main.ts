@@ -12,6 +12,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'run the daemon in the foreground: keep the mirror true',
     load: async (io) => (await import('./run.ts')).runCommand(io),
   },
+  reload: {
+    summary: 'have the running daemon read its configuration again, or keep the one it has',
+    load: async (io) => (await import('./reload.ts')).reloadCommand(io),
+  },
   demo: {
     summary: 'see it work with a simulated service; needs no account and no network',
     load: async (io) => (await import('./demo.ts')).demoCommand(io),

@@ -1,8 +1,10 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
+import { secretChanges } from '../doctor/secrets.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -23,6 +25,7 @@ import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
+import type { Reload } from './reload.ts';
 import type { Schedule } from './schedule.ts';
 import { searchThread } from './search-thread.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -30,13 +33,19 @@ import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 /** The answers of the admin interface, wherever it listens. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
+interface AnswerParts {
+  readonly loaded: Pick<LoadedConfig, 'placesOf'>;
+  readonly schedule: Pick<Schedule, 'list' | 'run'>;
+  readonly reload: Reload;
+}
+
 /** The greatest age of the status that monitors see. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
 export function answersOf(
   parts: Parts,
-  schedule: Pick<Schedule, 'list' | 'run'>,
+  { loaded, schedule, reload }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { wiring, log, key, checks, receiving, conditions, status, signal: stopping } = parts;
   const { mirror, inbox, files, ports, config, storage } = wiring;
@@ -107,6 +116,8 @@ export function answersOf(
         log.info({ job: short(name, 40) }, 'job requested by an operator');
         return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
       },
+      'POST /v1/reload': () => reload.begin(),
+      'GET /v1/reload': () => reload.last(),
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       'POST /v1/removals/approve': ({ body: { product_ids } }) =>
         decide('approve', () => approveRemovals(ports, product_ids)),
@@ -130,7 +141,11 @@ export function answersOf(
           notOffered: wiring.notOffered,
           peers: receiving?.peers ?? null,
         };
-        const checks = [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
+        const checks = [
+          ...openFileChecks(files.findings()),
+          secretChanges(loaded),
+          ...(await serviceChecks(probes, signal)),
+        ];
         return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
       },
       'POST /v1/probe': (_, signal) =>
