@@ -76,6 +76,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: "the daemon's jobs: last run, next run, what failed; run one now",
     load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
   },
+  ack: {
+    summary: 'acknowledge a condition until it ends',
+    load: async (io) => (await import('./ack.ts')).ackCommand(io),
+  },
   doctor: {
     summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',
     load: async (io) => (await import('./doctor.ts')).doctorCommand(io),

@@ -13,6 +13,7 @@ import { partsOf } from './parts.ts';
 import { startReceiving } from './receiving.ts';
 import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
+import { mirrorStatusOf, statusSource } from './status-source.ts';
 import type { Supervised } from './supervision.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
@@ -74,8 +75,10 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     kept,
   });
   if (receiving !== null) stack.use(receiving);
-  const parts = { ...own, receiving };
-  const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
+  const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const parts = { ...own, receiving, status };
+  const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
   const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload }));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
