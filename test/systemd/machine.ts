@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +18,7 @@ export interface Ended {
  */
 export interface Machine extends AsyncDisposable {
   /** Runs a line of shell in the machine, as root. */
-  run(line: string, options?: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> }): Ended;
+  run(line: string, options?: { readonly cwd?: string }): Promise<Ended>;
 }
 
 /** Boots a machine; a sentence where this one cannot. */
@@ -31,12 +32,9 @@ export async function bootMachine(): Promise<Machine | string> {
     for (const path of [root, place]) spawnSync('umount', ['--lazy', path]);
     rmSync(place, { recursive: true, force: true });
   };
-  const mounted =
-    sh(`mount -t tmpfs -o size=3G tmpfs ${place}`) &&
-    (mkdirSync(root),
-    mkdirSync(join(place, 'upper')),
-    mkdirSync(join(place, 'work')),
-    sh(`mount -t overlay overlay -o lowerdir=/,upperdir=${place}/upper,workdir=${place}/work ${root}`));
+  const mounted = sh(
+    `mount -t tmpfs -o size=3G tmpfs ${place} && mkdir ${root} ${place}/upper ${place}/work && mount -t overlay overlay -o lowerdir=/,upperdir=${place}/upper,workdir=${place}/work ${root}`,
+  );
   if (!mounted) {
     unmount();
     return 'an overlay over / cannot be mounted here';
@@ -72,7 +70,7 @@ async function leaderOf({ pid }: ChildProcess): Promise<number | null> {
 async function isUp(machine: Machine): Promise<boolean> {
   for (let tries = 0; tries < 60; tries += 1) {
     await delay(500);
-    const { said } = machine.run('systemctl is-active basic.target');
+    const { said } = await machine.run('systemctl is-active basic.target');
     if (said.trim() === 'active') return true;
   }
   return false;
@@ -81,14 +79,18 @@ async function isUp(machine: Machine): Promise<boolean> {
 function machineOf(leader: number, child: ChildProcess, unmount: () => void): Machine {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   return {
-    run: (line, { cwd = '/', env = {} } = {}) => {
+    run: async (line, { cwd = '/' } = {}) => {
       const inside = ['-t', String(leader), '-m', '-u', '-i', '-p', '-C', '--', 'sh', '-c', `cd ${cwd} && ${line}`];
-      const { status, stdout, stderr } = spawnSync('nsenter', inside, {
-        encoding: 'utf8',
-        maxBuffer: 64 * 1024 * 1024,
-        env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', ...env },
-      });
-      return { code: status, said: `${stdout}${stderr}` };
+      // What a root's login has, and nothing of who runs the test.
+      const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' };
+      const command = spawn('nsenter', inside, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let said = '';
+      for (const stream of [command.stdout, command.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          said += text;
+        });
+      const [code] = (await once(command, 'close')) as [number | null];
+      return { code, said };
     },
     async [Symbol.asyncDispose]() {
       // The leader of a namespace of processes: all of them end with it.
