@@ -17,9 +17,9 @@ export interface BudgetTable extends BudgetReads {
 }
 
 export function budgetReads(db: Reads): BudgetReads {
-  const state = db.values(() => query.selectFrom('budget').select('state'));
-  const price = db.values(() => query.selectFrom('budget').select('price'));
-  const pricedAt = db.values(() => query.selectFrom('budget').select('priced_at'));
+  const state = db.values(() => query.selectFrom('_budget').select('state'));
+  const price = db.values(() => query.selectFrom('_budget').select('price'));
+  const pricedAt = db.values(() => query.selectFrom('_budget').select('priced_at'));
   return {
     learned: () => parse(state.get() ?? null),
     price: () => price.get() ?? null,
@@ -28,9 +28,9 @@ export function budgetReads(db: Reads): BudgetReads {
 }
 
 export function budgetTable(db: Writes): BudgetTable {
-  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('budget').set({ state }));
+  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('_budget').set({ state }));
   const putPrice = db.change(({ price, at }: Bound<{ price: number; at: number }>) =>
-    query.updateTable('budget').set({ price, priced_at: at }),
+    query.updateTable('_budget').set({ price, priced_at: at }),
   );
   return {
     ...budgetReads(db),
