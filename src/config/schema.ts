@@ -93,14 +93,21 @@ export const configSchema = z
           .default(10)
           .describe('The ceiling; the rate below it is learned.'),
         concurrency: whole(4, 1, 64).describe('Most calls in flight at once.'),
+        share: share(0.25).describe(
+          'Idle calls go into extra availability reads up to this share of the learned rate; 0: none.',
+        ),
+        times: z
+          .number({ error: 'expected a number from 1 to 100' })
+          .min(1, { error: 'expected a number from 1 to 100' })
+          .max(100, { error: 'expected a number from 1 to 100' })
+          .default(5)
+          .describe('… or up to so many times what the cadences need, if that is less.'),
         extra_calls: z
           .number({ error: 'expected a share from 0 to 10' })
           .min(0, { error: 'expected a share from 0 to 10' })
           .max(10, { error: 'expected a share from 0 to 10' })
-          .default(0.1)
-          .describe(
-            'Extra availability reads, as a share of those that the cadences need; adaptive scheduling places them.',
-          ),
+          .optional()
+          .meta({ deprecated: true, description: 'Understood until contract 7: write share and times.' }),
         lanes: lanes.describe('Shares of the rate that are reserved.'),
       }).describe('How many calls the service may be sent.'),
       receiver: section({
@@ -222,11 +229,12 @@ export const configSchema = z
           });
     }
   }, always)
-  .transform(({ backup, admin, ...config }) => {
+  .transform(({ backup, admin, budget, ...config }) => {
     const { state_dir } = config.mirror;
     const { at, every, directory } = backup;
     return {
       ...config,
+      budget: extraLimitsOf(budget),
       admin: { ...admin, listen: admin.listen ?? adminIn(state_dir) },
       backup: {
         ...backup,
@@ -240,6 +248,16 @@ export const configSchema = z
 /* What lies in the state directory unless the configuration says otherwise. */
 const adminIn = (state_dir: unknown) => `unix:${join(String(state_dir), 'admin.sock')}`;
 const backupIn = (state_dir: unknown) => join(String(state_dir), 'backup');
+
+/** Returns the budget with what `extra_calls` meant: a share of what the cadences need, up to most of the rate. */
+function extraLimitsOf<Budget extends { share: number; times: number; extra_calls?: number | undefined }>(
+  budget: Budget,
+): Budget & { extra_calls: number | null } {
+  const { extra_calls = null } = budget;
+  return extra_calls === null
+    ? { ...budget, extra_calls }
+    : { ...budget, extra_calls, share: 0.7, times: 1 + extra_calls };
+}
 
 const hour = 3_600_000;
 

@@ -84,7 +84,7 @@ export const mirrorInstants: MirrorInstants = {
   },
   job: { requested_at: 'now', finished_at: 'now' },
   // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
-  budget: { priced_at: 'absent' },
+  budget: { surveyed_at: 'absent' },
   change: { at: 'now' },
   absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
   experience_absence: { last_missing_at: 'now' },

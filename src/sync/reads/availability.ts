@@ -1,14 +1,16 @@
 import { namesOtherDates, otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
-import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
+import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { addDays, type Dates } from '../../domain/time/dates.ts';
 import { startOfDate, venueToday } from '../../domain/time/venue.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
+import { believed } from '../records/beliefs.ts';
 import type { ProductPolicy, SyncPorts } from '../records/context.ts';
+import { dueAfterRead } from '../records/pricing.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
@@ -56,6 +58,7 @@ export async function refreshAvailability(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
+  if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
   const read = await readAvailability(ports, record, {
     signal,
     commit: async (work) => ports.mirror.transaction(work),
@@ -70,6 +73,25 @@ export async function refreshAvailability(
   const [left] = read.unanswered;
   if (left === undefined) return read;
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
+}
+
+/**
+ * Tells whether a read that seemed worth an extra call no longer is, and plans it again: the service has pushed back
+ * since, or what may be spent has fallen. After midnight it is read as planned: its window has moved by a date.
+ */
+function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
+  const { mirror, clock, policy } = ports;
+  const { fetched_at } = record;
+  const product = mirror.products.find(record.product_id);
+  if (fetched_at === null || product === null) return false;
+  const window = datesOf(policy.of(product.category), product, record.part, fetched_at);
+  if (window === null || clock.now() >= window.midnight) return false;
+  const worth = dueAfterRead(ports, record, { fetched_at, cadence: window.every, product }, believed(record));
+  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  const due = sooner !== null && sooner.at < worth.at ? sooner : worth;
+  if (isStillWorth(due, fetched_at, clock.now())) return false;
+  mirror.transaction(() => mirror.records.reschedule(record, due, fetched_at + window.every));
+  return true;
 }
 
 /**
