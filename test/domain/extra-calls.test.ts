@@ -34,7 +34,7 @@ describe('extra calls', () => {
 
 describe('back-pressure', () => {
   /** A call every 100 ms; `throttled` tells which of them the service refuses. */
-  function after(calls: number, throttled: (call: number) => boolean): Budget {
+  function outcomes(calls: number, throttled: (call: number) => boolean): Budget {
     let budget = startBudget(10, now);
     for (let call = 0; call < calls; call += 1) {
       const at = Math.max(now + call * 100, budget.not_before + 1);
@@ -44,8 +44,8 @@ describe('back-pressure', () => {
   }
 
   it('is a throttle that comes with others, not a stray one', () => {
-    expect(after(2_000, () => false).pressed_at).toBe(0);
-    expect(after(2_000, (call) => call === 700).pressed_at).toBe(0);
-    expect(after(2_000, (call) => call >= 1_000 && call < 1_040).pressed_at).toBeGreaterThan(now);
+    expect(outcomes(2_000, () => false).pressed_at).toBe(0);
+    expect(outcomes(2_000, (call) => call === 700).pressed_at).toBe(0);
+    expect(outcomes(2_000, (call) => call >= 1_000 && call < 1_040).pressed_at).toBeGreaterThan(now);
   });
 });

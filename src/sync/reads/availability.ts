@@ -111,6 +111,7 @@ export async function readAvailability(
   const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
   let changed = false;
+  let noticed = false;
   let body_hash: string | null = null;
   let known = record.body_hash;
 
@@ -118,7 +119,7 @@ export async function readAvailability(
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const read = { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
+    const read = { sent_at, changed, noticed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
     settleStored(ports, record, read);
     release(ports, record, { sent_at, before: product });
   };
@@ -154,7 +155,9 @@ export async function readAvailability(
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
-        changed = storeAnswer(ports, record, where, cut) || changed;
+        const stored = storeAnswer(ports, record, where, cut);
+        changed ||= stored.changed;
+        noticed ||= stored.noticed;
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
         if (requests.endsWith(rest)) settle();
         return 'stored';
@@ -239,12 +242,12 @@ function storeAnswer(
   record: RecordFacts,
   { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
-): boolean {
+): { readonly changed: boolean; readonly noticed: boolean } {
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
     mirror.availability.confirm({ product_id, currency, hash, sent_at });
-    return false;
+    return { changed: false, noticed: false };
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
@@ -264,7 +267,8 @@ function storeAnswer(
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const lessVariants = mirror.variants.forget(read, mirror.availability.variantIds(product_id));
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
-  return days.changed > 0 || newVariants || lessVariants;
+  const others = newVariants || lessVariants;
+  return { changed: days.changed > 0 || others, noticed: days.noticed > 0 || others };
 }
 
 /** Returns the window whose first date moves here at midnight; null if it was never read or is none. */

@@ -32,6 +32,8 @@ export type NoAnswer =
 export interface StoredRead {
   readonly sent_at: number;
   readonly changed: boolean;
+  /** Whether a shopper would notice what changed: only that teaches a rate of change. Left out: as `changed`. */
+  readonly noticed?: boolean;
   readonly body_hash: string | null;
   readonly cadence: number;
   /** The product, if extra calls may be made for it. */
@@ -90,11 +92,15 @@ function dueAfter(
  * Returns what this visit teaches about the rate of change; null without an earlier visit to compare with. A change
  * reported by a failed order was already counted.
  */
-function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: number): Volatility | null {
+function learned(
+  record: RecordFacts,
+  { sent_at, changed, noticed = changed }: StoredRead,
+  now: number,
+): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return afterVisit(believed(record), sent_at - fetched_at, changed, priorOf(record));
+    return afterVisit(believed(record), sent_at - fetched_at, noticed, priorOf(record));
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
