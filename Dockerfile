@@ -28,7 +28,6 @@ ENV CATALOGUED_CONFIG=/etc/catalogued/catalogued.yaml \
   CATALOGUED_MIRROR__INBOX_PATH=/state/inbox.db \
   CATALOGUED_MIRROR__STATE_DIR=/state \
   CATALOGUED_IMAGES__DIRECTORY=/data/images \
-  CATALOGUED_ADMIN__LISTEN=unix:/state/admin.sock \
   CATALOGUED_RECEIVER__LISTEN=0.0.0.0:8480
 # Where the service's notifications come in, behind a proxy with TLS.
 EXPOSE 8480

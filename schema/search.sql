@@ -193,7 +193,8 @@ SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
     WHERE x.value ->> 'n' = w.value ->> 'n' AND x.value ->> 'n' <= a.n AND x.value ->> 'cost' > 1), w.value ->> 'word'), ' ')
     FROM json_each(a.words) w) END AS meant,
   count(*) OVER () AS total,
-  (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type
+  (SELECT c.price_variant_type FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price_variant_type,
+  p.language_shown
 FROM answer a
 CROSS JOIN found f
 CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = :language

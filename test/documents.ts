@@ -12,7 +12,7 @@ const homes = {
   Jobs: 'docs/operating.md',
   Metrics: 'docs/monitoring.md',
   'Exit codes': 'docs/troubleshooting.md',
-  Alarms: 'docs/troubleshooting.md',
+  Conditions: 'docs/troubleshooting.md',
   'Every assumption, and what you see if it is wrong': 'docs/service.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',

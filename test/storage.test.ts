@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { storageSays } from '../src/domain/conditions/of-files.ts';
 import { createStorage, type Storage } from '../src/files/storage.ts';
-import { storageMessages } from '../src/files/storage-messages.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { testLog } from './fakes/test-log.ts';
 
@@ -221,9 +221,9 @@ describe('space', () => {
 });
 
 describe('what a person reads', () => {
-  it('names the file, how long, and the bytes that are missing; of a lock only when it lasts', async () => {
+  it('names the file and the bytes that are missing; of a lock only when it lasts', async () => {
     const { storage, codes, space, clock, pass } = testStorage();
-    const words = () => storageMessages(storage.status(), clock.now());
+    const words = () => storageSays(storage.status(), clock.now());
     storage.serve();
     expect(words()).toEqual([]);
     codes.inbox = 'SQLITE_BUSY';
@@ -231,14 +231,13 @@ describe('what a person reads', () => {
     await pass(4000);
     expect(words()).toEqual([]);
     await pass(2000);
-    expect(words()).toEqual(['another program has been writing /nowhere/inbox/inbox.db for 6 s: waiting for it']);
+    expect(words()).toEqual(['another program is writing /nowhere/inbox/inbox.db: waiting for it']);
     Object.assign(codes, { mirror: 'SQLITE_FULL', inbox: null });
     space.free_bytes = 0;
     await pass(2000);
     expect(words()).toEqual([
-      'the disk is full, /nowhere/mirror/mirror.db cannot be written for 8 s, 2.0 MiB more must become free',
-      '0.0 MiB free in /nowhere/mirror: bulk reads pause below 2.0 MiB',
-      '0.0 MiB free in /nowhere/inbox: bulk reads pause below 2.0 MiB',
+      'the disk is full, /nowhere/mirror/mirror.db cannot be written, 2.0 MiB more must become free',
+      '0.0 MiB free in /nowhere/mirror: bulk reads pause below 2.0 MiB; 0.0 MiB free in /nowhere/inbox: bulk reads pause below 2.0 MiB',
     ]);
   });
 });

@@ -7,7 +7,7 @@ import { type Answering, type Answers, type Operation, type OperationName, opera
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import { checkRoute, orderRoute } from './checks.ts';
 import { probeRoute } from './probe.ts';
-import { readRequest } from './request.ts';
+import { badRequest, readRequest } from './request.ts';
 
 export interface ApiOptions {
   readonly log: Logger;
@@ -87,11 +87,9 @@ export function refusals(app: FastifyInstance, log: Logger): void {
         ...(error instanceof FeedReplaced ? { feed: error.feed, next: error.next } : {}),
       });
     const status = error.statusCode ?? 500;
-    if (status >= 500) log.error({ err: error }, 'admin request failed');
-    return reply.code(status).send({
-      error: status >= 500 ? 'bug' : 'bad-request',
-      message: status >= 500 ? 'internal error' : error.message,
-    });
+    if (status < 500) return reply.code(status).send(badRequest(error.message));
+    log.error({ err: error }, 'admin request failed');
+    return reply.code(status).send({ error: 'bug', message: 'internal error' });
   });
 }
 

@@ -3,7 +3,7 @@ import { CataloguedError } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
 import { type Answer, type Answers, operations } from './api.ts';
-import { readRequest } from './request.ts';
+import { badRequest, readRequest } from './request.ts';
 
 interface Printed {
   readonly text: string;
@@ -79,7 +79,7 @@ function errorHandler(log: Logger) {
       const { code, message, hint } = error;
       return reply.code(isWriteRefusal(code) ? 503 : (statuses[code] ?? 400)).send({ error: code, message, hint });
     }
-    if (status < 500) return reply.code(400).send({ error: 'bad-request', message: error.message });
+    if (status < 500) return reply.code(400).send(badRequest(error.message));
     log.error({ err: error }, 'admin request failed');
     return reply.code(500).send({ error: 'bug', message: 'internal error' });
   };

@@ -1,6 +1,6 @@
 import type { Freshness } from '../mirror/status/status.ts';
-import { alarmKinds } from '../status/alarm-messages.ts';
 import { verdictOf } from '../status/verdict.ts';
+import { conditionFamilies } from './condition-families.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
 import { processFamilies } from './process-families.ts';
@@ -166,10 +166,7 @@ export const metricFamilies: readonly MeasuredFamily[] = [
     'Periods without notifications whose products are not all read again yet; at most ten.',
     ({ status }) => one(status.gaps.length),
   ),
-  gauge('catalogued_alarm', 'Is 1 while a condition lasts that a person should know of, else 0.', ({ status }) => {
-    const raised = new Set(status.alarms.map(({ kind }) => kind));
-    return [...new Set([...alarmKinds, ...raised])].map((kind) => ({ labels: { kind }, value: bit(raised.has(kind)) }));
-  }),
+  ...conditionFamilies,
 
   gauge('catalogued_subscription_status', 'The status of each subscription; always 1.', ({ status }) =>
     status.subscriptions.map((each) => ({

@@ -1,10 +1,10 @@
 import { imageLimitMs } from '../domain/catalogue/image.ts';
+import { jobTrouble } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
 import { ago, duration, megabytes, number, resourceLabel } from '../format.ts';
 import type { ErrorRate } from '../mirror/status/error-rate.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
-import { jobTrouble } from '../status/job-messages.ts';
 import { type Html, html } from './html.ts';
 import { tableOf } from './page-tables.ts';
 
@@ -27,13 +27,14 @@ function figure(name: string, value: string, more: string | null): Html {
 
 /** Returns remarks that do not affect the verdict. */
 export function remarksPart(
-  { daemon, gaps, closures, records, failures, not_offered, jobs }: DaemonStatus,
+  { daemon, gaps, closures, records, failures, not_offered, jobs, conditions }: DaemonStatus,
   now: number,
 ): Html | null {
   const told = daemon.told_until !== null && daemon.told_until > now && daemon.unreachable_since === null;
+  const told_of = new Set(conditions.map(({ code }) => code));
   const remarks = [
     ...when(
-      daemon.unreachable_since,
+      told_of.has('service-unreachable') ? null : daemon.unreachable_since,
       (since) =>
         `The service has been unreachable for ${duration(now - since)}. Readers notice nothing until promises are broken.`,
     ),
@@ -57,7 +58,9 @@ export function remarksPart(
       ({ path, since, set }) =>
         `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again once a week; set ${set} to stop asking.`,
     ),
-    ...jobs.flatMap((job) => when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`)),
+    ...(told_of.has('job-failing') ? [] : jobs).flatMap((job) =>
+      when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`),
+    ),
     ...when(
       records.failing || null,
       (count) =>

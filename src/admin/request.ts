@@ -7,6 +7,16 @@ class BadRequest extends Error {
   readonly statusCode = 400;
 }
 
+/** Returns what a request that is not understood is answered, besides its status. */
+export function badRequest(message: string): {
+  readonly error: string;
+  readonly message: string;
+  readonly hint: string;
+} {
+  const hint = 'correct what is named: /openapi.json of the admin interface describes every request';
+  return { error: 'bad-request', message, hint };
+}
+
 /** The most problems named; more would add nothing. */
 const problemsAtMost = 20;
 const longestFound = 60;

@@ -97,7 +97,8 @@ function defaults(): Row[] {
   );
 }
 
-function everything(loaded: LoadedConfig): Row[] {
+/** Returns every key and every secret, with where it comes from; a secret is the first digits of its hash. */
+export function everything(loaded: LoadedConfig): Row[] {
   const secrets = Object.entries(loaded.secrets).map(([name, secret]): Row => {
     const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName);
     const also = passedOver.length === 0 ? '' : `; not ${passedOver.join(', ')}`;
@@ -106,7 +107,8 @@ function everything(loaded: LoadedConfig): Row[] {
   return [...settings(loaded), ...secrets];
 }
 
-function settings({ config, origin }: ParsedConfig): Row[] {
+/** Returns every key with its value as a person would write it, and where it comes from. */
+export function settings({ config, origin }: ParsedConfig): Row[] {
   const keys = configKeys().filter(({ name, former }) => !former || origin(name) !== 'default');
   const known = new Set(keys.map(({ name }) => name));
   const filters = Object.keys(config.service.select)

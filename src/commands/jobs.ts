@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { systemClock } from '../clock.ts';
+import { jobTrouble } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { ago, printable } from '../format.ts';
-import { jobDuration, jobNext, jobPeriod, jobTrouble } from '../status/job-messages.ts';
+import { jobDuration, jobNext, jobPeriod } from '../status/job-messages.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';

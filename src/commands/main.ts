@@ -96,6 +96,14 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./config.ts')).configCommand(io),
   },
+  bugreport: {
+    summary: 'write one archive for support, without a secret',
+    load: async (io) => (await import('./bugreport/command.ts')).bugreportCommand(io),
+  },
+  completion: {
+    summary: 'print a script that completes commands in bash or zsh',
+    load: async (io) => (await import('./completion.ts')).completionCommand(io, () => everyCommand(io)),
+  },
 };
 
 /** Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. */
@@ -133,7 +141,24 @@ export function commandNamed(args: readonly string[]): string | undefined {
 }
 
 async function programFor(args: readonly string[], io: Io): Promise<Command> {
-  const program = new Command('catalogued')
+  const program = emptyProgram();
+  const named = commandNamed(args);
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
+  }
+  quiet(program, io);
+  return program;
+}
+
+/** Loads every command, with its options: only completion knows them all. */
+async function everyCommand(io: Io): Promise<Command> {
+  const program = emptyProgram();
+  for (const { summary, load } of Object.values(commands)) program.addCommand((await load(io)).description(summary));
+  return program;
+}
+
+function emptyProgram(): Command {
+  return new Command('catalogued')
     .description("Keeps a partner's local copy of a ticketing service's catalogue true.")
     .version(version)
     .option(
@@ -145,12 +170,6 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
       'after',
       '\nExamples:\n  catalogued demo                                    # see it work, without any set-up\n  catalogued --config catalogued.yaml run            # keep a mirror true\n  catalogued --config catalogued.yaml status         # is it true?',
     );
-  const named = commandNamed(args);
-  for (const [name, { summary, load }] of Object.entries(commands)) {
-    program.addCommand(name === named ? await load(io) : new Command(name).description(summary));
-  }
-  quiet(program, io);
-  return program;
 }
 
 /** Directs a command's output to `io` and makes commander throw: only `main` ends the process. */

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { type Overrides, type Wiring, wire } from '../daemon/wiring.ts';
+import { storageSays } from '../domain/conditions/of-files.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { storageMessages } from '../files/storage-messages.ts';
 import { writeRefusalOf } from '../files/write-refusal.ts';
 import { megabytes, number } from '../format.ts';
 import { createLog } from '../log.ts';
@@ -123,7 +123,7 @@ async function watch(
         done: job.records - job.left,
         total: job.records,
         calls: live.calls,
-        note: storageMessages(storage.status(), now)[0] ?? noteOf(live, now, visible),
+        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, visible),
       },
       now,
     );

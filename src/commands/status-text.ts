@@ -1,16 +1,16 @@
 import { dirname } from 'node:path';
 import type { BackupStatus } from '../backup/keep.ts';
 import { unshared } from '../doctor/files.ts';
-import type { JobRuns } from '../domain/schedule/job-runs.ts';
+import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { ConditionCode } from '../domain/conditions/table.ts';
+import { type JobRuns, jobTrouble } from '../domain/schedule/job-runs.ts';
 import { nameOf } from '../domain/schedule/offer.ts';
-import { storageMessages } from '../files/storage-messages.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import { ago, duration, megabytes, number, printable } from '../format.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import { alarmMessage } from '../status/alarm-messages.ts';
 import type { InboxStatus, LiveStatus } from '../status/daemon-status.ts';
-import { jobTrouble } from '../status/job-messages.ts';
+import { conditionSays } from '../status/verdict.ts';
 import { table } from './terminal/table.ts';
 
 /** What the command shows: the mirror as its file says, and what only a running daemon knows. */
@@ -26,6 +26,7 @@ export type ShownStatus = MirrorStatus & {
   readonly jobs: readonly JobRuns[] | null;
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
+  readonly conditions: readonly HeldCondition[];
 };
 
 /** Returns the status as people read it. */
@@ -71,8 +72,9 @@ function facts(status: ShownStatus, now: number): string[] {
     ...describeSharing(status.path),
     ...describeSnapshot(status.snapshot, now),
     describeBackup(status.backup, now),
-    `Daemon    ${daemon === null ? (status.daemon_answers === false ? 'running, but not answering: what follows is read from the file; check its log, then restart it' : 'not running: nothing is refreshed') : describeDaemon(daemon, now)}`,
-    ...(status.jobs ?? []).flatMap((job) => {
+    ...when(daemon !== null, `Daemon    ${daemon === null ? '' : describeDaemon(daemon, now)}`),
+    ...when(status.daemon_answers === null, 'Daemon    not running: nothing is refreshed'),
+    ...(shown(status, 'job-failing') ? [] : (status.jobs ?? [])).flatMap((job) => {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];
     }),
@@ -136,30 +138,19 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
 }
 
 /** Returns the lines about what needs a person. */
-function troubles({ removals, alarms, storage, unconfirmed_images }: ShownStatus, now: number): string[] {
-  const held =
-    removals === null
-      ? []
-      : [
-          `Removals  ${number(removals.held)} products held for ${duration(now - removals.since)}: catalogued removals list`,
-        ];
+function troubles({ conditions, unconfirmed_images }: ShownStatus, now: number): string[] {
   const late = unconfirmed_images.map(
     ({ product_id, images, hidden_from }) =>
       `          ${product_id}: ${number(images)} images, ${hidden_from > now ? `hidden in ${duration(hidden_from - now)}` : `hidden ${ago(hidden_from, now)}`}`,
   );
-  return [
-    ...held,
-    ...(storage === null ? [] : storageMessages(storage, now)).map((message) => `Storage   ${message}`),
-    ...alarms.flatMap((alarm) => [
-      describeAlarm(alarm, now),
-      ...when(alarm.kind === 'images-unverified' && late.length > 0, late.join('\n')),
-    ]),
-  ];
+  return conditions.flatMap((each) => [
+    `${each.about.padEnd(headingWidth)}${conditionSays(each, now)}`,
+    ...when(each.code === 'images-unverified' && late.length > 0, late.join('\n')),
+  ]);
 }
 
-function describeAlarm(alarm: ShownStatus['alarms'][number], now: number): string {
-  const { about, says } = alarmMessage(alarm, now);
-  return `${about.padEnd(headingWidth)}${says}`;
+function shown({ conditions }: ShownStatus, wanted: ConditionCode): boolean {
+  return conditions.some(({ code }) => code === wanted);
 }
 
 /** Returns the lines about notifications: closures, gaps and the inbox. */
@@ -248,10 +239,9 @@ function freshnessRow(
 }
 
 function describeDaemon(
-  { key_refused, lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
+  { lanes, unreachable_since, not_before, told_until, calls, rate, ceiling, throttled }: LiveStatus,
   now: number,
 ): string {
-  if (key_refused !== null) return `running, but the service refuses the key: ${printable(key_refused)}`;
   if (unreachable_since !== null)
     return `running; the service has been unreachable for ${duration(now - unreachable_since)}`;
   const busy = Object.entries(lanes)

@@ -9,7 +9,7 @@ import { startRefusal } from '../files/pair.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
-import { verdictOf } from '../status/verdict.ts';
+import { verdictOf, withConditions } from '../status/verdict.ts';
 import { configurationFor } from './setup.ts';
 import { type ShownStatus, statusText } from './status-text.ts';
 import type { Io } from './terminal/io.ts';
@@ -28,7 +28,7 @@ export function statusCommand(io: Io): Command {
       const mirror = mirrorStatus(config, live);
       const now = systemClock.now();
       const snapshot = snapshotStatus(config.snapshot, config.mirror.path, live?.snapshot?.failure ?? null, now);
-      const status: ShownStatus = {
+      const found = {
         ...mirror,
         // Includes the daemon's own conditions: some cannot be stored.
         alarms: live?.alarms ?? mirror.alarms,
@@ -45,8 +45,11 @@ export function statusCommand(io: Io): Command {
           now,
         }),
       };
+      // A daemon has watched; without one the files still tell some.
+      const status: ShownStatus =
+        live === null ? withConditions(found, now) : { ...found, conditions: live.conditions };
       io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now));
-      if (verdictOf(status, now).state !== 'true' || asked === 'silent') io.answerIsNo();
+      if (verdictOf(status, now).state !== 'true') io.answerIsNo();
     });
 }
 
@@ -78,6 +81,7 @@ function mirrorStatus(config: Config, live: Live | null): MirrorStatus {
       snapshot: ____,
       backup: _______,
       jobs: _____,
+      conditions: ________,
       storefront: ______,
       ...mirror
     } = live;

@@ -1,6 +1,7 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
 import { backupStatus } from '../backup/keep.ts';
+import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
@@ -15,6 +16,7 @@ import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
+import { withConditions } from '../status/verdict.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
@@ -65,7 +67,7 @@ export function answersOf(
   const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
     files.look();
     const status = await mirrorStatus(max_age_ms);
-    return {
+    const whole = {
       ...status,
       alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms(), ...backups.alarms()],
       storage: storage.status(),
@@ -80,6 +82,7 @@ export function answersOf(
         now: ports.clock.now(),
       }),
     };
+    return withConditions(whole, ports.clock.now());
   };
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
@@ -154,7 +157,8 @@ export function answersOf(
           notOffered: wiring.notOffered,
           peers: receiving?.peers ?? null,
         };
-        return [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
+        const checks = [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
+        return [...checks, ...conditionChecks((await statusWithin(0)).conditions, checks)];
       },
       'POST /v1/probe': (_, signal) =>
         probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),

@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, LoadedConfig } from '../config/load.ts';
+import { todoOf } from '../domain/conditions/table.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
@@ -140,7 +141,7 @@ function disk(path: string, state_dir: string): Check {
   return check('disk space', free >= needed, {
     right: found,
     wrong: `${found}, less than ${Math.ceil(needed / megabyte)} MiB`,
-    advice: 'free space: a notification that cannot be stored is refused',
+    advice: todoOf('disk-low'),
   });
 }
 
@@ -202,13 +203,9 @@ function reachability(outcome: Outcome): Check {
     case 'throttled':
       return wrong('service', `it throttles (${outcome.status})`, 'wait, or lower budget.requests_per_second');
     case 'refused':
-      return wrong(
-        'service',
-        `it refuses (${outcome.status}): ${outcome.message}`,
-        'compare service.api_key_file with the key the service gave you',
-      );
+      return wrong('service', `it refuses (${outcome.status}): ${outcome.message}`, todoOf('key-refused'));
     default:
-      return wrong('service', outcome.message, 'check service.base_url, the network, and service.profile.paths');
+      return wrong('service', outcome.message, `${todoOf('service-unreachable')}; see service.profile.paths`);
   }
 }
 
@@ -225,7 +222,7 @@ function clock(offset: number | null): Check {
   return check('clock', !isWrong(offset), {
     right: seconds,
     wrong: seconds,
-    advice: 'set the clock: timedatectl set-ntp true',
+    advice: todoOf('clock-doubted'),
   });
 }
 

@@ -1,4 +1,6 @@
 import type { BackupStatus } from '../backup/keep.ts';
+import type { HeldCondition } from '../domain/conditions/decide.ts';
+import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
@@ -53,6 +55,8 @@ export type DaemonStatus = MirrorStatus & {
   /** Null: none is configured. */
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
+  /** What holds of the table of conditions (domain/conditions/table.ts). */
+  readonly conditions: readonly HeldCondition[];
 };
 
 /**
@@ -75,7 +79,7 @@ export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): Ca
   if (key_refused === null) return null;
   return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
     exitCode: exitCodes.unavailable,
-    hint: 'compare service.api_key_file (or CATALOGUED_API_KEY) with the key the service gave you',
+    hint: todoOf('key-refused'),
   });
 }
 

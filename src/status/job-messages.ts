@@ -1,15 +1,5 @@
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
-import { ago, duration, printable } from '../format.ts';
-
-/** Returns the trouble of a job, beginning with its name; null: it runs as it should. */
-export function jobTrouble({ name, overdue, running, next_at, last_run_at, failure }: JobRuns, now: number) {
-  if (failure !== null)
-    return `${name} failed${last_run_at === null ? '' : ` ${ago(last_run_at, now)}`}: ${printable(failure)}`;
-  if (overdue === 0) return null;
-  return running === 1
-    ? `${name} has been running for ${duration(now - (last_run_at ?? now))}`
-    : `${name} was due ${ago(next_at, now)} and has not run`;
-}
+import { duration } from '../format.ts';
 
 /** Formats the period of a job: `1 min`, or `0 4 * * *, UTC`. */
 export function jobPeriod({ every_ms, at, zone }: Pick<JobRuns, 'every_ms' | 'at' | 'zone'>): string {

@@ -1,11 +1,6 @@
-import type { BackupStatus } from '../backup/keep.ts';
-import { storageMessages } from '../files/storage-messages.ts';
-import type { StorageStatus } from '../files/storage-status.ts';
-import { ago, duration, number, resourceLabel } from '../format.ts';
-import type { Freshness, MirrorStatus } from '../mirror/status/status.ts';
-import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import { alarmMessage } from './alarm-messages.ts';
-import type { LiveStatus } from './daemon-status.ts';
+import { conditionsOf, type HeldCondition, type Memory } from '../domain/conditions/decide.ts';
+import type { ConditionFacts } from '../domain/conditions/facts.ts';
+import { duration, number } from '../format.ts';
 
 /** The verdict on whether what storefronts read is true, shared by `status`, `/metrics` and the page. */
 export interface StatusVerdict {
@@ -15,70 +10,41 @@ export interface StatusVerdict {
   readonly reasons: readonly string[];
 }
 
-/** Returns the verdict. `daemon` null: none runs, which by itself breaks no promise yet. */
-export function verdictOf(
-  status: MirrorStatus & {
-    readonly daemon: LiveStatus | null;
-    readonly storage: StorageStatus | null;
-    readonly snapshot: SnapshotStatus | null;
-    readonly backup: BackupStatus;
-  },
+/** What the verdict is made of, beside the conditions. */
+type Judged = {
+  readonly filled_at: number | null;
+  readonly records: { readonly all: number; readonly never_fetched: number };
+  readonly conditions: readonly HeldCondition[];
+};
+
+/**
+ * Returns the verdict. An acknowledged warning does not count: somebody knows of it, and nothing promised is broken. An
+ * acknowledged error does.
+ */
+export function verdictOf({ filled_at, records, conditions }: Judged, now: number): StatusVerdict {
+  const counted = conditions.filter(({ severity, acknowledged }) => severity === 'error' || acknowledged === null);
+  const reasons = counted.map((each) => `${each.about}: ${conditionSays(each, now)}`);
+  if (filled_at !== null) return { state: reasons.length === 0 ? 'true' : 'broken', reasons };
+  const filling =
+    records.all === 0
+      ? 'The product list has not been read yet'
+      : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`;
+  return { state: 'filling', reasons: [filling, ...reasons] };
+}
+
+/** Returns what is wrong, how long, and what to do, without the heading. */
+export function conditionSays({ since, says, todo, explains, acknowledged }: HeldCondition, now: number): string {
+  const lasts = since === null ? '' : ` (for ${duration(now - since)})`;
+  const folded = explains.length === 0 ? '' : `, hence ${explains.join(', ')}`;
+  const known = acknowledged === null ? '' : ` Acknowledged: ${acknowledged}.`;
+  return `${says}${lasts}${folded}. ${todo}.${known}`;
+}
+
+/** Adds to a status the conditions that hold. */
+export function withConditions<Status extends ConditionFacts>(
+  status: Status,
   now: number,
-): StatusVerdict {
-  const { filled_at, records, freshness, contradicted, removals, alarms, daemon, storage, snapshot, backup } = status;
-  const refused = daemon?.key_refused ?? null;
-  const troubles = [
-    ...(refused === null ? [] : [`The service refuses the key: ${refused}`]),
-    ...(storage === null ? [] : storageMessages(storage, now)).map((message) => `Storage: ${message}`),
-    ...alarms.map((alarm) => {
-      const { about, says } = alarmMessage(alarm, now);
-      return `${about}: ${says}`;
-    }),
-    ...(contradicted === null
-      ? []
-      : [
-          `${number(contradicted.products)} products are on sale by their own read but not by their dates, noticed ${ago(contradicted.since, now)}: they are read again, and not bookable meanwhile`,
-        ]),
-    ...(removals === null
-      ? []
-      : [
-          `The removal of ${number(removals.held)} products is held for ${duration(now - removals.since)}: catalogued removals list`,
-        ]),
-    ...(snapshot?.late === 1 ? [lateSnapshot(snapshot, now)] : []),
-    ...(backup.late === 1 ? [lateBackup(backup, now)] : []),
-  ];
-  if (filled_at === null)
-    return {
-      state: 'filling',
-      reasons: [
-        records.all === 0
-          ? 'The product list has not been read yet'
-          : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`,
-        ...troubles,
-      ],
-    };
-  const doubted = contradicted !== null;
-  const reasons = [...freshness.filter(({ kept }) => kept === 0).map((each) => broken(each, doubted)), ...troubles];
-  return { state: reasons.length === 0 ? 'true' : 'broken', reasons };
-}
-
-function broken({ resource, tier, records, stale, expired, promise_ms }: Freshness, doubted: boolean): string {
-  const name = `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}`;
-  const orDoubted = doubted && resource === 'availability' ? ', or contradicted by the product itself' : '';
-  const late =
-    stale === 0
-      ? []
-      : [`${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${orDoubted}`];
-  const hidden = expired === 0 ? [] : [`${number(expired)} are past their limit and hidden`];
-  return `${name}: ${[...late, ...hidden].join(', ')}`;
-}
-
-function lateSnapshot({ published_at, failure }: SnapshotStatus, now: number): string {
-  const made = published_at === null ? 'was never published' : `was published ${ago(published_at, now)}`;
-  return `The snapshot for readers on other hosts ${made}${failure === null ? '' : `: ${failure}`}`;
-}
-
-function lateBackup({ made_at, directory, failure }: BackupStatus, now: number): string {
-  const made = made_at === null ? 'No backup was ever made' : `The newest backup was made ${ago(made_at, now)}`;
-  return `${made}, in ${directory}${failure === null ? '' : `: ${failure}`}`;
+  memory?: Memory,
+): Status & { readonly conditions: readonly HeldCondition[] } {
+  return { ...status, conditions: conditionsOf(status, now, memory) };
 }

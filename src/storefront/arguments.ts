@@ -42,6 +42,11 @@ export function inRange(name: string, value: number, least: number, most: number
   throw badArgument(`${name}: found ${printed(value)}`, `give a number from ${least} to ${most}`);
 }
 
+/** Refuses what is neither true nor false. */
+export function truth(name: string, value: boolean): void {
+  if (typeof value !== 'boolean') throw badArgument(`${name}: found ${printed(value)}`, 'give true or false');
+}
+
 const dayMs = 86_400_000;
 
 /** Returns a date of the calendar, as the mirror writes it: days since 1970 tell that there is such a date. */

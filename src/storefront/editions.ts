@@ -1,12 +1,21 @@
 import { CataloguedError } from '../errors.ts';
+import { members } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import { badArgument } from './problems.ts';
+
+/** What a read is in; each takes of it what concerns it. */
+export interface Edition {
+  readonly language?: string | undefined;
+  readonly currency?: string | undefined;
+}
 
 /** The language and the currency that a read is in. */
 export interface Editions {
   /** Returns the one asked for, if it is mirrored; without one that of the reader, or the mirror's primary one. */
   language(asked: string | undefined): string;
   currency(asked: string | undefined): string;
+  /** Returns both of a read's options. Throws for each that is not mirrored, also where the read has no use for it. */
+  of(options: Edition): { readonly language: string; readonly currency: string };
 }
 
 interface Mirrored {
@@ -21,10 +30,15 @@ export function editionsOf(
 ): Editions {
   const language = checked(connection, 'language', 'languages');
   const currency = checked(connection, 'currency', 'currencies');
-  return {
+  const own: Editions = {
     language: (asked) => language(asked ?? defaults.language),
     currency: (asked) => currency(asked ?? defaults.currency),
+    of: (options) => {
+      const asked = members('options', options, ['language', 'currency']);
+      return { language: own.language(asked.language), currency: own.currency(asked.currency) };
+    },
   };
+  return own;
 }
 
 function checked(connection: Connection, column: 'language' | 'currency', view: 'languages' | 'currencies') {
@@ -58,6 +72,9 @@ function checked(connection: Connection, column: 'language' | 'currency', view: 
     if (known === null) return asked ?? any.get([])?.value ?? '';
     if (asked === undefined) return known.primary;
     if (known.all.has(asked)) return asked;
-    throw badArgument(`${column}: "${asked}" is not mirrored`, `give one of ${[...known.all].join(', ')}`);
+    throw badArgument(
+      `${column}: "${String(asked).slice(0, 60)}" is not mirrored`,
+      `give one of ${[...known.all].join(', ')}`,
+    );
   };
 }

@@ -10,8 +10,10 @@ export function existing(connection: Connection): (question: Asked) => void {
     const one = connection.query<[number], { found: 1 }>(
       () => `SELECT 1 AS found FROM ${view} WHERE ${name} = ? LIMIT 1`,
     );
-    const some = connection.query<[], { id: number }>(
-      () => `SELECT ${name} AS id FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
+    const called = name === 'tag_id' ? 'NULL' : `max(${name.replace('_id', '_name')})`;
+    const some = connection.query<[], { id: number; called: string | null }>(
+      () =>
+        `SELECT ${name} AS id, ${called} AS called FROM ${view} WHERE ${name} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 10`,
     );
     return { name, one, some };
   });
@@ -19,7 +21,7 @@ export function existing(connection: Connection): (question: Asked) => void {
     for (const { name, one, some } of checks) {
       const value = question[name];
       if (value === undefined || one.get([value]) !== undefined) continue;
-      const there = some.all([]).map(({ id }) => id);
+      const there = some.all([]).map(({ id, called }) => (called === null ? id : `${id} (${called})`));
       throw badArgument(
         `${name}: no product has ${value}`,
         `the commonest are ${there.join(', ') || 'none: the mirror is empty'}`,

@@ -22,6 +22,12 @@ export function productColumns(columns: Columns): string {
   return columns('products', 'p', { ...Object.fromEntries(prices), currency: '@currency' });
 }
 
+/** Returns the columns of an experience `e`: the service prices it in the primary currency alone. */
+export function experienceColumns(columns: Columns): string {
+  const from_price = 'CASE WHEN e.currency = @currency THEN e.from_price END';
+  return columns('experiences', 'e', { from_price, currency: '@currency' });
+}
+
 /** Returns the price of a product: what the service says of it where no date has one. */
 export function printedOfProduct(columns: Columns, id: string): PrintedSql {
   if (!columns.has('product_prices', 'lowest_adult_price'))

@@ -1,5 +1,6 @@
 import type { Day, Span } from './calendar.ts';
 import type { Door, DoorCalls } from './door-types.ts';
+import type { Edition } from './editions.ts';
 import type { ChangesPage, FeedEnd, FeedOptions } from './feed.ts';
 import type { Found } from './find/find.ts';
 import type { ProductsQuestion } from './find/list.ts';
@@ -25,16 +26,12 @@ export type ChangeRow = ViewRow<'changes'>;
 export type FreshnessRow = ViewRow<'freshness'>;
 export type PolicyRow = ViewRow<'policies'>;
 
-/** What a read is in; each takes of it what concerns it. */
-export interface Edition {
-  readonly language?: string | undefined;
-  readonly currency?: string | undefined;
-}
-
 export interface ExperiencesQuestion {
   /** Those of its products. */
   readonly city_id?: number | undefined;
   readonly language?: string | undefined;
+  /** Of from_price, which is null in any but the primary one. */
+  readonly currency?: string | undefined;
   /** The last experience_id of the page before. */
   readonly after?: number | undefined;
   /** Absent: 100. */

@@ -29,6 +29,7 @@ export type {
   DoorOrderReport as OrderReport,
   Money,
 } from './door-types.ts';
+export type { Edition } from './editions.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
 export type { Facets, FacetValue, FindHit, Found } from './find/find.ts';
 export type { Piece } from './find/highlight.ts';
@@ -44,7 +45,6 @@ export type {
   CityRow as City,
   CountryRow as Country,
   CurrencyRow as Currency,
-  Edition,
   ExperienceRow as Experience,
   ExperiencesQuestion,
   FreshnessRow as Freshness,

@@ -1,12 +1,10 @@
 import { dayNumber, identifier, members } from './arguments.ts';
 import { checkSpan, type Span, withoutGaps } from './calendar.ts';
 import type { Columns, Connection } from './connection.ts';
-import type { Editions } from './editions.ts';
+import type { Edition, Editions } from './editions.ts';
 import { adultsFirst, printedOfDate, productColumns } from './printed-sql.ts';
-import type { Edition, ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
+import type { ImageRow, ProductRow, Reader, SlotRow, WithdrawnRow } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
-
-const edition = ['language', 'currency'] as const;
 
 /** Products in a currency: their prices in another one than the primary stand in `product_prices`. */
 interface OfProduct {
@@ -58,17 +56,13 @@ export function catalogueReads(
   );
   const of = (product_id: number, options: Edition): [number, string] => [
     identifier('product_id', product_id),
-    editions.language(members('options', options, edition).language),
+    editions.of(options).language,
   ];
 
-  const inEdition = (product_id: number, options: Edition): OfProduct => {
-    const { language, currency } = members('options', options, edition);
-    return {
-      product_id: identifier('product_id', product_id),
-      language: editions.language(language),
-      currency: editions.currency(currency),
-    };
-  };
+  const inEdition = (product_id: number, options: Edition): OfProduct => ({
+    product_id: identifier('product_id', product_id),
+    ...editions.of(options),
+  });
 
   return {
     product: (product_id, options = {}) => product.get(inEdition(product_id, options)) ?? null,
@@ -103,26 +97,26 @@ export function availabilityReads(
 
   return {
     calendar: (product_id, options = {}) => {
-      const { from, to, currency: asked } = spanOf(options);
-      const currency = editions.currency(asked);
+      const { from, to, ...edition } = spanOf(options);
+      const { currency } = editions.of(edition);
       const known = days.all([identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31']);
       return withoutGaps(known, { from, to }, { product_id, currency });
     },
     cheapest: (product_id, options = {}) => {
-      const { from, to, currency } = spanOf(options);
+      const { from, to, ...edition } = spanOf(options);
       const span = [from ?? '', to ?? '9999-12-31'] as const;
-      return cheapest.get([identifier('product_id', product_id), editions.currency(currency), ...span]) ?? null;
+      return cheapest.get([identifier('product_id', product_id), editions.of(edition).currency, ...span]) ?? null;
     },
     slots: (product_id, date, options = {}) => {
-      const { currency } = members('options', options, edition);
+      const { currency } = editions.of(options);
       dayNumber('date', date);
-      return slots.all([identifier('product_id', product_id), editions.currency(currency), date]);
+      return slots.all([identifier('product_id', product_id), currency, date]);
     },
   };
 }
 
 function spanOf(options: Span & Edition): Span & Edition {
-  const asked = members('options', options, ['from', 'to', ...edition]);
+  const asked = members('options', options, ['from', 'to', 'language', 'currency']);
   checkSpan(asked);
   return asked;
 }

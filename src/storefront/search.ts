@@ -1,4 +1,4 @@
-import { dayNumber, identifier, members, wholeNumber } from './arguments.ts';
+import { dayNumber, identifier, members, truth, wholeNumber } from './arguments.ts';
 import type { Connection, Query } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
@@ -115,11 +115,11 @@ export function searcher(connection: Connection, editions: Editions): (question:
   };
 }
 
-function checkQuestion({ text, near, city_id, date, max_price, order = 'relevance' }: SearchQuestion): void {
+function checkQuestion({ text, near, city_id, date, max_price, sellable, order = 'relevance' }: SearchQuestion): void {
   if (text === undefined && near === undefined && city_id === undefined && date === undefined)
     throw badArgument('the search has no condition', 'give text, near, city_id or date; products() lists all');
   if (!['relevance', 'price', 'distance'].includes(order))
-    throw badArgument(`order: found "${order}"`, 'give relevance, price or distance');
+    throw badArgument(`order: found "${String(order).slice(0, 60)}"`, 'give relevance, price or distance');
   if (order === 'distance' && near === undefined)
     throw badArgument('order: "distance" needs a place', 'give near as well');
   if (near === null) throw badArgument('near: found null', 'give latitude, longitude and km');
@@ -128,6 +128,7 @@ function checkQuestion({ text, near, city_id, date, max_price, order = 'relevanc
   if (date !== undefined) dayNumber('date', date);
   if (city_id !== undefined) identifier('city_id', city_id);
   wholeNumber('max_price', max_price, { most: Number.MAX_SAFE_INTEGER });
+  if (sellable !== undefined) truth('sellable', sellable);
 }
 
 function hitOf({ chord2, ...found }: Found): SearchHit {

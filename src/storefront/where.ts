@@ -2,6 +2,7 @@ import { identifier, members, wholeNumber } from './arguments.ts';
 import type { Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
+import { experienceColumns } from './printed-sql.ts';
 import type { Reader } from './reader-types.ts';
 import type { ViewRow } from './views.ts';
 
@@ -12,16 +13,16 @@ export function whereReads(
 ): Pick<Reader, 'experience' | 'experiences' | 'cities' | 'countries'> {
   const { query } = connection;
   const named = existing(connection);
-  const one = query<[number, string], ViewRow<'experiences'>>(
+  const one = query<object, ViewRow<'experiences'>>(
     (columns) =>
-      `SELECT ${columns('experiences', 'e')} FROM experiences e WHERE e.experience_id = ? AND e.language = ?`,
+      `SELECT ${experienceColumns(columns)} FROM experiences e WHERE e.experience_id = @experience_id AND e.language = @language`,
   );
   const page = 'e.language = @language AND e.experience_id > @after ORDER BY e.experience_id LIMIT @limit';
   const all = query<object, ViewRow<'experiences'>>(
-    (columns) => `SELECT ${columns('experiences', 'e')} FROM experiences e WHERE ${page}`,
+    (columns) => `SELECT ${experienceColumns(columns)} FROM experiences e WHERE ${page}`,
   );
   const inCity = query<object, ViewRow<'experiences'>>(
-    (columns) => `SELECT ${columns('experiences', 'e')}
+    (columns) => `SELECT ${experienceColumns(columns)}
       FROM (SELECT DISTINCT venue_id FROM products WHERE city_id = @city_id AND language = @language) v
       CROSS JOIN experiences e ON e.experience_id = v.venue_id WHERE ${page}`,
   );
@@ -34,22 +35,16 @@ export function whereReads(
       `SELECT ${columns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
   );
   return {
-    experience: (experience_id, options = {}) => {
-      const { language } = members('options', options, ['language', 'currency']);
-      return one.get([identifier('experience_id', experience_id), editions.language(language)]) ?? null;
-    },
+    experience: (experience_id, options = {}) =>
+      one.get({ experience_id: identifier('experience_id', experience_id), ...editions.of(options) }) ?? null,
     experiences: (question = {}) => {
-      const {
-        city_id,
-        language,
-        after = -1,
-        limit,
-      } = members('question', question, ['city_id', 'language', 'after', 'limit']);
+      const known = ['city_id', 'language', 'currency', 'after', 'limit'] as const;
+      const { city_id, language, currency, after = -1, limit } = members('question', question, known);
       if (city_id !== undefined) identifier('city_id', city_id);
       named({ city_id });
       return (city_id === undefined ? all : inCity).all({
         city_id,
-        language: editions.language(language),
+        ...editions.of({ language, currency }),
         after: wholeNumber('after', after, { least: -1, most: Number.MAX_SAFE_INTEGER }),
         limit: wholeNumber('limit', limit, { least: 1, most: 10_000, absent: 100 }),
       });
@@ -61,9 +56,6 @@ export function whereReads(
       const rows = cities.all([editions.language(language)]);
       return country_id === undefined ? rows : rows.filter((row) => row.country_id === country_id);
     },
-    countries: (options = {}) => {
-      const { language } = members('options', options, ['language', 'currency']);
-      return countries.all([editions.language(language)]);
-    },
+    countries: (options = {}) => countries.all([editions.of(options).language]),
   };
 }

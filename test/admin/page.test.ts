@@ -9,6 +9,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
+import { withConditions } from '../../src/status/verdict.ts';
 import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -20,7 +21,7 @@ const now = Date.parse('2026-11-21T11:20:03Z');
 const hour = 3_600_000;
 
 /** A mirror of which everything can be said that the page has words for. */
-const known: DaemonStatus = {
+const known: Omit<DaemonStatus, 'conditions'> = {
   path: '/var/lib/catalogued/mirror.db',
   file_bytes: 1e6,
   wal_bytes: 0,
@@ -155,12 +156,12 @@ const known: DaemonStatus = {
 };
 
 /** Everything of a page that a person reads. */
-function textOf(status: DaemonStatus): string {
-  const body = renderPage(status, now, null).split('<main>')[1] ?? '';
+function textOf(status: Omit<DaemonStatus, 'conditions'>): string {
+  const body = renderPage(withConditions(status, now), now, null).split('<main>')[1] ?? '';
   return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
-const empty: DaemonStatus = {
+const empty: typeof known = {
   ...known,
   filled_at: null,
   records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0 },
@@ -174,10 +175,10 @@ const empty: DaemonStatus = {
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };
 const [line] = known.freshness;
-const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as DaemonStatus;
+const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as typeof known;
 
 describe('the operator page says', () => {
-  const cases: [string, DaemonStatus, RegExp[]][] = [
+  const cases: [string, typeof known, RegExp[]][] = [
     [
       'that all is true',
       known,
@@ -186,7 +187,7 @@ describe('the operator page says', () => {
     [
       'which promise is broken, and by how much',
       late,
-      [/not entirely true Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
+      [/not entirely true Promises: Availability \(near\): 3 of 12 records are older than 6 h/, /✗ broken/],
     ],
     [
       'of a mirror that was never filled what is not known, and nothing else',
@@ -203,17 +204,19 @@ describe('the operator page says', () => {
     [
       'that the service refuses the key',
       { ...known, daemon: { ...known.daemon, key_refused: 'who?' } },
-      [/not entirely true The service refuses the key: who\?/],
+      [/not entirely true Key: the service refuses it: who\?\. Compare/],
     ],
     [
       'what is held for a person',
       { ...known, removals: { held: 812, since: now - 3 * hour } },
-      [/removal of 812 products is held for 3 h: catalogued removals list/],
+      [/Removals: 812 products are missing from the list, and held \(for 3 h\)\. .*catalogued removals list/],
     ],
     [
       'which alarm lasts',
       { ...known, alarms: [{ kind: 'images-disk', raised_at: now - hour, products: 7 }] },
-      [/not entirely true Images: image files of 7 products cannot be fetched, noticed 1 h ago/],
+      [
+        /not entirely true Images: image files of 7 products cannot be fetched: images\.disk is used up \(for 1 h\)\. Raise/,
+      ],
     ],
     [
       'of each job when it ran, how long that took, and when it runs next',
@@ -237,9 +240,16 @@ describe('the operator page says', () => {
       ],
     ],
     [
-      'that the service is away, which breaks no promise yet',
-      { ...known, daemon: { ...known.daemon, unreachable_since: now - hour } },
-      [/is true/, /been unreachable for 1 h/],
+      'that the service is away, for a minute as a remark',
+      { ...known, daemon: { ...known.daemon, unreachable_since: now - 59_000 } },
+      [/is true/, /been unreachable for 59 s/],
+    ],
+    [
+      'that the service is away, and then with what that leads to in the same line',
+      { ...late, daemon: { ...known.daemon, unreachable_since: now - hour } },
+      [
+        /not entirely true Service: it cannot be reached: readers keep what is mirrored \(for 1 h\), hence promise-broken\./,
+      ],
     ],
   ];
   test.each(cases)('%s', (_, status, expected) => {
@@ -255,7 +265,7 @@ it('whatever the service or a stranger has written is text on the page, in every
   const strings = new Set<string>();
   const planted = JSON.parse(
     JSON.stringify({
-      ...known,
+      ...withConditions({ ...known, daemon: { ...known.daemon, key_refused: 'no' } }, now),
       failures: [{ resource: 'variants', failure: 'f', records: 1 }],
       records: { ...known.records, failing: 1 },
       jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ImageAudit } from '../../src/commands/image-audit.ts';
 import { main } from '../../src/commands/main.ts';
+import { todoOf } from '../../src/domain/conditions/table.ts';
 import type { SandboxImage } from '../../src/sandbox/world/catalogue.ts';
 import { pass } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -210,6 +211,6 @@ it('status names the products whose images nobody could confirm for twelve days,
   const { code, out } = await test.status();
   expect(code).toBe(1);
   expect(out).toContain(
-    `Images    images of 1 products have not been confirmed for 12 days, noticed 3 h ago: each is hidden after 14 days\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
+    `Images    images of 1 products have not been confirmed for 12 days, and are hidden after 14 (for 3 h). ${todoOf('images-unverified')}.\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
   );
 });

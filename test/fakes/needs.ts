@@ -29,6 +29,7 @@ const tools = {
     tries: ['strace', '-f', '-o', '/dev/null', '--seccomp-bpf', '-e', 'trace=fsync', 'true'],
     packages: 'strace',
   },
+  zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },
   unshare: { tries: ['unshare', '-Urm', 'true'], packages: null, instead: 'a kernel that lets users unshare' },
   nsenter: { tries: ['nsenter', '--version'], packages: 'util-linux' },

@@ -93,7 +93,7 @@ export async function subscriptionHarness(
         timeouts: { total: 60_000 },
         max_bytes: { product: 1_000_000 },
       },
-      signing: { body: 'jwt', key, claims: false },
+      signing: { body: 'jwt', algorithm: 'RS256', key, claims: false },
       service_clock,
       clock,
       entropy: seededEntropy(1),

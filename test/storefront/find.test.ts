@@ -121,6 +121,21 @@ describe('find', () => {
     });
   });
 
+  it('says which language the texts of a hit are in, where the one asked for has none', () => {
+    using test = testMirror();
+    putProducts(test.mirror, [productOf(1, { title: 'Tower' }), productOf(2, { title: 'Tower' })]);
+    putProducts(test.mirror, [productOf(1, { title: 'Toren' })], { language: 'nl' });
+    using reader = openReader(test.mirror.path, { language: 'nl' });
+    const { hits } = reader.find();
+    expect(
+      hits.map(({ product_id, language, language_shown, title }) => [product_id, language, language_shown, title]),
+    ).toEqual([
+      [1, 'nl', 'nl', 'Toren'],
+      [2, 'nl', 'en', 'Tower'],
+    ]);
+    expect(reader.find({ text: 'tower' }).hits).toMatchObject([{ product_id: 2, language_shown: 'en' }]);
+  });
+
   it('has pages that neither repeat nor leave out', () => {
     over(entries, (reader) => {
       for (const order of ['relevance', 'price_down', 'rating'] as const) {

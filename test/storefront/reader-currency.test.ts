@@ -1,9 +1,17 @@
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import contract from '../../schema/contract.json' with { type: 'json' };
 import { minorUnitExponent } from '../../src/domain/values/money.ts';
-import { openReader } from '../../src/storefront/reader.ts';
+import { openReader, type Reader } from '../../src/storefront/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
-import { virtualHarness } from '../fakes/virtual-harness.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+let harness: VirtualHarness;
+beforeAll(async () => {
+  harness = await virtualHarness({ products: 24 }, { service: { currencies: ['EUR', 'JPY'] } });
+  await harness.runUntil(() => harness.wiring.mirror.filledAt() !== null);
+});
+afterAll(() => harness[Symbol.asyncDispose]());
 
 /** Every price that a reader returns, by where it comes from, with its currency. */
 function pricesOf(path: string, product_id: number, options: { currency?: string }) {
@@ -32,10 +40,8 @@ function pricesOf(path: string, product_id: number, options: { currency?: string
   }; // biome-ignore format: one row each
 }
 
-it('a reader opened with a currency shows it everywhere: products, lists, searches, filters, facets, calendars', async () => {
-  await using harness = await virtualHarness({ products: 12 }, { service: { currencies: ['EUR', 'JPY'] } });
+it('a reader opened with a currency shows it everywhere: products, lists, searches, filters, facets, calendars', () => {
   const { mirror } = harness.wiring;
-  await harness.runUntil(() => mirror.filledAt() !== null);
   const open = harness.sandbox.world
     .visible()
     .find(({ status, price, variants }) => status === 'available' && price > 0 && variants[0]?.type === 'adult');
@@ -67,6 +73,95 @@ it('a reader opened with a currency shows it everywhere: products, lists, search
     { currency: 'JPY', is_primary: 0, exponent: 0 },
   ]);
   expect(() => openReader(mirror.path, { currency: 'USD' })).toThrow(/"USD" is not mirrored/);
+});
+
+type Priced = { readonly currency?: unknown } & Readonly<Record<string, unknown>>;
+
+/** The columns that are prices, by what the contract says of them, and the price of a hit. */
+const priceColumns = new Set([
+  'price',
+  ...Object.values(contract.views)
+    .flatMap((columns) => Object.entries(columns as Readonly<Record<string, string>>))
+    .filter(([, meaning]) => meaning.startsWith('integer, minor units of currency'))
+    .map(([name]) => name),
+]);
+
+/** All that each function of a reader says in one currency. `prices` names every currency by itself. */
+function allPriced(reader: Reader, product_ids: readonly number[], closed: number): Record<string, readonly object[]> {
+  const dates = { from: '2026-11-25', to: '2026-12-10' };
+  const [first = 0] = product_ids;
+  const days = product_ids.flatMap((id) => reader.calendar(id, dates).filter(({ state }) => state === 'available'));
+  const experiences = reader.experiences();
+  return {
+    product: product_ids.map((id) => reader.product(id) ?? {}),
+    products: reader.products(),
+    alternatives: reader.alternatives(closed),
+    related: product_ids.flatMap((id) => reader.related(id)),
+    experience: experiences.map(({ experience_id }) => reader.experience(experience_id) ?? {}),
+    experiences: [...experiences, ...reader.experiences({ city_id: reader.product(first)?.city_id ?? 0 })],
+    calendar: days,
+    slots: days.flatMap(({ product_id, date }) => reader.slots(product_id, date)),
+    cheapest: product_ids.flatMap((id) => reader.cheapest(id) ?? []),
+    search: [
+      ...reader.search({ city_id: reader.product(first)?.city_id ?? 0 }),
+      ...reader.search({ date: '2026-11-27' }),
+    ],
+    find: [...reader.find().hits, ...reader.find(dates).hits, ...reader.find({ order: 'price' }).hits],
+  };
+}
+
+/** Where a row says another currency than yen, or a price that is not 1.6 of a cent (parts are rounded apart); and what was seen not null. */
+function wrongPrices(yen: Record<string, readonly object[]>, euros: Record<string, readonly object[]>) {
+  const wrong = new Set<string>();
+  const seen = new Set<string>();
+  for (const [name, rows] of Object.entries(yen)) {
+    rows.forEach((row, index) => {
+      const inEuros = euros[name]?.[index] as Priced;
+      const { currency, ...columns } = row as Priced;
+      if (currency !== 'JPY') wrong.add(`${name}.currency`);
+      for (const [column, price] of Object.entries(columns)) {
+        if (!priceColumns.has(column) || price === null) continue;
+        seen.add(`${name}.${column}`);
+        if (Math.abs(Number(price) - Number(inEuros[column]) * 1.6) > 2) wrong.add(`${name}.${column}`);
+      }
+    });
+  }
+  return { wrong: [...wrong].sort(), seen };
+}
+
+it('every price of every function is in the currency that the reader was opened with, or null', () => {
+  const { mirror } = harness.wiring;
+  using inEuros = openReader(mirror.path);
+  using inYen = openReader(mirror.path, { currency: 'JPY' });
+  const ids = inEuros.products().map(({ product_id }) => product_id);
+  // Closed by hand, so that the service recommends another instead.
+  const [closed = 0, open = 0] = ids.filter((id) => inEuros.sellable(id));
+  const writer = new Database(mirror.path);
+  writer
+    .prepare("UPDATE product SET sale_status = 'disabled', alternative_product_id = ? WHERE product_id = ?")
+    .run(open, closed);
+  writer.close();
+  const [euros, yen] = [inEuros, inYen].map((reader) => allPriced(reader, ids, closed)) as [
+    Record<string, readonly object[]>,
+    Record<string, readonly object[]>,
+  ];
+  const { wrong, seen } = wrongPrices(yen, euros);
+  expect(wrong).toEqual([]);
+  // Control: what a reader says that takes the primary currency for the one asked for.
+  const control = wrongPrices(euros, euros);
+  expect(control.wrong).toEqual(expect.arrayContaining(Object.keys(euros).map((name) => `${name}.currency`)));
+  // The service prices experiences in the primary currency alone; commissions are not mirrored unless asked for.
+  expect([...control.seen].filter((each) => !seen.has(each)).sort()).toEqual([
+    'experience.from_price',
+    'experiences.from_price',
+  ]);
+  // Every function of the reader that has a price is among them, and every price but commissions was seen.
+  const priced = Object.entries(contract.reader).filter(([, fields]) =>
+    fields.some((field) => priceColumns.has(field)),
+  );
+  expect(priced.map(([name]) => name).filter((name) => !(name in yen))).toEqual(['prices']);
+  const columns = new Set([...seen].map((each) => each.split('.')[1]));
+  expect([...priceColumns].filter((column) => !columns.has(column))).toEqual(['commission']);
 });
 
 it('the decimals of every currency are those of ISO 4217, which the runtime has wrong for several', () => {

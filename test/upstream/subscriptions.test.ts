@@ -33,7 +33,7 @@ function key(): SigningKey {
   return read;
 }
 
-async function harness(signing: Signing | null = { body: 'jwt', key: key(), claims: false }) {
+async function harness(signing: Signing | null = { body: 'jwt', algorithm: 'RS256', key: key(), claims: false }) {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
@@ -136,7 +136,7 @@ test('PKCS8 and PKCS1 are one key, with the fingerprint that ssh-keygen prints',
 });
 
 describe('with claims', () => {
-  const claimed = async () => harness({ body: 'jwt', key: key(), claims: true });
+  const claimed = async () => harness({ body: 'jwt', algorithm: 'RS256', key: key(), claims: true });
   const claimsOf = (call: ServedCall | undefined) =>
     payloadOf(call?.body ?? '') as unknown as { iat: number; exp: number; jti: string; nbf?: number };
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { bit, calendarDate, count, instant, maybe, strict, text, whole } from './values.ts';
+import { bit, calendarDate, count, instant, maybe, notObject, strict, text, whole } from './values.ts';
 
 const most = Number.MAX_SAFE_INTEGER;
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
+const orders = ['relevance', 'popularity', 'price', 'price_down', 'rating', 'distance'] as const;
 const number = (expected: string, least: number, greatest: number) =>
   z.number(expected).min(least, expected).max(greatest, expected);
 
@@ -32,12 +33,12 @@ export const searchQuestion = strict(
     sellable: optional(z.boolean('true or false')),
     language: optional(z.string('a mirrored language')),
     currency: optional(z.string('a mirrored currency')),
-    order: optional(z.enum(['relevance', 'popularity', 'price', 'price_down', 'rating', 'distance'])),
+    order: optional(z.enum(orders, `one of ${orders.join(', ')}`)),
     facets: optional(z.boolean('true or false')),
     limit: optional(whole(1, 1000, 'a number of hits from 1 to 1000')),
     offset: optional(whole(0, 100_000, 'a number of hits from 0 to 100000')),
   },
-  'what to find',
+  notObject,
 );
 
 const value = z.object({ id: z.number(), name: maybe, count });
@@ -46,6 +47,7 @@ const place = z.number().nullable();
 const hit = z.object({
   product_id: count,
   language: text,
+  language_shown: text,
   title: maybe,
   highlight: z.array(z.object({ text, matched: z.boolean() })),
   tagline: maybe,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conditionCodes } from '../../domain/conditions/table.ts';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
 import { errorRate } from './checks.ts';
 import { jobRuns } from './schedule.ts';
@@ -128,6 +129,17 @@ const backup = z.object({
   tried_failure: maybe,
 });
 
+const condition = z.object({
+  code: z.enum(conditionCodes),
+  about: text,
+  severity: z.enum(['error', 'warning']),
+  since: never,
+  says: text,
+  todo: text,
+  explains: z.array(z.enum(conditionCodes)),
+  acknowledged: maybe,
+});
+
 export const status = z.object({
   ...mirror,
   daemon: live,
@@ -137,4 +149,5 @@ export const status = z.object({
   jobs: z.array(jobRuns),
   snapshot: snapshot.nullable(),
   backup,
+  conditions: z.array(condition),
 });

@@ -1,3 +1,5 @@
+import { ago, duration, printable } from '../../format.ts';
+
 /** The runs of one of the daemon's jobs since the start. */
 export interface JobRuns {
   readonly name: string;
@@ -35,4 +37,14 @@ export function isOverdue(
 ): boolean {
   if (running === 0) return now - next_at > lateMs;
   return !asksService && now - (last_run_at ?? now) > longMs;
+}
+
+/** Returns the trouble of a job, beginning with its name; null: it runs as it should. */
+export function jobTrouble({ name, overdue, running, next_at, last_run_at, failure }: JobRuns, now: number) {
+  if (failure !== null)
+    return `${name} failed${last_run_at === null ? '' : ` ${ago(last_run_at, now)}`}: ${printable(failure)}`;
+  if (overdue === 0) return null;
+  return running === 1
+    ? `${name} has been running for ${duration(now - (last_run_at ?? now))}`
+    : `${name} was due ${ago(next_at, now)} and has not run`;
 }

@@ -11,6 +11,8 @@ import { understoodSql } from './understood.ts';
 export interface FindHit {
   readonly product_id: number;
   readonly language: string;
+  /** The language that its texts are in: the primary one where the service has none in `language`. */
+  readonly language_shown: string;
   readonly title: string | null;
   /** The title in pieces, with those that were asked for. */
   readonly highlight: readonly Piece[];
@@ -139,7 +141,11 @@ function statements<Row>(
 
 function nothing(question: FindQuestion, text: string): Found {
   const facets = question.facets === true ? grouped([]) : null;
-  const dropped = text.slice(0, 200).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  const dropped =
+    text
+      .slice(0, 200)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
   return { hits: [], total: 0, matched: [], dropped, meant: null, facets };
 }
 

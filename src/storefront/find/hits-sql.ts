@@ -162,7 +162,7 @@ export function pageSql(form: Form, columns: Columns): string {
     ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
     : 'NULL';
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)}
-SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
+SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
   p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
   ${date} AS date, h.chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total

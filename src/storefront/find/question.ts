@@ -1,4 +1,4 @@
-import { dayNumber, identifier, inRange, wholeNumber } from '../arguments.ts';
+import { dayNumber, identifier, inRange, truth, wholeNumber } from '../arguments.ts';
 import type { Near } from '../places.ts';
 import { badArgument } from '../problems.ts';
 
@@ -68,11 +68,11 @@ export function checkFilters({
     wholeNumber('max_price', max_price, { most, absent: most }),
   ];
   if (least > greatest) throw badArgument(`min_price ${least} is above max_price ${greatest}`, 'exchange the two');
-  const [first, last] = [from ?? to, to ?? from];
-  if (first !== undefined && last !== undefined && dayNumber('from', first) > dayNumber('to', last))
-    throw badArgument(`from ${first} is after to ${last}`, 'exchange the two');
-  if (sellable !== undefined && typeof sellable !== 'boolean')
-    throw badArgument(`sellable: found ${JSON.stringify(sellable)}`, 'give true or false');
+  const first = from === undefined ? null : dayNumber('from', from);
+  const last = to === undefined ? null : dayNumber('to', to);
+  if (first !== null && last !== null && first > last)
+    throw badArgument(`from ${from} is after to ${to}`, 'exchange the two');
+  if (sellable !== undefined) truth('sellable', sellable);
 }
 
 export function checkQuestion({ text, near, order = 'relevance', facets, ...filters }: FindQuestion): void {
@@ -82,7 +82,6 @@ export function checkQuestion({ text, near, order = 'relevance', facets, ...filt
     throw badArgument(`order: found "${String(order).slice(0, 60)}"`, `give one of ${orders.join(', ')}`);
   if (order === 'distance' && near === undefined)
     throw badArgument('order: "distance" from where?', 'give near as well');
-  if (facets !== undefined && typeof facets !== 'boolean')
-    throw badArgument(`facets: found ${JSON.stringify(facets)}`, 'give true or false');
+  if (facets !== undefined) truth('facets', facets);
   checkFilters(filters);
 }

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { arch, platform, release, totalmem } from 'node:os';
+import type { Clock } from '../../clock.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { secretSources } from '../../config/secrets.ts';
+import { policyOf } from '../../daemon/policy.ts';
+import { credentialChecks, localChecks, withheldCredentials } from '../../doctor/doctor.ts';
+import { quarantineAfter } from '../../domain/schedule/backoff.ts';
+import { openMirrorFacts } from '../../mirror/reading.ts';
+import { openMirrorForReading } from '../../mirror/sql/files.ts';
+import { readStatus } from '../../mirror/status/status.ts';
+import { sqliteVersion } from '../../sqlite/database-file.ts';
+import { explainProduct } from '../../sync/reports/explain.ts';
+import { version } from '../../version.ts';
+import { everything, settings } from '../config.ts';
+import { askDaemon } from '../setup.ts';
+import type { Io } from '../terminal/io.ts';
+import { failingRows, fileFacts, productRows } from './files.ts';
+import { lastLines } from './log.ts';
+
+/** What a report is about, beside the installation. */
+export interface Question {
+  /** Of the product whose records are to be in it; null: none. */
+  readonly product_id: number | null;
+  /** A file with the log; null: the journal's. */
+  readonly log: string | null;
+}
+
+/** One file of the report: what it holds, or why that could not be found out. Nothing of it changes anything or asks the service. */
+export type Fact = () => unknown;
+
+/** Returns the files of a report by their names. `loaded` throws where there is no usable configuration. */
+export function factsFor(
+  loaded: () => LoadedConfig,
+  { product_id, log }: Question,
+  { env, clock }: { readonly env: Io['env']; readonly clock: Clock },
+): Readonly<Record<string, Fact>> {
+  const mirror = () => loaded().config.mirror;
+  return {
+    'versions.json': () => versions(env),
+    'config.json': () => configuration(loaded()),
+    'doctor.json': () => doctor(loaded()),
+    'status.json': () => status(loaded()),
+    'mirror.json': () => fileFacts(mirror().path),
+    'inbox.json': () => fileFacts(mirror().inbox_path),
+    'failing.json': () => failingRows(mirror().path),
+    'log.txt': () => lastLines(log),
+    ...(product_id === null ? {} : { [`product-${product_id}.json`]: () => aboutProduct(loaded(), product_id, clock) }),
+  };
+}
+
+function versions(env: Io['env']): Record<string, unknown> {
+  const packages = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  return {
+    catalogued: version,
+    node: process.versions,
+    sqlite: sqliteVersion(),
+    dependencies: packages.dependencies,
+    system: {
+      platform: platform(),
+      release: release(),
+      arch: arch(),
+      memory_bytes: totalmem(),
+      user: process.getuid?.(),
+    },
+    variables: Object.keys(env).filter((name) => name.startsWith('CATALOGUED_')),
+  };
+}
+
+function configuration(loaded: LoadedConfig): Record<string, unknown> {
+  const { file, warnings } = loaded;
+  const rows = withoutSecretsElse(loaded);
+  return { file, warnings, values: Object.fromEntries(rows.map(({ key, value, origin }) => [key, { value, origin }])) };
+}
+
+/** A secret that this user cannot read is no reason to leave out the rest. */
+function withoutSecretsElse(loaded: LoadedConfig): ReturnType<typeof settings> {
+  try {
+    return everything(loaded);
+  } catch {
+    return settings(loaded);
+  }
+}
+
+async function doctor(loaded: LoadedConfig): Promise<unknown> {
+  const local = localChecks(loaded, checkedCredentials(loaded));
+  const asked = await askDaemon(loaded, { operation: 'GET /v1/doctor' });
+  return { daemon: asked === null ? 'none runs' : 'runs', checks: [...local, ...(asked ?? [])] };
+}
+
+function checkedCredentials(loaded: LoadedConfig): ReturnType<typeof credentialChecks> {
+  try {
+    return credentialChecks(loaded);
+  } catch {
+    return [...withheldCredentials];
+  }
+}
+
+/** Returns what a running daemon says of itself, its jobs and its conditions; else what the file says. */
+async function status(loaded: LoadedConfig): Promise<unknown> {
+  const live = await askDaemon(loaded, { operation: 'GET /v1/status' });
+  if (live !== null) return live;
+  const db = openMirrorForReading(loaded.config.mirror.path);
+  try {
+    return readStatus(db, quarantineAfter);
+  } finally {
+    db.close();
+  }
+}
+
+function aboutProduct({ config }: LoadedConfig, product_id: number, clock: Clock): Record<string, unknown> {
+  using mirror = openMirrorFacts(config.mirror.path);
+  const policy = policyOf(config, mirror.offers.offers);
+  return {
+    explained: explainProduct({ mirror, clock, policy }, product_id),
+    shown: productRows(config.mirror.path, product_id),
+  };
+}
+
+/** Returns the secrets that this user can read, and those in variables, whether or not the configuration can be used. */
+export function knownSecrets(loaded: () => LoadedConfig, env: Io['env']): string[] {
+  const names = Object.keys(secretSources) as (keyof typeof secretSources)[];
+  return names.flatMap((name) => [env[secretSources[name].variable] ?? '', revealed(loaded, name)]);
+}
+
+function revealed(loaded: () => LoadedConfig, name: keyof typeof secretSources): string {
+  try {
+    return loaded().secrets[name]?.reveal() ?? '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,88 @@
+import type { ConditionKind, FoundCondition, Severity } from './condition.ts';
+import type { ConditionFacts } from './facts.ts';
+import { type ConditionCode, conditionCodes, conditionTable, todoOf } from './table.ts';
+
+/** A condition that holds, as everybody shows it. */
+export interface HeldCondition {
+  readonly code: ConditionCode;
+  readonly about: string;
+  readonly severity: Severity;
+  /** Null: not known, because no daemon has watched. */
+  readonly since: number | null;
+  readonly says: string;
+  readonly todo: string;
+  /** Conditions that hold too, and have this one as their cause: none of them is shown by itself. */
+  readonly explains: readonly ConditionCode[];
+  /** Why a person has acknowledged it until it ends; null: nobody has. */
+  readonly acknowledged: string | null;
+}
+
+/** What a daemon remembers from one look to the next. */
+export interface Memory {
+  /** Since when each condition has been met without interruption, shown or not. */
+  readonly met: ReadonlyMap<ConditionCode, number>;
+  /** Why conditions were acknowledged. */
+  readonly acknowledged: ReadonlyMap<ConditionCode, string>;
+}
+
+export const noMemory: Memory = { met: new Map(), acknowledged: new Map() };
+
+interface Met extends FoundCondition {
+  readonly code: ConditionCode;
+  readonly kind: ConditionKind;
+}
+
+/** Decides which conditions are shown: those that have lasted long enough, and are not folded into their cause. */
+export function conditionsOf(
+  facts: ConditionFacts,
+  now: number,
+  { met, acknowledged }: Memory = noMemory,
+): HeldCondition[] {
+  const lasting = allMet(facts, now, met).filter(({ kind: { visible_after_ms = 0 }, since }) =>
+    visible_after_ms === 0 ? true : since !== null && now - since >= visible_after_ms,
+  );
+  const roots = rootsOf(lasting);
+  return lasting
+    .filter(({ code }) => !roots.has(code))
+    .map(({ code, kind: { about, severity }, since, says }) => {
+      const explains = lasting.filter((each) => roots.get(each.code) === code);
+      return {
+        code,
+        about,
+        // As severe as the worst of its consequences.
+        severity: explains.some(({ kind }) => kind.severity === 'error') ? 'error' : severity,
+        since,
+        says,
+        todo: todoOf(code),
+        explains: explains.map((each) => each.code),
+        acknowledged: acknowledged.get(code) ?? null,
+      };
+    });
+}
+
+/** Returns since when each condition has been met, for the next look: also of those that are not shown yet. */
+export function metSince(facts: ConditionFacts, now: number, { met }: Pick<Memory, 'met'>): Map<ConditionCode, number> {
+  return new Map(allMet(facts, now, met).map(({ code, since }) => [code, since ?? now]));
+}
+
+function allMet(facts: ConditionFacts, now: number, met: Memory['met']): Met[] {
+  return conditionCodes.flatMap((code) => {
+    const kind = conditionTable[code];
+    const found = kind.found(facts, now);
+    return found === null ? [] : [{ code, kind, says: found.says, since: found.since ?? met.get(code) ?? null }];
+  });
+}
+
+/** Returns the root cause of each condition that has one, by code. */
+function rootsOf(held: readonly Met[]): Map<ConditionCode, ConditionCode> {
+  const byCode = new Map<string, Met>(held.map((each) => [each.code, each]));
+  const causeOf = ({ kind }: Met) =>
+    (kind.depends_on ?? []).map((code) => byCode.get(code)).find((each) => each !== undefined);
+  return new Map(
+    held.flatMap((each) => {
+      let root = causeOf(each);
+      for (let above = root; above !== undefined; above = causeOf(above)) root = above;
+      return root === undefined ? [] : [[each.code, root.code] as const];
+    }),
+  );
+}

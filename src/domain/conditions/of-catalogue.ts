@@ -1,0 +1,164 @@
+import { duration, number, resourceLabel } from '../../format.ts';
+import { type ConditionKinds, noted } from './condition.ts';
+import type { ConditionFacts } from './facts.ts';
+
+/** What stops all reads: promises, fills and copies suffer from it. */
+const stopsReads = [
+  'key-refused',
+  'service-unreachable',
+  'mirror-lost',
+  'mirror-damaged',
+  'disk-full',
+  'file-locked',
+  'daemon-silent',
+];
+
+/** Fewer checks and orders than these tell nothing. */
+const fewestChecks = 20;
+const oftenWrong = 0.05;
+
+/** Conditions of what storefronts read. */
+export const ofCatalogue = {
+  'promise-broken': {
+    about: 'Promises',
+    severity: 'error',
+    means: 'records are older than promised, or past their limit and hidden',
+    todo: '`catalogued status` shows which, `catalogued plan` whether the call budget can keep the promise, `catalogued explain PRODUCT` why one is late',
+    depends_on: stopsReads,
+    found: promiseBroken,
+  },
+  'dates-contradicted': {
+    about: 'Dates',
+    severity: 'warning',
+    means:
+      'products are on sale by their own read while their dates are answered as not on sale. None of those dates is bookable, and both are read again',
+    todo: 'Nothing at first: it is usually a cache of the service. `catalogued explain PRODUCT` says when it is read again',
+    depends_on: ['sale-contradicted'],
+    found: ({ contradicted }) =>
+      contradicted === null
+        ? null
+        : {
+            since: contradicted.since,
+            says: `${number(contradicted.products)} products are on sale by their own read but not by their dates: they are read again, and not bookable meanwhile`,
+          },
+  },
+  'sale-contradicted': {
+    about: 'Dates',
+    severity: 'warning',
+    means:
+      'for an hour five or more products have been on sale by their own read while their dates are answered as not on sale. None of those dates is bookable',
+    todo: 'Tell the service if it lasts: a cache of theirs is usually behind it. `catalogued explain PRODUCT` says when it is read again',
+    found: noted(
+      'sale-contradicted',
+      (products) =>
+        `the service calls ${number(products)} products on sale but their dates not on sale: none of their dates is bookable meanwhile`,
+    ),
+  },
+  'removals-held': {
+    about: 'Removals',
+    severity: 'warning',
+    means:
+      'more products are missing from the list than is plausible: they stay until three lists agree, or you decide',
+    todo: 'Ask the service, then `catalogued removals list`, and `approve` or `reject`',
+    found: ({ removals }) =>
+      removals === null
+        ? null
+        : { since: removals.since, says: `${number(removals.held)} products are missing from the list, and held` },
+  },
+  'images-vanished': {
+    about: 'Images',
+    severity: 'error',
+    means:
+      'every product of a list page lost its images at once: more likely a lost entitlement than a withdrawal. Each is shown until 14 days after it was confirmed',
+    todo: 'Ask the service whether your account may still use images',
+    found: noted(
+      'images-vanished',
+      (products) =>
+        `the list suddenly shows no images for ${number(products)} products: the known ones stay visible until 14 days after their last confirmation`,
+    ),
+  },
+  'images-unverified': {
+    about: 'Images',
+    severity: 'error',
+    means: 'the images of some products were not confirmed for 12 days; they are hidden after 14',
+    todo: 'Find out why the list and their own reads fail: `catalogued status`, `catalogued explain PRODUCT`',
+    depends_on: [...stopsReads, 'images-vanished'],
+    found: noted(
+      'images-unverified',
+      (products) =>
+        `images of ${number(products)} products have not been confirmed for 12 days, and are hidden after 14`,
+    ),
+  },
+  'images-disk': {
+    about: 'Images',
+    severity: 'warning',
+    means: 'image files have reached `images.disk`; new ones are not fetched, the addresses in the view still work',
+    todo: 'Raise `images.disk`, or choose fewer `images.sizes`',
+    found: noted(
+      'images-disk',
+      (products) => `image files of ${number(products)} products cannot be fetched: images.disk is used up`,
+    ),
+  },
+  'images-refused': {
+    about: 'Images',
+    severity: 'warning',
+    means: 'image addresses that are not http or https on a public host are not published',
+    todo: 'Name a host of your own in `images.hosts`; otherwise tell the service',
+    found: noted(
+      'images-refused',
+      (products) =>
+        `some images of ${number(products)} products are not published: their URLs are not http or https on public hosts`,
+    ),
+  },
+  'prices-refused': {
+    about: 'Prices',
+    severity: 'warning',
+    means: 'the service sent prices below zero; what they are of cannot be bought',
+    todo: 'Tell the service; `catalogued explain PRODUCT --date DATE` shows the read',
+    found: noted(
+      'prices-refused',
+      (products) =>
+        `the service sent negative prices for ${number(products)} products: they are rejected, and what they belong to is not sold`,
+    ),
+  },
+  'other-dates': {
+    about: 'Dates',
+    severity: 'warning',
+    means:
+      'the service answered for other dates than requested for five or more products. The requested dates keep what was known about them and become stale; none becomes sold out',
+    todo: 'Look for a cache or proxy on the way that ignores the query, and run `catalogued probe`: it says whether `service.profile.parameters` are right',
+    found: noted(
+      'other-dates',
+      (products) =>
+        `the service answered for other dates than requested for ${number(products)} products: the old facts about the remaining dates are kept and become stale`,
+    ),
+  },
+  'often-wrong': {
+    about: 'Errors',
+    severity: 'warning',
+    means: 'more than 5 % of checks and orders (20 at least) found the mirror wrong',
+    todo: '`catalogued status` names the products; give their category a shorter cadence, or see whether their changes are announced',
+    depends_on: ['promise-broken', ...stopsReads],
+    found: ({ error_rate: { checks, wrong, orders, orders_wrong, rate } }) =>
+      rate === null || rate <= oftenWrong || checks + orders < fewestChecks
+        ? null
+        : {
+            since: null,
+            says: `the mirror was wrong in ${number(wrong + orders_wrong)} of ${number(checks + orders)} checks and orders`,
+          },
+  },
+} satisfies ConditionKinds;
+
+function promiseBroken({ filled_at, freshness, contradicted }: ConditionFacts) {
+  // Before everything was read once, the fill tells how far it is.
+  const broken = filled_at === null ? [] : freshness.filter(({ kept }) => kept === 0);
+  if (broken.length === 0) return null;
+  const said = broken.map(({ resource, tier, records, stale, expired, promise_ms }) => {
+    const doubted =
+      contradicted !== null && resource === 'availability' ? ', or contradicted by the product itself' : '';
+    const late = `${number(stale)} of ${number(records)} records are older than ${duration(promise_ms)}${doubted}`;
+    const hidden = `${number(expired)} are past their limit and hidden`;
+    return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}: ${[...(stale === 0 ? [] : [late]), ...(expired === 0 ? [] : [hidden])].join(', ')}`;
+  });
+  return { since: null, says: said.join('; ') };
+}

@@ -1,0 +1,168 @@
+import { ago, megabytes } from '../../format.ts';
+import { type ConditionKinds, type FoundCondition, minute, noted } from './condition.ts';
+import type { ConditionFacts, StorageFacts } from './facts.ts';
+
+/** How long another program's lock must last to be shown: most are released at once. */
+const lockShownMs = 5000;
+/** A write-ahead log of this size is held by a reader: a checkpoint would have emptied it long before. */
+const walHeldBytes = 256 * 1024 * 1024;
+
+/** Conditions of the two files, their copies and the disk below them. */
+export const ofFiles = {
+  'mirror-lost': {
+    about: 'Mirror',
+    severity: 'error',
+    means:
+      '`mirror.db` was removed or replaced while the daemon had it open. Nothing is read, deliveries wait in the inbox',
+    todo: 'Put the file back, or stop the daemon and run `catalogued repair`; find out what moves files there',
+    found: noted(
+      'mirror-lost',
+      () => 'its file was removed or replaced while in use: reading has stopped and deliveries wait',
+    ),
+  },
+  'mirror-damaged': {
+    about: 'Mirror',
+    severity: 'error',
+    means: 'a check found `mirror.db` damaged. Nothing is read, deliveries wait in the inbox',
+    todo: 'Stop the daemon and run `catalogued repair`; look at the disk and at who else writes there',
+    found: noted('mirror-damaged', () => 'its file is damaged: reading has stopped and deliveries wait'),
+  },
+  'inbox-lost': {
+    about: 'Inbox',
+    severity: 'error',
+    means: '`inbox.db` was removed or replaced. Deliveries are answered 503, the mirror is kept true by reading',
+    todo: 'Put the file back, or stop the daemon and run `catalogued repair`',
+    found: noted('inbox-lost', () => 'its file was removed or replaced while in use: deliveries are answered 503'),
+  },
+  'inbox-damaged': {
+    about: 'Inbox',
+    severity: 'error',
+    means: 'a check found `inbox.db` damaged. Deliveries are answered 503',
+    todo: 'Stop the daemon and run `catalogued repair`',
+    found: noted('inbox-damaged', () => 'its file is damaged: deliveries are answered 503'),
+  },
+  'disk-full': {
+    about: 'Disk',
+    severity: 'error',
+    means:
+      'a file cannot be written. Storefronts notice nothing; deliveries that the inbox cannot store get 503 and come again',
+    todo: 'Free some space, or raise the quota of the daemon’s user (`quota -s`): work goes on by itself, and nothing is lost',
+    found: ({ storage }) => (storage === null ? null : diskFull(storage)),
+  },
+  'disk-low': {
+    about: 'Disk',
+    severity: 'warning',
+    means: 'less than 200 MiB or twice the write-ahead log is free: bulk reads pause',
+    todo: 'Free some space before the disk is full',
+    depends_on: ['disk-full'],
+    found: (facts) => (facts.storage === null ? null : diskLow(facts.storage, facts)),
+  },
+  'file-locked': {
+    about: 'Locked',
+    severity: 'error',
+    means: 'another program holds the write lock of our file: nothing is stored',
+    todo: 'End its transaction, often one of a forgotten `sqlite3` shell: `sudo catalogued doctor --reader` names who has the mirror open',
+    visible_after_ms: lockShownMs,
+    found: ({ storage }) => (storage === null ? null : fileLocked(storage)),
+  },
+  'wal-held': {
+    about: 'Log',
+    severity: 'warning',
+    means:
+      'the write-ahead log has grown beyond 256 MiB: a reader holds an old snapshot, and nothing can be copied back',
+    todo: 'End its transaction: `sudo catalogued doctor --reader` names who has the mirror open',
+    visible_after_ms: 10 * minute,
+    found: ({ wal_bytes }) =>
+      wal_bytes <= walHeldBytes
+        ? null
+        : { since: null, says: `the write-ahead log has ${megabytes(wal_bytes)}: a reader holds an old snapshot` },
+  },
+  'snapshot-failing': {
+    about: 'Snapshot',
+    severity: 'warning',
+    means: 'no snapshot can be published; readers elsewhere have an old one',
+    todo: 'See the log: the directory, its permissions or the disk. Under systemd add it to `ReadWritePaths`',
+    depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
+    found: noted('snapshot-failing', () => 'none can be published: readers on other hosts have an old one'),
+  },
+  'snapshot-late': {
+    about: 'Snapshot',
+    severity: 'warning',
+    means: 'the snapshot for readers elsewhere is missing or older than two periods of `snapshot.every`',
+    todo: 'See that the daemon runs, and the job `snapshot` in `catalogued jobs`',
+    depends_on: ['snapshot-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
+    found: ({ snapshot }, now) =>
+      snapshot === null || snapshot.late === 0
+        ? null
+        : {
+            since: null,
+            says: `the one for readers on other hosts ${snapshot.published_at === null ? 'was never published' : `was published ${ago(snapshot.published_at, now)}`}${because(snapshot.failure)}`,
+          },
+  },
+  'backup-failing': {
+    about: 'Backup',
+    severity: 'warning',
+    means: 'no backup can be made; the last one grows old',
+    todo: 'See the log: `backup.directory`, its permissions or the disk. Then `catalogued backup`',
+    depends_on: ['disk-full', 'mirror-lost', 'mirror-damaged'],
+    found: noted('backup-failing', () => 'none can be made: the last one grows old'),
+  },
+  'backup-late': {
+    about: 'Backup',
+    severity: 'warning',
+    means:
+      'the newest backup is older than two intervals of `backup.at`, or there is none so long after the first fill',
+    todo: 'See that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
+    depends_on: ['backup-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
+    found: ({ backup }, now) =>
+      backup.late === 0
+        ? null
+        : {
+            since: null,
+            says: `${backup.made_at === null ? 'none was ever made' : `the newest was made ${ago(backup.made_at, now)}`}, in ${backup.directory}${because(backup.failure)}`,
+          },
+  },
+  'backup-unusable': {
+    about: 'Backup',
+    severity: 'error',
+    means: 'the newest backup could not be restored when it was tried',
+    todo: '`catalogued backup --list` says why: look at that disk, then make another with `catalogued backup`',
+    found: noted('backup-unusable', () => 'the newest could not be restored on trial'),
+  },
+} satisfies ConditionKinds;
+
+/** Says what keeps files from being written or makes bulk reads pause, worst first, where it has lasted long enough. */
+export function storageSays(storage: StorageFacts, now: number): string[] {
+  const held = [diskFull(storage), shownFrom(fileLocked(storage), now - lockShownMs), diskLow(storage, { alarms: [] })];
+  return held.flatMap((found) => (found === null ? [] : [found.says]));
+
+  function shownFrom(found: FoundCondition | null, latest: number): FoundCondition | null {
+    return found?.since != null && found.since <= latest ? found : null;
+  }
+}
+
+function diskFull({ trouble }: StorageFacts): FoundCondition | null {
+  if (trouble?.kind !== 'disk-full') return null;
+  const { path, since, missing_bytes } = trouble;
+  const missing = missing_bytes === null ? '' : `, ${megabytes(missing_bytes)} more must become free`;
+  return { since, says: `the disk is full, ${path} cannot be written${missing}` };
+}
+
+function fileLocked({ trouble }: StorageFacts): FoundCondition | null {
+  if (trouble?.kind !== 'locked') return null;
+  return { since: trouble.since, says: `another program is writing ${trouble.path}: waiting for it` };
+}
+
+function diskLow({ directories }: StorageFacts, { alarms }: Pick<ConditionFacts, 'alarms'>): FoundCondition | null {
+  const low = directories.filter((each) => each.low === 1);
+  if (low.length === 0) return null;
+  const said = low.map(
+    ({ path, free_bytes, low_below_bytes }) =>
+      `${megabytes(free_bytes)} free in ${path}: bulk reads pause below ${megabytes(low_below_bytes)}`,
+  );
+  return { since: alarms.find(({ kind }) => kind === 'disk-low')?.raised_at ?? null, says: said.join('; ') };
+}
+
+function because(failure: string | null): string {
+  return failure === null ? '' : `: ${failure}`;
+}

@@ -1,0 +1,76 @@
+import { number } from '../../format.ts';
+import { type ConditionKinds, noted } from './condition.ts';
+
+/** Conditions of subscriptions, their deliveries and what these announce. */
+export const ofPush = {
+  'closures-held': {
+    about: 'Closures',
+    severity: 'warning',
+    means: 'more closures were announced at once than is plausible; the rest waits for its reads',
+    todo: 'Nothing, if the service has really closed them: the reads confirm it. Otherwise rotate the address: `catalogued subscription rotate`',
+    found: noted(
+      'closures-held',
+      () => 'too many were announced at once: those beyond a tenth of all products take effect only after their reads',
+    ),
+  },
+  'hints-not-confirmed': {
+    about: 'Closures',
+    severity: 'warning',
+    means:
+      'more than half of the last hundred announced closures were not confirmed by a read: somebody may know the callback address',
+    todo: 'Replace the address: `catalogued subscription rotate`',
+    found: noted(
+      'hints-not-confirmed',
+      () => 'most announced ones turned out false: somebody may know the callback address',
+    ),
+  },
+  'old-address-used': {
+    about: 'Address',
+    severity: 'warning',
+    means: 'a callback address that was replaced is still called',
+    todo: 'See `catalogued subscription show`: if the service itself calls it, raise `receiver.grace`; if not, somebody has kept it, and rotating was right',
+    found: noted(
+      'old-address-used',
+      () => 'a replaced callback address is still called: the service or somebody else has kept it',
+    ),
+  },
+  'subscription-silent': {
+    about: 'Silent',
+    severity: 'warning',
+    means:
+      'reads find changes that a subscription should have announced. Its products are read as if it were not there',
+    todo: 'See `catalogued subscription show`; ask the service whether it sends, and your proxy whether it refuses',
+    depends_on: ['subscription-broken', 'subscription-taken', 'disk-full', 'inbox-lost', 'inbox-damaged'],
+    found: noted(
+      'subscription-silent',
+      (products) => `a subscription misses changes; ${number(products)} products are read as often as without it`,
+    ),
+  },
+  'subscription-taken': {
+    about: 'Taken',
+    severity: 'warning',
+    means: 'the service has, or had within the last day, an address that is not ours under our subscription’s id',
+    todo: 'Look for another program or a second installation that uses the same id, and give one of them another',
+    found: noted('subscription-taken', () => 'a subscription sends to an address that is not ours'),
+  },
+  'subscription-broken': {
+    about: 'Broken',
+    severity: 'warning',
+    means:
+      'a subscription is degraded, failed or cancelled, and could not be revived yet. Its products are read as if it were not there',
+    todo: '`catalogued doctor` tests the public address; `catalogued subscription list` says what was tried, `catalogued subscription reactivate` tries now',
+    depends_on: ['service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
+    found: noted(
+      'subscription-broken',
+      (products) => `a subscription sends nothing; ${number(products)} products are read as often as without it`,
+    ),
+  },
+  'subscription-failing': {
+    about: 'Failing',
+    severity: 'warning',
+    means: 'a subscription is refused by the service, or could not be sent several times in a row',
+    todo: '`catalogued subscription list` has the service’s words; often the public key that it knows is not ours',
+    depends_on: ['service-unreachable', 'key-refused'],
+    found: noted('subscription-failing', () => 'the service rejects a subscription'),
+  },
+} satisfies ConditionKinds;

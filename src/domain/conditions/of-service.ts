@@ -1,0 +1,87 @@
+import { printable } from '../../format.ts';
+import { jobTrouble } from '../schedule/job-runs.ts';
+import { type ConditionKinds, minute, noted } from './condition.ts';
+
+/** How long an outage must last to be shown: a connection is lost now and then. */
+const unreachableShownMs = minute;
+
+/** Jobs whose failures have a condition of their own. */
+const toldElsewhere: ReadonlySet<string> = new Set(['snapshot', 'backup', 'restore-drill']);
+
+/** Conditions of the service, the way to it, the clock, and the daemon itself. */
+export const ofService = {
+  'key-refused': {
+    about: 'Key',
+    severity: 'error',
+    means: 'the service refuses the key: nothing is read. It is tried again, at least every hour',
+    todo: 'Compare `service.api_key_file` (or `CATALOGUED_API_KEY`) with the key the service gave you; ask the service whether it was revoked',
+    found: ({ daemon }) =>
+      daemon === null || daemon.key_refused === null
+        ? null
+        : { since: null, says: `the service refuses it: ${printable(daemon.key_refused)}` },
+  },
+  'service-unreachable': {
+    about: 'Service',
+    severity: 'warning',
+    means: 'no connection to the service can be made. Storefronts notice nothing until promises are broken',
+    todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
+    visible_after_ms: unreachableShownMs,
+    found: ({ daemon }) =>
+      daemon === null || daemon.unreachable_since === null
+        ? null
+        : { since: daemon.unreachable_since, says: 'it cannot be reached: readers keep what is mirrored' },
+  },
+  'checks-flood': {
+    about: 'Checks',
+    severity: 'warning',
+    means: 'live checks take more than half of the call budget for a minute; other reads wait',
+    todo: 'Check once when the shopper looks and once at the order, not on every page view; name each caller (`--caller`), so that one cannot take all',
+    found: noted(
+      'checks-flood',
+      (calls) => `live checks have used most of the call budget, ${calls} calls in the last minute: other reads wait`,
+    ),
+  },
+  'clock-doubted': {
+    about: 'Clock',
+    severity: 'error',
+    means:
+      'the machine’s clock is wrong or has jumped. Work goes on by the time since boot; nothing is pruned, and readers may hide what their clock calls expired',
+    todo: 'Set the clock and keep it right: `timedatectl set-ntp true`',
+    found: noted(
+      'clock-doubted',
+      () =>
+        'the machine’s clock is wrong or has jumped: the daemon uses the time since boot and the service’s time, and deletes nothing by age',
+    ),
+  },
+  'job-failing': {
+    about: 'Jobs',
+    severity: 'warning',
+    means: 'a job of the daemon failed, or should have run and has not',
+    todo: 'See `catalogued jobs` and the log; `catalogued jobs run NAME` tries it now',
+    depends_on: [
+      'disk-full',
+      'file-locked',
+      'mirror-lost',
+      'mirror-damaged',
+      'inbox-lost',
+      'inbox-damaged',
+      'clock-doubted',
+    ],
+    visible_after_ms: 15 * minute,
+    found: ({ jobs }, now) => {
+      const failing = (jobs ?? []).filter(({ name }) => !toldElsewhere.has(name));
+      const said = failing.flatMap((job) => jobTrouble(job, now) ?? []);
+      return said.length === 0 ? null : { since: null, says: said.join('; ') };
+    },
+  },
+  'daemon-silent': {
+    about: 'Daemon',
+    severity: 'error',
+    means: 'a daemon runs and does not answer: nothing may be refreshed',
+    todo: 'See its log, then restart it',
+    found: ({ daemon_answers }) =>
+      daemon_answers === false
+        ? { since: null, says: 'running, but not answering: what is shown is read from the file' }
+        : null,
+  },
+} satisfies ConditionKinds;

@@ -1,0 +1,28 @@
+import type { ConditionKind } from './condition.ts';
+import { ofCatalogue } from './of-catalogue.ts';
+import { ofFiles } from './of-files.ts';
+import { ofPush } from './of-push.ts';
+import { ofService } from './of-service.ts';
+
+const table = { ...ofFiles, ...ofService, ...ofCatalogue, ...ofPush };
+
+/** The name of a condition: a contract, in JSON, metrics and alerts. */
+export type ConditionCode = keyof typeof table;
+
+/**
+ * The one table of what may be wrong, in the order in which people are told. Doctor, `status`, the page, the metrics, the
+ * alert rules and docs/troubleshooting.md are made from it.
+ */
+export const conditionTable: Readonly<Record<ConditionCode, ConditionKind>> = table;
+
+export const conditionCodes = Object.keys(table) as readonly ConditionCode[];
+
+/** Returns what to do about a condition, as plain text. */
+export function todoOf(code: ConditionCode): string {
+  return plain(table[code].todo);
+}
+
+/** Returns text of the table without the marks of the documents. */
+export function plain(text: string): string {
+  return text.replaceAll('`', '');
+}

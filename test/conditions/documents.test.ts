@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { document, section } from '../documents.ts';
+import { alertRules, documentedTable } from './documents.ts';
+
+const root = new URL('../../', import.meta.url);
+
+/** Held equal to the table; `vitest -u` writes them. */
+describe('what is made from the table of conditions', () => {
+  it('stands in docs/troubleshooting.md', async () => {
+    const path = 'docs/troubleshooting.md';
+    const [stands = ''] = /\| Condition \|[\s\S]*?(?=\n\n)/.exec(section('Conditions')) ?? [];
+    const made = document(path).replace(stands, documentedTable);
+    await expect(made).toMatchFileSnapshot(fileURLToPath(new URL(path, root)));
+  });
+
+  it('stands in the alert rules', async () => {
+    await expect(alertRules()).toMatchFileSnapshot(fileURLToPath(new URL('config/monitoring/alerts.yaml', root)));
+  });
+});

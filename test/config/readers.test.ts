@@ -1,0 +1,128 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { configKeys, knownNames } from '../../src/config/keys.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
+import { warningsOf } from '../../src/config/warnings.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { wallClock } from '../../src/domain/time/wall-clock.ts';
+import { freePort } from '../fakes/free-port.ts';
+import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfig } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { type KeyReaders, recorded } from './recorded-config.ts';
+
+/* A daemon with everything switched on fills a mirror and runs each of its jobs; every key is read by somebody on the way. */
+
+const stack = new AsyncDisposableStack();
+const readers: KeyReaders = { read: new Map(), copied: new Map() };
+afterAll(() => stack.disposeAsync());
+
+beforeAll(async () => {
+  const { path } = stack.use(temporaryDirectory());
+  const secretFile = (name: string, text: string) => {
+    const file = join(path, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    return file;
+  };
+  const sandbox = stack.use(
+    await startSandbox({ clock: systemClock, seed: 1, products: 6, key: 'the-key', signing_public_key: publicPem() }),
+  );
+  const port = await freePort();
+  const every = { every: '2h' };
+  const config = {
+    service: {
+      api_key_file: secretFile('api-key', 'the-key'),
+      profile: { authorization: { header: 'Authorization', scheme: 'Token' } },
+    },
+    signing: { key_file: secretFile('signing.pem', rsaPem('pkcs8')) },
+    receiver: {
+      listen: `127.0.0.1:${port}`,
+      public_url: `http://127.0.0.1:${port}/hooks`,
+      secret_file: secretFile('receiver-secret', 'r'.repeat(43)),
+    },
+    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+    categories: [
+      {
+        name: 'top',
+        match: { top_sellers: 2 },
+        cadence: {
+          products: '1d',
+          product_detail: '1d',
+          checkout_information: '1d',
+          variants: '1d',
+          images: '1d',
+          availability: { near: every, middle: every, far: every },
+        },
+      },
+    ],
+    admin: { listen: '127.0.0.1:0', token_file: secretFile('admin-token', 'a'.repeat(64)) },
+    storefront: { listen: '127.0.0.1:0', token_file: secretFile('storefront-token', 's'.repeat(64)) },
+    images: { files: true, directory: join(path, 'images') },
+    snapshot: { every: '1h', path: join(path, 'mirror', 'snapshot.db') },
+    backup: { at: '0 3 * * *', directory: join(path, 'backup') },
+  };
+  const loaded = testConfig(path, sandbox.url, config);
+  const watched = recorded(loaded.config, readers);
+  const secrets = secretsOf(watched, {});
+  const daemon = stack.use(await startDaemon({ ...loaded, config: watched, secrets }, testLog('silent').log));
+  while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+  for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
+  await askedBy('ops.example.com', daemon.admin[0] ?? '');
+}, 60_000);
+
+/** Asks for something of another host than the address. */
+async function askedBy(host: string, address: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  request(address, { headers: { host } }, (response) => response.resume().on('end', resolve))
+    .on('error', reject)
+    .end();
+  await promise;
+}
+
+/** The keys that hold a value, those inside lists too, but for those that have left. */
+function keys(): string[] {
+  const former = new Set(
+    configKeys()
+      .filter((key) => key.former)
+      .map(({ name }) => name),
+  );
+  const names = knownNames();
+  return names.filter((name) => !former.has(name) && !names.some((other) => other.startsWith(`${name}.`)));
+}
+
+/** Keys that only a command reads, with the text that does: a daemon that is started in here has a log already. */
+const commandsAlone = { 'log.level': ['src/commands/run.ts', 'createLog(loaded.config.log.level'] } as const;
+
+it('every configuration key is read by something that works with it', () => {
+  for (const [file, text] of Object.values(commandsAlone))
+    expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(text);
+  const unread = keys().filter((key) => !readers.read.has(key) && !readers.copied.has(key));
+  expect(unread).toEqual(Object.keys(commandsAlone));
+});
+
+it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones', () => {
+  const copied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
+  const own = ['products', 'checkout_information', 'variants', 'product_detail', 'images'];
+  expect(copied).toEqual(own.map((name) => `categories.0.cadence.${name}`));
+  expect(copied.map((key) => readers.copied.get(key))).toEqual(own.map(() => 'daemon/policy.ts'));
+});
+
+it('a key that nothing reads, one that is only checked and one that is only copied are told from a key that is read (control)', () => {
+  const found: KeyReaders = { read: new Map(), copied: new Map() };
+  const { config } = testConfig('/nowhere', 'http://127.0.0.1:9');
+  const watched = recorded(config, found);
+  warningsOf(watched);
+  expect([...found.read, ...found.copied]).toEqual([]);
+  wallClock({ ...watched.maintenance });
+  expect([...found.read.keys()]).toEqual([]);
+  wallClock(watched.maintenance);
+  expect([...found.read]).toEqual([
+    ['maintenance.at', 'domain/time/wall-clock.ts'],
+    ['maintenance.zone', 'domain/time/wall-clock.ts'],
+  ]);
+});
