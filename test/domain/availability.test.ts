@@ -81,8 +81,11 @@ describe('the summary of a date', () => {
 });
 
 describe('what differs between two reads of a date', () => {
-  const date = (left: number, tickets: number, price = 500, time = 600, extra?: object): DayForm =>
-    [left, null, [[time, left, [[1, tickets, price]], ...(extra === undefined ? [] : [extra])]]] as DayForm;
+  const date = (left: number, tickets: number, price = 500, time = 600, extra?: Record<string, unknown>): DayForm => [
+    left,
+    null,
+    [extra === undefined ? [time, left, [[1, tickets, price]]] : [time, left, [[1, tickets, price]], extra]],
+  ];
   it.each([
     ['tickets left, more of them than one may order', date(180, 40), date(179, 39), false],
     ['tickets left, now fewer than one may order', date(21, 21), date(19, 19), true],

@@ -110,8 +110,7 @@ export async function readAvailability(
   const [language] = policy.extent.languages;
   const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
-  let changed = false;
-  let noticed = false;
+  const found: Found = { changed: false, noticed: false };
   let body_hash: string | null = null;
   let known = record.body_hash;
 
@@ -119,7 +118,7 @@ export async function readAvailability(
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const read = { sent_at, changed, noticed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
+    const read = { sent_at, ...found, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
     settleStored(ports, record, read);
     release(ports, record, { sent_at, before: product });
   };
@@ -155,9 +154,7 @@ export async function readAvailability(
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
-        const stored = storeAnswer(ports, record, where, cut);
-        changed ||= stored.changed;
-        noticed ||= stored.noticed;
+        note(found, storeAnswer(ports, record, where, cut));
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
         if (requests.endsWith(rest)) settle();
         return 'stored';
@@ -175,7 +172,7 @@ export async function readAvailability(
       settle();
       return 'stored';
     }, 'now');
-  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+  return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
@@ -237,12 +234,24 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
   return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
 }
 
+/** Whether an answer changed anything in the mirror, and whether a shopper would notice it. */
+interface Found {
+  changed: boolean;
+  noticed: boolean;
+}
+
+/** Adds what one answer changed to what those before it did. */
+function note(found: Found, { changed, noticed }: Found): void {
+  found.changed ||= changed;
+  found.noticed ||= noticed;
+}
+
 function storeAnswer(
   { mirror, clock, policy, log }: SyncPorts,
   record: RecordFacts,
   { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
-): { readonly changed: boolean; readonly noticed: boolean } {
+): Found {
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
