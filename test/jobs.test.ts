@@ -234,6 +234,13 @@ const effects: readonly Effect[] = [
     },
     seen: (world) => !existsSync(orphan(world)),
   },
+  {
+    job: 'conditions',
+    claim: 'that a condition holds is remembered within a minute',
+    at: '12:01:00',
+    cause: ({ parts: { wiring } }) => wiring.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
+    seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
+  },
 ];
 
 type Mutation = (jobs: readonly Job[]) => Job[];

@@ -19,7 +19,7 @@ const hour = 60 * minute;
 const looks = { workAt: () => null };
 
 /** Jobs that do their work without the mirror too. */
-const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage']);
+const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage', 'conditions']);
 
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
@@ -127,6 +127,8 @@ function listOf(parts: Parts): Job[] {
         }),
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
+    // After all others: it looks at what they have come to.
+    { name: 'conditions', every: minute, ...looks, run: async () => parts.conditions.look(await parts.status(0)) },
   ];
 }
 

@@ -71,6 +71,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;
   const turns = createTurns({ clock, concurrency, lanes: configured.lanes, budget: () => budget, steady });
+  // An earlier process, or an earlier configuration of this one, may have made a call just now.
+  if (options.learned !== null) turns.notBefore(1000 / budget.rate);
   const learned = () => shifted(budget, clock.now() - steady());
   const pause = () => pauseOf(budget, steady(), clock.now());
 
