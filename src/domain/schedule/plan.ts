@@ -105,7 +105,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
 }
 
 /** Returns the extra availability reads a day, where the cadences need so many calls, and so many of them for dates. */
-export function extraReads({ extra }: Pick<Catalogue, 'extra'>, needed: number, dates: number): number {
+function extraReads({ extra }: Pick<Catalogue, 'extra'>, needed: number, dates: number): number {
   return extra === null ? 0 : Math.min(extraCalls(extra, needed, extra.rate), extra.most * dates);
 }
 

@@ -82,7 +82,7 @@ export function staleShare(volatility: Volatility, interval: number): number {
 const leastLikely = 0.01;
 
 /** Returns how long after its last read a change of the record is likely enough for another, in milliseconds. */
-export function likelyAfter({ shape, exposure }: Volatility): number {
+function likelyAfter({ shape, exposure }: Volatility): number {
   return exposure * Math.expm1(-Math.log1p(-leastLikely) / shape);
 }
 

@@ -1,20 +1,18 @@
 import { namesOtherDates, otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
-import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
+import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { addDays, type Dates } from '../../domain/time/dates.ts';
-import { startOfDate, venueToday } from '../../domain/time/venue.ts';
+import type { Dates } from '../../domain/time/dates.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
-import { believed } from '../records/beliefs.ts';
-import type { ProductPolicy, SyncPorts } from '../records/context.ts';
-import { dueAfterRead } from '../records/pricing.ts';
+import type { SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
+import { datesOf, mayWait, nextWindow } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -73,25 +71,6 @@ export async function refreshAvailability(
   const [left] = read.unanswered;
   if (left === undefined) return read;
   return { kind: 'failed', code: 'other-dates', message: `not answered: ${left.from} to ${left.to}` };
-}
-
-/**
- * Tells whether a read that seemed worth an extra call no longer is, and plans it again: the service has pushed back
- * since, or what may be spent has fallen. After midnight it is read as planned: its window has moved by a date.
- */
-function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
-  const { mirror, clock, policy } = ports;
-  const { fetched_at } = record;
-  const product = mirror.products.find(record.product_id);
-  if (fetched_at === null || product === null) return false;
-  const window = datesOf(policy.of(product.category), product, record.part, fetched_at);
-  if (window === null || clock.now() >= window.midnight) return false;
-  const worth = dueAfterRead(ports, record, { fetched_at, cadence: window.every, product }, believed(record));
-  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-  const due = sooner !== null && sooner.at < worth.at ? sooner : worth;
-  if (isStillWorth(due, fetched_at, clock.now())) return false;
-  mirror.transaction(() => mirror.records.reschedule(record, due, fetched_at + window.every));
-  return true;
 }
 
 /**
@@ -280,34 +259,10 @@ function storeAnswer(
   return { changed: days.changed > 0 || others, noticed: days.noticed > 0 || others };
 }
 
-/** Returns the window whose first date moves here at midnight; null if it was never read or is none. */
-function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
-  const part = record.part + 1;
-  const window = policy.of(category).extent.windows.find((each) => each.part === part);
-  const next = window === undefined ? null : mirror.records.find({ ...record, part });
-  if (window === undefined || next?.fetched_at == null) return null;
-  return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
-}
-
 function cappedAway(covered_to: string): NoAnswer {
   return {
     kind: 'failed',
     code: 'capped',
     message: `the answer ends at ${covered_to}, before the first date asked for`,
-  };
-}
-
-/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
-function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
-  const window = extent.windows.find((each) => each.part === part);
-  if (window === undefined) return null;
-  const { earliest, latest } = venueToday(product.timezone, now);
-  const end = part === extent.windows.length - 1 ? latest : earliest;
-  return {
-    from: addDays(earliest, window.first_day),
-    to: addDays(end, window.last_day),
-    today: earliest,
-    midnight: startOfDate(addDays(earliest, 1), product.timezone),
-    every: window.every,
   };
 }
