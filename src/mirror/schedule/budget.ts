@@ -27,9 +27,9 @@ export interface BudgetTable extends BudgetReads {
 }
 
 export function budgetReads(db: Reads): BudgetReads {
-  const state = db.values(() => query.selectFrom('budget').select('state'));
-  const demand = db.values(() => query.selectFrom('budget').select('demand'));
-  const surveyedAt = db.values(() => query.selectFrom('budget').select('surveyed_at'));
+  const state = db.values(() => query.selectFrom('_budget').select('state'));
+  const demand = db.values(() => query.selectFrom('_budget').select('demand'));
+  const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
   return {
     learned: () => parse(state.get() ?? null),
     demand: () => JSON.parse(demand.get() ?? 'null') as Surveyed | null,
@@ -38,9 +38,9 @@ export function budgetReads(db: Reads): BudgetReads {
 }
 
 export function budgetTable(db: Writes): BudgetTable {
-  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('budget').set({ state }));
+  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('_budget').set({ state }));
   const putDemand = db.change(({ demand, at }: Bound<{ demand: string; at: number }>) =>
-    query.updateTable('budget').set({ demand, surveyed_at: at }),
+    query.updateTable('_budget').set({ demand, surveyed_at: at }),
   );
   return {
     ...budgetReads(db),

@@ -139,7 +139,7 @@ export function explainProduct(
   };
 }
 
-function explainClosure(closure: Tables['closure']): ExplainedClosure {
+function explainClosure(closure: Tables['_closure']): ExplainedClosure {
   const { notified_at, applied_at, confirmed_at, ended_at, reason, expected_reopening, alternative_product_id } =
     closure;
   const open = confirmed_at !== null ? 'confirmed' : applied_at === null ? 'waits for its read' : 'off sale until read';

@@ -9,7 +9,7 @@ import type { Tables } from '../../sql/tables.ts';
 import type { BookableTable, DateSetting } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
-type Day = Tables['day'];
+type Day = Tables['_day'];
 export type StoredDay = Pick<
   Day,
   'date' | 'hash' | 'document_id' | 'available' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'
@@ -41,7 +41,7 @@ const soldOutHash = 'sold-out';
 export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTable): DayTable {
   const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
-      .selectFrom('day')
+      .selectFrom('_day')
       .select(['date', 'hash', 'document_id', 'available', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
@@ -50,7 +50,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   );
   const put = db.change(
     upsert(
-      'day',
+      '_day',
       ['product_id', 'currency', 'date'],
       [
         'available',
@@ -67,7 +67,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   const documents = dayDocuments(db);
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
     query
-      .deleteFrom('day')
+      .deleteFrom('_day')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '<', date),
@@ -105,21 +105,21 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
 /** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
   const one = db.values(({ document_id }: Bound<{ document_id: number }>) =>
-    query.selectFrom('day_document').select('document').where('document_id', '=', document_id),
+    query.selectFrom('_day_document').select('document').where('document_id', '=', document_id),
   );
   const add = db.change(({ document }: Bound<{ document: string }>) =>
-    query.insertInto('day_document').values({ document }),
+    query.insertInto('_day_document').values({ document }),
   );
-  const put = db.change(({ document, document_id }: Bound<Tables['day_document']>) =>
-    query.updateTable('day_document').set({ document }).where('document_id', '=', document_id),
+  const put = db.change(({ document, document_id }: Bound<Tables['_day_document']>) =>
+    query.updateTable('_day_document').set({ document }).where('document_id', '=', document_id),
   );
   const drop = db.change(({ document_id }: Bound<{ document_id: number }>) =>
-    query.deleteFrom('day_document').where('document_id', '=', document_id),
+    query.deleteFrom('_day_document').where('document_id', '=', document_id),
   );
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
-    query.deleteFrom('day_document').where('document_id', 'in', (of) =>
+    query.deleteFrom('_day_document').where('document_id', 'in', (of) =>
       of
-        .selectFrom('day')
+        .selectFrom('_day')
         .select((day) => day.ref('document_id').$notNull().as('document_id'))
         .where('product_id', '=', product_id)
         .where('currency', '=', currency)
