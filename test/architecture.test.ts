@@ -242,9 +242,9 @@ describe('the architecture', () => {
     'const id = randomUUID();',
     "import { randomBytes } from 'node:crypto';",
     'const chance = Math.random();',
-    "db.exec(\"UPDATE product SET read_at = strftime('%s', 'now')\");",
+    "db.exec(\"UPDATE _product SET read_at = strftime('%s', 'now')\");",
     'sql`ORDER BY random()`',
-    "db.prepare('INSERT INTO alarm VALUES (CURRENT_TIMESTAMP)')",
+    "db.prepare('INSERT INTO _alarm VALUES (CURRENT_TIMESTAMP)')",
   ])('is watched by a test that sees %s (control)', (line) => {
     expect(readingClockOrChance([...texts, ['sync/late.ts', line]])).toEqual(['sync/late.ts']);
     expect(readingClockOrChance([['clock.ts', line]])).toEqual([]);
