@@ -3,7 +3,7 @@ import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
-import { priceDueAt } from '../sync/records/pricing.ts';
+import { surveyDueAt } from '../sync/records/pricing.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
 import type { Guard } from './guard.ts';
 import { witnessFeed } from './open-files.ts';
@@ -64,7 +64,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => priceDueAt(ports),
+      workAt: () => surveyDueAt(ports),
       run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
     {
@@ -128,7 +128,12 @@ function listOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
     // After all others: it looks at what they have come to.
-    { name: 'conditions', every: minute, ...looks, run: async () => parts.conditions.look(await parts.status(0)) },
+    {
+      name: 'conditions',
+      every: minute,
+      ...looks,
+      run: (signal) => parts.conditions.look(() => parts.status(0), signal),
+    },
   ];
 }
 

@@ -142,12 +142,13 @@ function pauseOf(budget: Budget, now: number, wall: number): Pause {
 
 /** The same budget on a clock that shows `ms` more. */
 function shifted(budget: Budget, ms: number): Budget {
-  const { not_before, told_until, cut_at, heard_at, unreachable_since } = budget;
+  const { not_before, told_until, pressed_at, cut_at, heard_at, unreachable_since } = budget;
   const moved = (instant: number) => (instant === 0 ? 0 : instant + ms);
   return {
     ...budget,
     not_before: moved(not_before),
     told_until: moved(told_until),
+    pressed_at: moved(pressed_at),
     cut_at: moved(cut_at),
     heard_at: heard_at + ms,
     unreachable_since: unreachable_since === null ? null : unreachable_since + ms,

@@ -84,7 +84,7 @@ export const mirrorInstants: MirrorInstants = {
   },
   _job: { requested_at: 'now', finished_at: 'now' },
   // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
-  _budget: { priced_at: 'absent' },
+  _budget: { surveyed_at: 'absent' },
   _change: { at: 'now' },
   _absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
   _experience_absence: { last_missing_at: 'now' },

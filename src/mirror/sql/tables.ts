@@ -416,8 +416,8 @@ export interface Tables {
   _budget: {
     budget_id: 1;
     state: string | null;
-    price: number | null;
-    priced_at: number | null;
+    demand: string | null;
+    surveyed_at: number | null;
     category_cadences: string | null;
   };
   _check_count: {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { type DayForm, isNoticed, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
 import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
@@ -16,13 +16,14 @@ export type StoredDay = Pick<
 >;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
-type DayRead = WindowRead & DateSetting;
+/** `most`: how many tickets one may order; null: the service names no limit. */
+type DayRead = WindowRead & DateSetting & { readonly most: number | null };
 
 /**
- * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
- * that times or prices differ, or that it has its first row.
+ * What a date is beside the stored one: `counts` if only the tickets left differ, `unnoticed` if there are more of them
+ * than one may order. `offers` if no change of its state tells that times or prices differ, or that it has its first row.
  */
-type DayStored = 'same' | 'counts' | 'state' | 'offers';
+type DayStored = 'same' | 'unnoticed' | 'counts' | 'state' | 'offers';
 
 /** Dates with what is offered on them. */
 export interface DayTable {
@@ -78,7 +79,8 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
       if (stored?.hash === digest) return 'same';
-      const offersDiffer = stored === undefined || otherOffers(documents.of(stored.document_id), form);
+      const before = stored === undefined ? undefined : documents.of(stored.document_id);
+      const offersDiffer = stored === undefined || otherOffers(before, form);
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
@@ -89,7 +91,8 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
       if (told !== null && told !== 'price_changed') return 'state';
-      return offersDiffer || otherPrice(stored, printed) ? 'offers' : 'counts';
+      if (offersDiffer || otherPrice(stored, printed)) return 'offers';
+      return isNoticed(before, form, read.most) ? 'counts' : 'unnoticed';
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
