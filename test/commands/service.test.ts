@@ -70,7 +70,13 @@ describe('service install', () => {
   });
 
   it('--print shows every file and command, and needs no root and no systemd', async () => {
-    const { code, stdout, stderr } = await runHere(['service', 'install', '--base-url', 'https://t.example', '--print']);
+    const { code, stdout, stderr } = await runHere([
+      'service',
+      'install',
+      '--base-url',
+      'https://t.example',
+      '--print',
+    ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('# /etc/systemd/system/catalogued.service (0644)\n');
     expect(stdout).toContain('base_url: https://t.example');
