@@ -177,8 +177,8 @@ describe('a backup', () => {
     ['whose mirror is gone', (backup) => rmSync(mirrorCopy(backup)), /has no mirror\.db/],
     [
       'with rows that it did not have',
-      (backup) => amend(backup, (each) => ({ ...each, rows: { ...each.rows, product: 7 } })),
-      /has 0 rows in product, and had 7/,
+      (backup) => amend(backup, (each) => ({ ...each, rows: { ...each.rows, _product: 7 } })),
+      /has 0 rows in _product, and had 7/,
     ],
     [
       'of a newer version',
@@ -245,7 +245,7 @@ describe('a backup', () => {
     const db = new Database(test.mirror.path);
     db.prepare(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
-       INSERT INTO day_document (document) SELECT hex(randomblob(50000)) FROM n`,
+       INSERT INTO _day_document (document) SELECT hex(randomblob(50000)) FROM n`,
     ).run();
     const size = Number(db.pragma('page_count', { simple: true })) * 4096;
     db.close();

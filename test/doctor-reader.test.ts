@@ -347,7 +347,7 @@ describe('a storefront of another user, in the group of the daemon', needs('root
       '-readonly',
       path,
     ]);
-    reader.stdin.write('SELECT last_delivery_id FROM mirror;\n');
+    reader.stdin.write('SELECT last_delivery_id FROM _mirror;\n');
     await once(reader.stdout, 'data');
     reader.kill('SIGKILL');
     await once(reader, 'close');
@@ -362,7 +362,7 @@ describe('a storefront of another user, in the group of the daemon', needs('root
       for (let round = 1; round <= 10; round += 1) {
         await leaveSideFiles(harness.path);
         startDaemon(harness.root);
-        const count = as(65_534, [...read, harness.path, 'SELECT last_delivery_id FROM mirror']);
+        const count = as(65_534, [...read, harness.path, 'SELECT last_delivery_id FROM _mirror']);
         expect(count).toBe(`${round}\n`);
       }
     },

@@ -82,7 +82,7 @@ const effects: readonly Effect[] = [
       const checks = Array.from({ length: 45 }, () => parts.wiring.limiter.run(check, never, 'checkout'));
       return drive(Promise.all(checks));
     },
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM alarm WHERE kind = 'checks-flood'") > 0,
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'checks-flood'") > 0,
     // Too few for two minutes; and the checks themselves take three quarters of one.
     instead: { 'half as often': 'never', 'twice as often': '12:00:45' },
   },
@@ -91,7 +91,7 @@ const effects: readonly Effect[] = [
     claim: 'a subscription that was not looked at for an hour is asked for within a minute',
     at: '12:01:00',
     cause: ({ sandbox, change }) => {
-      change('mirror', `UPDATE subscription SET checked_at = ${noon - 2 * hour}`);
+      change('mirror', `UPDATE _subscription SET checked_at = ${noon - 2 * hour}`);
       sandbox.calls.reset();
     },
     seen: ({ sandbox }) => (sandbox.calls.counts().by_kind['/v2/product-change-notification/all'] ?? 0) > 0,
@@ -100,8 +100,8 @@ const effects: readonly Effect[] = [
     job: 'chores',
     claim: 'images that were not confirmed for twelve days raise an alarm within a minute',
     at: '12:01:00',
-    cause: ({ change }) => change('mirror', `UPDATE product SET images_verified_at = ${noon - 12.5 * day}`),
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM alarm WHERE kind = 'images-unverified'") > 0,
+    cause: ({ change }) => change('mirror', `UPDATE _product SET images_verified_at = ${noon - 12.5 * day}`),
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _alarm WHERE kind = 'images-unverified'") > 0,
   },
   {
     job: 'offers',
@@ -112,7 +112,7 @@ const effects: readonly Effect[] = [
       sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
       wiring.mirror.transaction(() => wiring.mirror.offers.notOffered('experiences', noon - 8 * day));
     },
-    seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM offer') > start,
+    seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM _offer') > start,
   },
   {
     job: 'categories',
@@ -122,7 +122,7 @@ const effects: readonly Effect[] = [
       const { mirror } = world.parts.wiring;
       mirror.transaction(() => mirror.categories.countSale(anyProduct(world), 5, noon));
     },
-    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM product WHERE category = 'top'") > 0,
+    seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
   },
   {
     job: 'pass',
@@ -132,7 +132,7 @@ const effects: readonly Effect[] = [
       const of = { resources: ['variants'], product_ids: [anyProduct(world)], from: null, to: null } as const;
       requestResync(world.parts.wiring.ports, of);
     },
-    seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM record WHERE resource = 'variants'") > start,
+    seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM _record WHERE resource = 'variants'") > start,
   },
   {
     job: 'outage',
@@ -156,7 +156,7 @@ const effects: readonly Effect[] = [
     claim: 'what was counted of checks is stored in the next second',
     at: '12:00:01',
     cause: (world) => world.parts.checks.counter.add({ product_id: anyProduct(world), tier: 'near' }, 'right'),
-    seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM check_count') > 0,
+    seen: ({ ask }) => ask('mirror', 'SELECT sum(checks) FROM _check_count') > 0,
   },
   {
     job: 'image-limits',
@@ -165,15 +165,15 @@ const effects: readonly Effect[] = [
     cause: async (world) => {
       // The first fetch of a process does this once by itself.
       await fetchImages(world);
-      world.change('mirror', 'DELETE FROM image_file');
+      world.change('mirror', 'DELETE FROM _image_file');
     },
-    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM image_file') > 0,
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM _image_file') > 0,
   },
   {
     job: 'image-files',
     claim: 'image files that are due are fetched in the next second',
     at: '12:00:01',
-    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM image_file WHERE file IS NOT NULL') > 0,
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM _image_file WHERE file IS NOT NULL') > 0,
   },
   {
     job: 'start-check',
@@ -219,8 +219,8 @@ const effects: readonly Effect[] = [
     job: 'retention',
     claim: 'a change that is older than it may be is forgotten within an hour',
     at: '13:00:00',
-    cause: ({ change }) => change('mirror', 'UPDATE change SET at = 0 WHERE seq = 1'),
-    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM change WHERE at = 0') === 0,
+    cause: ({ change }) => change('mirror', 'UPDATE _change SET at = 0 WHERE seq = 1'),
+    seen: ({ ask }) => ask('mirror', 'SELECT count(*) FROM _change WHERE at = 0') === 0,
   },
   {
     job: 'image-sweep',
@@ -233,6 +233,13 @@ const effects: readonly Effect[] = [
       writeFileSync(orphan(world), 'x');
     },
     seen: (world) => !existsSync(orphan(world)),
+  },
+  {
+    job: 'conditions',
+    claim: 'that a condition holds is remembered within a minute',
+    at: '12:01:00',
+    cause: ({ parts: { wiring } }) => wiring.mirror.alarms.set('images-refused', { at: noon, products: 1 }),
+    seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];
 

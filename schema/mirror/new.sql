@@ -1,7 +1,7 @@
--- A new file as its first 27 steps leave it, without views: made from them (test/mirror/new-file.test.ts).
-PRAGMA user_version = 27;
+-- A new file as its first 30 steps leave it, without views: made from them (test/mirror/new-file.test.ts).
+PRAGMA user_version = 30;
 
-CREATE TABLE mirror (
+CREATE TABLE "_mirror" (
   mirror_id INTEGER PRIMARY KEY CHECK (mirror_id = 1),
   pair_id TEXT NOT NULL,            -- shared with inbox.db: a mirror beside another inbox is refused
   contract_version INTEGER NOT NULL,
@@ -13,14 +13,14 @@ CREATE TABLE mirror (
   currency TEXT                     -- the primary currency
 , last_delivery_id INTEGER NOT NULL DEFAULT 0, image_size TEXT, feed_id TEXT, last_order_number INTEGER NOT NULL DEFAULT 0) STRICT;
 
-CREATE TABLE zone_offset (
+CREATE TABLE "_zone_offset" (
   timezone TEXT NOT NULL,           -- '' is a product whose zone is unknown
   valid_from INTEGER NOT NULL,
   offset_minutes INTEGER NOT NULL,
   PRIMARY KEY (timezone, valid_from)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE product (
+CREATE TABLE "_product" (
   product_id INTEGER PRIMARY KEY,
   timezone TEXT,
   sale_status TEXT NOT NULL CHECK (sale_status IN ('enabled', 'disabled', 'unknown')),
@@ -44,8 +44,8 @@ CREATE TABLE product (
     (withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0) VIRTUAL
 , category TEXT, sold REAL NOT NULL DEFAULT 0, sold_at INTEGER, covered INTEGER NOT NULL DEFAULT 0 CHECK (covered IN (0, 1)), dates_off_at INTEGER, rating_count INTEGER) STRICT;
 
-CREATE TABLE product_text (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_product_text" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   language TEXT NOT NULL,
   title TEXT,
   tagline TEXT,
@@ -60,29 +60,29 @@ CREATE TABLE product_text (
   detail_document TEXT,
   detail_hash TEXT,
   detail_read_at INTEGER,
-  merged_document TEXT, slug TEXT, url TEXT, summary TEXT, description TEXT, duration TEXT, languages TEXT, cancellation_policy TEXT, cancellation_window INTEGER, supplier TEXT, venue_name TEXT, venue_address TEXT, wheelchair_access INTEGER, is_package INTEGER,             -- the detail over the list, only where the list has members that the detail lacks
+  merged_document TEXT, slug TEXT, url TEXT, summary TEXT, description TEXT, duration TEXT, languages TEXT, cancellation_policy TEXT, cancellation_window INTEGER, supplier TEXT, venue_name TEXT, venue_address TEXT, wheelchair_access INTEGER, is_package INTEGER, text_language TEXT,             -- the detail over the list, only where the list has members that the detail lacks
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
-CREATE TABLE product_price (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_product_price" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   currency TEXT NOT NULL,
   from_price INTEGER,
   read_at INTEGER NOT NULL, stale_at INTEGER NOT NULL DEFAULT 0, prediscount_price INTEGER,
   PRIMARY KEY (product_id, currency)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE product_tag (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_product_tag" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   tag_id INTEGER NOT NULL,
   PRIMARY KEY (product_id, tag_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX product_tag_by_tag ON product_tag (tag_id, product_id);
+CREATE INDEX product_tag_by_tag ON "_product_tag" (tag_id, product_id);
 
-CREATE INDEX product_by_city ON product (city_id) WHERE withdrawn_at IS NULL;
+CREATE INDEX product_by_city ON "_product" (city_id) WHERE withdrawn_at IS NULL;
 
-CREATE TABLE experience (
+CREATE TABLE "_experience" (
   experience_id INTEGER PRIMARY KEY,
   title TEXT,
   checked_at INTEGER NOT NULL,
@@ -92,16 +92,16 @@ CREATE TABLE experience (
   document TEXT NOT NULL
 , tagline TEXT, url TEXT, address TEXT, city_name TEXT, country_name TEXT, latitude REAL, longitude REAL, rating REAL, rating_count INTEGER, from_price INTEGER, currency TEXT) STRICT;
 
-CREATE TABLE product_experience (
+CREATE TABLE "_product_experience" (
   product_id INTEGER NOT NULL,
-  experience_id INTEGER NOT NULL REFERENCES experience,
+  experience_id INTEGER NOT NULL REFERENCES "_experience",
   PRIMARY KEY (product_id, experience_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX product_experience_by_experience ON product_experience (experience_id, product_id);
+CREATE INDEX product_experience_by_experience ON "_product_experience" (experience_id, product_id);
 
-CREATE TABLE image (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_image" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   image_key TEXT NOT NULL,
   position INTEGER NOT NULL,
   credit TEXT,
@@ -110,8 +110,8 @@ CREATE TABLE image (
   PRIMARY KEY (product_id, image_key)
 ) STRICT;
 
-CREATE TABLE checkout_information_read (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_checkout_information_read" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   language TEXT NOT NULL,
   has_timeslots INTEGER,
   has_dynamic_pricing INTEGER,
@@ -124,8 +124,8 @@ CREATE TABLE checkout_information_read (
   PRIMARY KEY (product_id, language)
 ) STRICT;
 
-CREATE TABLE variant (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_variant" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   language TEXT NOT NULL,
   variant_id INTEGER NOT NULL,
   checked_at INTEGER NOT NULL,
@@ -137,15 +137,15 @@ CREATE TABLE variant (
   PRIMARY KEY (product_id, language, variant_id)
 ) STRICT;
 
-CREATE TABLE availability_context (
-  product_id INTEGER NOT NULL REFERENCES product,
+CREATE TABLE "_availability_context" (
+  product_id INTEGER NOT NULL REFERENCES "_product",
   currency TEXT NOT NULL,
   document TEXT NOT NULL,
   read_at INTEGER NOT NULL,
   PRIMARY KEY (product_id, currency)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE availability_span (
+CREATE TABLE "_availability_span" (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   from_date TEXT NOT NULL,
@@ -158,7 +158,7 @@ CREATE TABLE availability_span (
   PRIMARY KEY (product_id, currency, from_date)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE day (
+CREATE TABLE "_day" (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
@@ -171,12 +171,12 @@ CREATE TABLE day (
   PRIMARY KEY (product_id, currency, date)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE day_document (
+CREATE TABLE "_day_document" (
   document_id INTEGER PRIMARY KEY,
   document TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE record (
+CREATE TABLE "_record" (
   resource TEXT NOT NULL,           -- products, experiences, product_detail, checkout_information, variants, availability
   product_id INTEGER NOT NULL,
   edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
@@ -190,15 +190,15 @@ CREATE TABLE record (
   failures INTEGER NOT NULL DEFAULT 0,  -- in a row
   failed_at INTEGER,
   failure TEXT,
-  job_id INTEGER REFERENCES job, lane INTEGER NOT NULL DEFAULT 6, fetched_reason TEXT, shape REAL, exposure REAL, notified_at INTEGER, told_at INTEGER, off_sale_at INTEGER, unanswered_at INTEGER,    -- the resync that waits for it
+  job_id INTEGER REFERENCES "_job", lane INTEGER NOT NULL DEFAULT 6, fetched_reason TEXT, shape REAL, exposure REAL, notified_at INTEGER, told_at INTEGER, off_sale_at INTEGER, unanswered_at INTEGER,    -- the resync that waits for it
   PRIMARY KEY (resource, product_id, edition, part)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX record_of_product ON record (product_id);
+CREATE INDEX record_of_product ON "_record" (product_id);
 
-CREATE INDEX record_of_job ON record (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX record_of_job ON "_record" (job_id) WHERE job_id IS NOT NULL;
 
-CREATE TABLE walk (
+CREATE TABLE "_walk" (
   resource TEXT NOT NULL,
   edition TEXT NOT NULL,
   started_at INTEGER NOT NULL,
@@ -209,7 +209,7 @@ CREATE TABLE walk (
   PRIMARY KEY (resource, edition)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE walk_row (
+CREATE TABLE "_walk_row" (
   resource TEXT NOT NULL,
   edition TEXT NOT NULL,
   id INTEGER NOT NULL,
@@ -217,7 +217,7 @@ CREATE TABLE walk_row (
   PRIMARY KEY (resource, edition, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE job (
+CREATE TABLE "_job" (
   job_id INTEGER PRIMARY KEY,
   scope TEXT NOT NULL,              -- what was asked for, as JSON {kinds, product_ids}: an interrupted job is found again by it
   requested_at INTEGER NOT NULL,
@@ -226,7 +226,7 @@ CREATE TABLE job (
   finished_at INTEGER
 ) STRICT;
 
-CREATE TABLE promise (
+CREATE TABLE "_promise" (
   resource TEXT NOT NULL,
   tier TEXT NOT NULL,
   promise_ms INTEGER NOT NULL,
@@ -235,13 +235,13 @@ CREATE TABLE promise (
   PRIMARY KEY (resource, tier)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX record_due ON record (lane, due_at);
+CREATE INDEX record_due ON "_record" (lane, due_at);
 
-CREATE INDEX product_category ON product (category) WHERE category IS NOT NULL;
+CREATE INDEX product_category ON "_product" (category) WHERE category IS NOT NULL;
 
-CREATE INDEX product_images_verified ON product (images_verified_at) WHERE withdrawn_at IS NULL;
+CREATE INDEX product_images_verified ON "_product" (images_verified_at) WHERE withdrawn_at IS NULL;
 
-CREATE TABLE budget (
+CREATE TABLE "_budget" (
   budget_id INTEGER PRIMARY KEY CHECK (budget_id = 1),
   state TEXT,                       -- JSON of domain/budget.ts
   price REAL,                       -- NULL: not known yet
@@ -249,7 +249,7 @@ CREATE TABLE budget (
   category_cadences TEXT            -- JSON: as configured when due instants were planned
 ) STRICT;
 
-CREATE TABLE change (
+CREATE TABLE "_change" (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,              -- when the read that found it was sent
   product_id INTEGER NOT NULL,
@@ -258,14 +258,14 @@ CREATE TABLE change (
   date TEXT,
   detail TEXT NOT NULL,             -- JSON
   reason TEXT                       -- why that read was made
-) STRICT;
+, total_bytes INTEGER NOT NULL DEFAULT 0) STRICT;
 
-CREATE INDEX change_at ON change (at);
+CREATE INDEX change_at ON "_change" (at);
 
-CREATE INDEX change_of_product ON change (product_id, date);
+CREATE INDEX change_of_product ON "_change" (product_id, date);
 
-CREATE TABLE absence (
-  product_id INTEGER PRIMARY KEY REFERENCES product,
+CREATE TABLE "_absence" (
+  product_id INTEGER PRIMARY KEY REFERENCES "_product",
   missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
   first_missing_at INTEGER NOT NULL,
   last_missing_at INTEGER NOT NULL,
@@ -274,7 +274,7 @@ CREATE TABLE absence (
   release TEXT CHECK (release IN ('agreed', 'approved'))               -- a hold has let it go
 , rejected INTEGER NOT NULL DEFAULT 0 CHECK (rejected IN (0, 1))) STRICT;
 
-CREATE TABLE hold (
+CREATE TABLE "_hold" (
   hold_id INTEGER PRIMARY KEY,
   opened_at INTEGER NOT NULL,
   lists INTEGER NOT NULL,           -- complete lists, at least half an hour apart, that agree
@@ -283,22 +283,22 @@ CREATE TABLE hold (
   outcome TEXT CHECK (outcome IN ('agreed', 'approved', 'rejected', 'passed'))
 ) STRICT;
 
-CREATE TABLE alarm (
+CREATE TABLE "_alarm" (
   kind TEXT PRIMARY KEY,            -- images-vanished
   raised_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL,
   products INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE experience_absence (
-  experience_id INTEGER PRIMARY KEY REFERENCES experience,
+CREATE TABLE "_experience_absence" (
+  experience_id INTEGER PRIMARY KEY REFERENCES "_experience",
   missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
   last_missing_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE closure (
+CREATE TABLE "_closure" (
   closure_id INTEGER PRIMARY KEY,
-  product_id INTEGER NOT NULL REFERENCES product,
+  product_id INTEGER NOT NULL REFERENCES "_product",
   delivery_id INTEGER NOT NULL,
   notified_at INTEGER NOT NULL,     -- when the newest delivery that said so was received
   applied_at INTEGER,               -- NULL: one too many at once, it waits for its read
@@ -310,13 +310,13 @@ CREATE TABLE closure (
   alternative_product_id INTEGER
 ) STRICT;
 
-CREATE UNIQUE INDEX closure_in_force ON closure (product_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX closure_in_force ON "_closure" (product_id) WHERE ended_at IS NULL;
 
-CREATE INDEX closure_applied ON closure (applied_at);
+CREATE INDEX closure_applied ON "_closure" (applied_at);
 
-CREATE INDEX product_alternative ON product (alternative_product_id) WHERE alternative_product_id IS NOT NULL;
+CREATE INDEX product_alternative ON "_product" (alternative_product_id) WHERE alternative_product_id IS NOT NULL;
 
-CREATE TABLE subscription (
+CREATE TABLE "_subscription" (
   subscription_id TEXT PRIMARY KEY,
   declared_id TEXT,                 -- the declaration it is (a part of); NULL: nobody declares it any more
   type TEXT NOT NULL,               -- as declared: product_ids, experience_ids or products_i_sell
@@ -345,15 +345,15 @@ CREATE TABLE subscription (
 , failure_kind TEXT  -- of the last attempt; NULL: it did not fail
   CHECK (failure_kind IN ('refused', 'missing', 'throttled', 'unreachable', 'failed', 'self-test'))) STRICT;
 
-CREATE TABLE subscription_product (
-  subscription_id TEXT NOT NULL REFERENCES subscription,
+CREATE TABLE "_subscription_product" (
+  subscription_id TEXT NOT NULL REFERENCES "_subscription",
   product_id INTEGER NOT NULL, since_at INTEGER,
   PRIMARY KEY (subscription_id, product_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX subscription_product_by_product ON subscription_product (product_id, subscription_id);
+CREATE INDEX subscription_product_by_product ON "_subscription_product" (product_id, subscription_id);
 
-CREATE TABLE notice (
+CREATE TABLE "_notice" (
   subscription_id TEXT NOT NULL,
   product_id INTEGER NOT NULL,
   change_type TEXT NOT NULL,
@@ -361,7 +361,7 @@ CREATE TABLE notice (
   PRIMARY KEY (product_id, change_type, subscription_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE expected_notice (
+CREATE TABLE "_expected_notice" (
   product_id INTEGER NOT NULL,
   change_type TEXT NOT NULL,
   since_at INTEGER NOT NULL,        -- the last read that did not show it
@@ -369,7 +369,7 @@ CREATE TABLE expected_notice (
   PRIMARY KEY (product_id, change_type)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE gap (
+CREATE TABLE "_gap" (
   gap_id INTEGER PRIMARY KEY,
   subscription_id TEXT,             -- NULL: nothing could be received
   from_at INTEGER NOT NULL,
@@ -379,11 +379,11 @@ CREATE TABLE gap (
   closed_at INTEGER
 ) STRICT;
 
-CREATE INDEX gap_open ON gap (gap_id) WHERE closed_at IS NULL;
+CREATE INDEX gap_open ON "_gap" (gap_id) WHERE closed_at IS NULL;
 
-CREATE INDEX image_withdrawn ON image (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+CREATE INDEX image_withdrawn ON "_image" (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
 
-CREATE TABLE image_credit (
+CREATE TABLE "_image_credit" (
   product_id INTEGER NOT NULL,
   image_key TEXT NOT NULL,
   at INTEGER NOT NULL,              -- when the read that found it was sent
@@ -392,9 +392,9 @@ CREATE TABLE image_credit (
   PRIMARY KEY (product_id, image_key, at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX image_credit_at ON image_credit (at);
+CREATE INDEX image_credit_at ON "_image_credit" (at);
 
-CREATE TABLE image_takedown (
+CREATE TABLE "_image_takedown" (
   product_id INTEGER NOT NULL,
   image_key TEXT NOT NULL,
   withdrawn_at INTEGER NOT NULL,    -- when the first complete read without it was sent, or its product was withdrawn
@@ -405,9 +405,9 @@ CREATE TABLE image_takedown (
   PRIMARY KEY (product_id, image_key, withdrawn_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX image_takedown_at ON image_takedown (withdrawn_at);
+CREATE INDEX image_takedown_at ON "_image_takedown" (withdrawn_at);
 
-CREATE TABLE image_file (
+CREATE TABLE "_image_file" (
   product_id INTEGER NOT NULL,
   image_key TEXT NOT NULL,
   size TEXT NOT NULL,               -- small, medium, large or extra_large
@@ -429,7 +429,7 @@ CREATE TABLE image_file (
   PRIMARY KEY (product_id, image_key, size)
 ) STRICT;
 
-CREATE TABLE search_entry (
+CREATE TABLE "_search_entry" (
   search_id INTEGER PRIMARY KEY,
   product_id INTEGER NOT NULL,
   language TEXT NOT NULL,
@@ -441,22 +441,17 @@ CREATE TABLE search_entry (
   UNIQUE (product_id, language)
 ) STRICT;
 
-CREATE VIRTUAL TABLE product_search USING fts5(
-  title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
-  content = 'search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
-);
-
-CREATE TRIGGER search_entry_added AFTER INSERT ON search_entry BEGIN
+CREATE TRIGGER search_entry_added AFTER INSERT ON "_search_entry" BEGIN
   INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
   VALUES (new.search_id, new.title, new.tagline, new.summary, new.city, new.venue, new.product_id, new.language);
 END;
 
-CREATE TRIGGER search_entry_dropped AFTER DELETE ON search_entry BEGIN
+CREATE TRIGGER search_entry_dropped AFTER DELETE ON "_search_entry" BEGIN
   INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
   VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
 END;
 
-CREATE TRIGGER search_entry_changed AFTER UPDATE ON search_entry BEGIN
+CREATE TRIGGER search_entry_changed AFTER UPDATE ON "_search_entry" BEGIN
   INSERT INTO product_search (product_search, rowid, title, tagline, summary, city, venue, product_id, language)
   VALUES ('delete', old.search_id, old.title, old.tagline, old.summary, old.city, old.venue, old.product_id, old.language);
   INSERT INTO product_search (rowid, title, tagline, summary, city, venue, product_id, language)
@@ -467,9 +462,9 @@ CREATE VIRTUAL TABLE product_places USING rtree(
   product_id, min_latitude, max_latitude, min_longitude, max_longitude, +x REAL, +y REAL, +z REAL
 );
 
-CREATE INDEX product_by_venue ON product (venue_id) WHERE withdrawn_at IS NULL;
+CREATE INDEX product_by_venue ON "_product" (venue_id) WHERE withdrawn_at IS NULL;
 
-CREATE TABLE check_count (
+CREATE TABLE "_check_count" (
   product_id INTEGER NOT NULL,
   tier TEXT NOT NULL CHECK (tier IN ('near', 'middle', 'far')),
   day INTEGER NOT NULL,             -- whole days since 1970, UTC
@@ -486,9 +481,9 @@ CREATE TABLE check_count (
   PRIMARY KEY (product_id, tier, day)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX check_count_day ON check_count (day);
+CREATE INDEX check_count_day ON "_check_count" (day);
 
-CREATE TABLE offer (
+CREATE TABLE "_offer" (
   path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'product', 'subscription', 'reactivate')),
   answered_at INTEGER,              -- the last answer that shows that it exists, to the hour; NULL: none ever did
   refused_at INTEGER,               -- the first 404 or 405 since; NULL: none
@@ -496,25 +491,25 @@ CREATE TABLE offer (
   asked_at INTEGER                  -- when it was last asked while it counts so
 ) STRICT;
 
-CREATE INDEX product_dates_off ON product (dates_off_at) WHERE dates_off_at IS NOT NULL;
+CREATE INDEX product_dates_off ON "_product" (dates_off_at) WHERE dates_off_at IS NOT NULL;
 
-CREATE INDEX record_off_sale ON record (product_id) WHERE off_sale_at IS NOT NULL;
+CREATE INDEX record_off_sale ON "_record" (product_id) WHERE off_sale_at IS NOT NULL;
 
-CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON record WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
+CREATE TRIGGER record_off_sale_changed AFTER UPDATE OF off_sale_at ON "_record" WHEN OLD.off_sale_at IS NOT NEW.off_sale_at
 BEGIN
-  UPDATE product SET dates_off_at = (SELECT min(off_sale_at) FROM record WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
+  UPDATE "_product" SET dates_off_at = (SELECT min(off_sale_at) FROM "_record" WHERE product_id = NEW.product_id AND off_sale_at IS NOT NULL)
   WHERE product_id = NEW.product_id;
 END;
 
-CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON record WHEN OLD.off_sale_at IS NOT NULL
+CREATE TRIGGER record_off_sale_dropped AFTER DELETE ON "_record" WHEN OLD.off_sale_at IS NOT NULL
 BEGIN
-  UPDATE product SET dates_off_at = (SELECT min(off_sale_at) FROM record WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
+  UPDATE "_product" SET dates_off_at = (SELECT min(off_sale_at) FROM "_record" WHERE product_id = OLD.product_id AND off_sale_at IS NOT NULL)
   WHERE product_id = OLD.product_id;
 END;
 
-CREATE INDEX record_unanswered ON record (product_id, failures) WHERE unanswered_at IS NOT NULL;
+CREATE INDEX record_unanswered ON "_record" (product_id, failures) WHERE unanswered_at IS NOT NULL;
 
-CREATE TABLE search_text (
+CREATE TABLE "_search_text" (
   search_id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,               -- the title up to its colon, without the words of its city
   title TEXT NOT NULL,
@@ -525,29 +520,24 @@ CREATE TABLE search_text (
   summary TEXT NOT NULL
 ) STRICT;
 
-CREATE VIRTUAL TABLE search_terms USING fts5(
-  name, title, city, country, venue, tagline, summary,
-  content = 'search_text', content_rowid = 'search_id', tokenize = 'ascii', prefix = '2 3'
-);
-
-CREATE TRIGGER search_text_added AFTER INSERT ON search_text BEGIN
+CREATE TRIGGER search_text_added AFTER INSERT ON "_search_text" BEGIN
   INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
   VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
 END;
 
-CREATE TRIGGER search_text_dropped AFTER DELETE ON search_text BEGIN
+CREATE TRIGGER search_text_dropped AFTER DELETE ON "_search_text" BEGIN
   INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
   VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
 END;
 
-CREATE TRIGGER search_text_changed AFTER UPDATE ON search_text BEGIN
+CREATE TRIGGER search_text_changed AFTER UPDATE ON "_search_text" BEGIN
   INSERT INTO search_terms (search_terms, rowid, name, title, city, country, venue, tagline, summary)
   VALUES ('delete', old.search_id, old.name, old.title, old.city, old.country, old.venue, old.tagline, old.summary);
   INSERT INTO search_terms (rowid, name, title, city, country, venue, tagline, summary)
   VALUES (new.search_id, new.name, new.title, new.city, new.country, new.venue, new.tagline, new.summary);
 END;
 
-CREATE TABLE search_word (
+CREATE TABLE "_search_word" (
   word TEXT NOT NULL,
   language TEXT NOT NULL,
   term TEXT NOT NULL,
@@ -555,31 +545,31 @@ CREATE TABLE search_word (
   PRIMARY KEY (word, language, term)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE search_delete (
+CREATE TABLE "_search_delete" (
   shorter TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (shorter, word)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE search_letter (letter TEXT PRIMARY KEY, folded TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE "_search_letter" (letter TEXT PRIMARY KEY, folded TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
-CREATE TABLE search_generic_word (
+CREATE TABLE "_search_generic_word" (
   language TEXT NOT NULL,
   word TEXT NOT NULL,
   PRIMARY KEY (language, word)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE search_rules (
+CREATE TABLE "_search_rules" (
   rules_id INTEGER PRIMARY KEY CHECK (rules_id = 1),
   version TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE product_list_place (
+CREATE TABLE "_product_list_place" (
   product_id INTEGER PRIMARY KEY,
   list_place INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE bookable (
+CREATE TABLE "_bookable" (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
@@ -590,7 +580,7 @@ CREATE TABLE bookable (
   PRIMARY KEY (product_id, currency, date, from_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE printed_price (
+CREATE TABLE "_printed_price" (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   until_at INTEGER NOT NULL,        -- excluded
@@ -600,21 +590,31 @@ CREATE TABLE printed_price (
   PRIMARY KEY (product_id, currency, until_at)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE unpriced (product_id INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE "_unpriced" (product_id INTEGER PRIMARY KEY) STRICT;
 
-CREATE INDEX bookable_by_price ON bookable
+CREATE INDEX bookable_by_price ON "_bookable"
   (currency, date, lowest_adult_price, product_id, lowest_price, price_variant_type, max_tickets, from_at, until_at);
 
-CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON product WHEN new.timezone IS NOT old.timezone BEGIN
-  INSERT OR IGNORE INTO unpriced VALUES (new.product_id);
+CREATE TRIGGER product_zone_changed AFTER UPDATE OF timezone ON "_product" WHEN new.timezone IS NOT old.timezone BEGIN
+  INSERT OR IGNORE INTO "_unpriced" VALUES (new.product_id);
 END;
 
-CREATE TABLE mirror_language (
+CREATE TABLE "_mirror_language" (
   language TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX product_by_country ON product (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
+CREATE INDEX product_by_country ON "_product" (country_id, city_id, sellable) WHERE withdrawn_at IS NULL;
+
+CREATE VIRTUAL TABLE product_search USING fts5(
+  title, tagline, summary, city, venue, product_id UNINDEXED, language UNINDEXED,
+  content = '_search_entry', content_rowid = 'search_id', tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+);
+
+CREATE VIRTUAL TABLE search_terms USING fts5(
+  name, title, city, country, venue, tagline, summary,
+  content = '_search_text', content_rowid = 'search_id', tokenize = 'ascii', prefix = '2 3'
+);
 
 INSERT INTO product_search (product_search, rank) VALUES ('rank', 'bm25(10.0, 4.0, 1.0, 6.0, 5.0)');
 
-INSERT INTO budget (budget_id) VALUES (1);
+INSERT INTO _budget (budget_id) VALUES (1);

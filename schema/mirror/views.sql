@@ -9,43 +9,43 @@
 CREATE VIEW withdrawn_products AS
 SELECT p.product_id, t.title, t.slug, p.city_id, t.city_name,
   CAST(COALESCE(
-    (SELECT a.product_id FROM product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
-    (SELECT v.product_id FROM product v LEFT JOIN product_list_place l ON l.product_id = v.product_id
+    (SELECT a.product_id FROM _product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
+    (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
       WHERE v.venue_id = p.venue_id AND v.withdrawn_at IS NULL AND v.sellable = 1
       ORDER BY l.list_place IS NULL, l.list_place, v.product_id LIMIT 1)) AS INTEGER) AS successor_product_id,
   p.withdrawn_at, p.withdrawn_reason AS reason
-FROM product p
-CROSS JOIN mirror m
-LEFT JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
+FROM _product p
+CROSS JOIN _mirror m
+LEFT JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
 WHERE p.withdrawn_at IS NOT NULL;
 
 CREATE VIEW product_tags AS
 SELECT g.product_id, g.tag_id
-FROM product_tag g
-JOIN product p ON p.product_id = g.product_id
+FROM _product_tag g
+JOIN _product p ON p.product_id = g.product_id
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW product_experiences AS
 SELECT x.product_id, x.experience_id
-FROM product_experience x
-JOIN product p ON p.product_id = x.product_id
+FROM _product_experience x
+JOIN _product p ON p.product_id = x.product_id
 WHERE p.withdrawn_at IS NULL
 UNION
 SELECT p.product_id, p.venue_id
-FROM product p
+FROM _product p
 WHERE p.withdrawn_at IS NULL AND p.venue_id IS NOT NULL;
 
 CREATE VIEW changes AS
 SELECT seq, at, product_id, kind, language, date, detail
-FROM change;
+FROM _change;
 
 CREATE VIEW subscriptions AS
 SELECT s.subscription_id, s.type, s.status,
   CAST(CASE WHEN s.type <> 'products_i_sell'
-    THEN (SELECT count(*) FROM subscription_product c WHERE c.subscription_id = s.subscription_id) END AS INTEGER) AS covered_products,
+    THEN (SELECT count(*) FROM _subscription_product c WHERE c.subscription_id = s.subscription_id) END AS INTEGER) AS covered_products,
   s.last_delivery_at,
   CAST(CASE WHEN s.announceable > 0 THEN CAST(s.announced AS REAL) / s.announceable END AS REAL) AS trust
-FROM subscription s
+FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
@@ -56,11 +56,11 @@ SELECT i.product_id, i.position, i.image_key,
   CAST(json_extract(i.document, '$.extra_large') AS TEXT) AS extra_large_url,
   CAST(json_extract(i.document, '$.alt_text') AS TEXT) AS alt_text,
   i.credit,
-  (SELECT f.file FROM image_file f, mirror m
+  (SELECT f.file FROM _image_file f, _mirror m
     WHERE f.product_id = i.product_id AND f.image_key = i.image_key AND f.size = m.image_size) AS file,
   p.images_verified_at AS verified_at, CAST(p.images_verified_at + 1209600000 AS INTEGER) AS expires_at, i.document
-FROM image i
-JOIN product p ON p.product_id = i.product_id
+FROM _image i
+JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
   AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
@@ -69,8 +69,8 @@ WHERE p.withdrawn_at IS NULL
 
 CREATE VIEW languages AS
 SELECT l.language, CAST(l.language = m.language AS INTEGER) AS is_primary
-FROM mirror_language l
-CROSS JOIN mirror m;
+FROM _mirror_language l
+CROSS JOIN _mirror m;
 
 CREATE VIEW currencies AS
 SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS is_primary,
@@ -78,9 +78,9 @@ SELECT CAST(currency AS TEXT) AS currency, CAST(max(is_primary) AS INTEGER) AS i
   CAST(CASE WHEN currency IN ('BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF') THEN 0
     WHEN currency IN ('BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND') THEN 3 WHEN currency IN ('CLF', 'UYW') THEN 4 ELSE 2 END AS INTEGER) AS exponent
 FROM (
-  SELECT m.currency, 1 AS is_primary FROM mirror m WHERE m.currency IS NOT NULL
+  SELECT m.currency, 1 AS is_primary FROM _mirror m WHERE m.currency IS NOT NULL
   UNION ALL
-  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM record r WHERE r.resource = 'products' AND r.product_id = 0
+  SELECT substr(r.edition, instr(r.edition, '/') + 1), 0 FROM _record r WHERE r.resource = 'products' AND r.product_id = 0
 )
 GROUP BY currency;
 
@@ -89,17 +89,17 @@ SELECT product_id, alternative_product_id
 FROM (
   WITH RECURSIVE recommended (product_id, candidate_id, depth) AS (
     SELECT p.product_id, p.alternative_product_id, 1
-    FROM product p
+    FROM _product p
     WHERE p.alternative_product_id IS NOT NULL AND p.withdrawn_at IS NULL AND p.sellable = 0 AND p.closure_unconfirmed = 0
     UNION ALL
     SELECT r.product_id, c.alternative_product_id, r.depth + 1
     FROM recommended r
-    CROSS JOIN product c ON c.product_id = r.candidate_id
+    CROSS JOIN _product c ON c.product_id = r.candidate_id
     WHERE c.sellable = 0 AND +c.alternative_product_id IS NOT NULL AND r.depth < 8
   )
   SELECT r.product_id, r.candidate_id AS alternative_product_id
   FROM recommended r
-  CROSS JOIN product a ON a.product_id = r.candidate_id
+  CROSS JOIN _product a ON a.product_id = r.candidate_id
   WHERE a.sellable = 1 AND r.candidate_id <> r.product_id
 );
 
@@ -111,21 +111,21 @@ SELECT product_id, tier, CAST(sum(checks) AS INTEGER) AS checks, CAST(sum(wrong)
   CAST(sum(said_price) AS INTEGER) AS said_price, CAST(sum(tickets) AS INTEGER) AS tickets,
   CAST(sum(unknown) AS INTEGER) AS unknown, CAST(sum(unanswered) AS INTEGER) AS unanswered,
   CAST(min(day) * 86400000 AS INTEGER) AS since_at
-FROM check_count
+FROM _check_count
 GROUP BY product_id, tier;
 
 -- A row in each mirrored language: where a product has no text in it, that of the primary language, or else of any.
 CREATE VIEW products AS
 SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS TEXT) AS language_shown, t.title, t.tagline, p.sale_status, p.sellable, p.disabled_reason, p.disabled_source,
   p.expected_reopening, p.alternative_product_id,
-  (SELECT c.from_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
+  (SELECT c.from_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS from_price,
   r.lowest_price, r.lowest_adult_price, r.price_variant_type,
   m.currency, p.city_id, t.city_name, p.country_id, t.country_name, p.venue_id, p.latitude, p.longitude, p.timezone, p.rating,
   p.rating_count,
-  (SELECT c.prediscount_price FROM product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
+  (SELECT c.prediscount_price FROM _product_price c WHERE c.product_id = p.product_id AND c.currency = m.currency) AS prediscount_price,
   t.slug, t.url, t.summary, t.description, t.duration, t.languages, t.cancellation_policy, t.cancellation_window, t.supplier,
   t.venue_name, t.venue_address,
-  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM zone_offset z
+  CAST((SELECT date((julianday('now')-2440587.5)*86400 + z.offset_minutes * 60, 'unixepoch') FROM _zone_offset z
     WHERE z.timezone = p.timezone AND z.valid_from <= CAST((julianday('now')-2440587.5)*86400000 AS INTEGER)
     ORDER BY z.valid_from DESC LIMIT 1) AS TEXT) AS venue_today,
   t.wheelchair_access, t.is_package,
@@ -137,16 +137,16 @@ SELECT p.product_id, l.language, CAST(COALESCE(t.text_language, t.language) AS T
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
   CAST(COALESCE((SELECT CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + 4 * q.promise_ms THEN 'expired'
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= t.detail_read_at + q.promise_ms THEN 'stale' ELSE 'fresh' END
-    FROM promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
-FROM product p
-CROSS JOIN mirror m
-CROSS JOIN mirror_language l
-CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
-  (SELECT x.language FROM product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
-  (SELECT min(x.language) FROM product_text x WHERE x.product_id = p.product_id))
-LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM printed_price n
+    FROM _promise q WHERE q.resource = 'product_detail' AND t.detail_read_at IS NOT NULL), 'unknown') AS TEXT) AS detail_freshness
+FROM _product p
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = l.language AND x.title <> ''),
+  (SELECT x.language FROM _product_text x WHERE x.product_id = p.product_id AND x.language = m.language),
+  (SELECT min(x.language) FROM _product_text x WHERE x.product_id = p.product_id))
+LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = m.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
     WHERE n.product_id = p.product_id AND n.currency = m.currency
       AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
 WHERE p.withdrawn_at IS NULL;
@@ -157,11 +157,11 @@ SELECT c.product_id, l.language, c.language AS language_shown, c.has_timeslots, 
   CAST(4 * c.stale_at - 3 * c.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.checked_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM product p
-CROSS JOIN mirror m
-CROSS JOIN mirror_language l
-CROSS JOIN checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
-  (SELECT x.language FROM checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
+FROM _product p
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+CROSS JOIN _checkout_information_read c ON c.product_id = p.product_id AND c.language = COALESCE(
+  (SELECT x.language FROM _checkout_information_read x WHERE x.product_id = p.product_id AND x.language = l.language), m.language)
 WHERE p.withdrawn_at IS NULL;
 
 CREATE VIEW variants AS
@@ -185,11 +185,11 @@ FROM (
     4 * v.stale_at - 3 * v.checked_at AS expired_at,
     CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * v.stale_at - 3 * v.checked_at THEN 'expired'
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= v.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-  FROM variant v
-  JOIN product p ON p.product_id = v.product_id
-  CROSS JOIN mirror m
-  CROSS JOIN mirror_language l
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM variant x
+  FROM _variant v
+  JOIN _product p ON p.product_id = v.product_id
+  CROSS JOIN _mirror m
+  CROSS JOIN _mirror_language l
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NOT NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   UNION ALL
   SELECT v.product_id, l.language, v.language, v.variant_id,
@@ -202,13 +202,13 @@ FROM (
     max(4 * s.stale_at - 3 * s.checked_at),
     CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(4 * s.stale_at - 3 * s.checked_at) THEN 'expired'
       WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= max(s.stale_at) THEN 'stale' ELSE 'fresh' END AS TEXT)
-  FROM variant v
-  JOIN product p ON p.product_id = v.product_id
-  JOIN availability_span s ON s.product_id = v.product_id
+  FROM _variant v
+  JOIN _product p ON p.product_id = v.product_id
+  JOIN _availability_span s ON s.product_id = v.product_id
   JOIN json_each(s.variant_ids) i ON i.value = v.variant_id
-  CROSS JOIN mirror m
-  CROSS JOIN mirror_language l
-  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM variant x
+  CROSS JOIN _mirror m
+  CROSS JOIN _mirror_language l
+  WHERE p.withdrawn_at IS NULL AND v.variants_document IS NULL AND v.language = COALESCE((SELECT x.language FROM _variant x
     WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language)
   GROUP BY v.product_id, l.language, v.variant_id
 );
@@ -256,7 +256,7 @@ FROM (VALUES
 
 CREATE VIEW mirror_info AS
 SELECT contract_version, schema_version, written_by, feed_floor_seq, filled_at, feed_id
-FROM mirror;
+FROM _mirror;
 
 CREATE VIEW freshness AS
 SELECT resource, CAST(NULLIF(tier, '') AS TEXT) AS tier, CAST(records AS INTEGER) AS records,
@@ -266,9 +266,9 @@ FROM (
   SELECT q.resource, q.tier, count(*) AS records, sum(n.now >= t.stale_at) AS stale, 0 AS expired,
     min(t.checked_at) AS oldest_checked_at, q.promise_ms
   FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-  CROSS JOIN promise q
-  CROSS JOIN product_text t
-  CROSS JOIN product p ON p.product_id = t.product_id
+  CROSS JOIN _promise q
+  CROSS JOIN _product_text t
+  CROSS JOIN _product p ON p.product_id = t.product_id
   WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
   GROUP BY q.resource, q.tier
   UNION ALL
@@ -277,18 +277,18 @@ FROM (
     sum(p.images_verified_at IS NULL OR n.now >= p.images_verified_at + 1209600000 OR n.now < p.images_verified_at - 86400000),
     min(COALESCE(p.images_verified_at, 0)), q.promise_ms
   FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-  CROSS JOIN promise q
-  CROSS JOIN product p
+  CROSS JOIN _promise q
+  CROSS JOIN _product p
   WHERE q.resource = 'images' AND p.withdrawn_at IS NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
     count(*) - COALESCE(sum(n.now < CASE q.resource WHEN 'availability' THEN max(r.stale_at, r.fetched_at + q.promise_ms) ELSE r.stale_at END
-      AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
+      AND r.unanswered_at IS NULL AND (r.off_sale_at IS NULL OR NOT EXISTS (SELECT 1 FROM _product p WHERE p.product_id = r.product_id AND p.sellable = 1))), 0),
     0, min(COALESCE(r.fetched_at, 0)), q.promise_ms
   FROM (SELECT CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) AS now) n
-  CROSS JOIN promise q
-  CROSS JOIN record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
+  CROSS JOIN _promise q
+  CROSS JOIN _record r ON r.resource = q.resource AND r.part BETWEEN q.first_part AND q.last_part
   WHERE q.resource NOT IN ('products', 'images')
   GROUP BY q.resource, q.tier
 );
@@ -300,24 +300,24 @@ SELECT c.product_id, c.currency, c.from_price, r.lowest_price, r.lowest_adult_pr
   CAST(4 * c.stale_at - 3 * c.read_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * c.stale_at - 3 * c.read_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= c.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM product_price c
-JOIN product p ON p.product_id = c.product_id
-LEFT JOIN printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
-  AND r.until_at = (SELECT min(n.until_at) FROM printed_price n
+FROM _product_price c
+JOIN _product p ON p.product_id = c.product_id
+LEFT JOIN _printed_price r ON r.product_id = p.product_id AND r.currency = c.currency AND p.sellable = 1 AND p.dates_off_at IS NULL
+  AND r.until_at = (SELECT min(n.until_at) FROM _printed_price n
     WHERE n.product_id = p.product_id AND n.currency = c.currency
       AND n.until_at > CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))
 WHERE p.withdrawn_at IS NULL;
 
-CREATE VIEW search_words AS SELECT language, word, term, documents FROM search_word;
+CREATE VIEW search_words AS SELECT language, word, term, documents FROM _search_word;
 
-CREATE VIEW search_deletes AS SELECT shorter, word FROM search_delete;
+CREATE VIEW search_deletes AS SELECT shorter, word FROM _search_delete;
 
-CREATE VIEW search_letters AS SELECT letter, folded FROM search_letter;
+CREATE VIEW search_letters AS SELECT letter, folded FROM _search_letter;
 
-CREATE VIEW search_generic_words AS SELECT language, word FROM search_generic_word;
+CREATE VIEW search_generic_words AS SELECT language, word FROM _search_generic_word;
 
 CREATE VIEW search_entries AS
-SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM search_entry;
+SELECT search_id, product_id, language, title, tagline, summary, city, country, venue FROM _search_entry;
 
 CREATE VIEW search_rows AS
 SELECT s.product_search AS entry, CAST(s.rank AS REAL) AS rank, CAST(s.product_id AS INTEGER) AS product_id, CAST(s.language AS TEXT) AS language,
@@ -342,8 +342,8 @@ FROM (
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
       / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
     p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent
-  FROM product p
-  LEFT JOIN product_list_place l ON l.product_id = p.product_id
+  FROM _product p
+  LEFT JOIN _product_list_place l ON l.product_id = p.product_id
   WHERE p.withdrawn_at IS NULL
 );
 
@@ -354,9 +354,9 @@ SELECT b.product_id, b.date, b.currency, b.lowest_price, b.lowest_adult_price, b
   CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM bookable b
-CROSS JOIN product p ON p.product_id = b.product_id
-CROSS JOIN availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
+FROM _bookable b
+CROSS JOIN _product p ON p.product_id = b.product_id
+CROSS JOIN _availability_span s ON s.product_id = b.product_id AND s.currency = b.currency
   AND s.from_date <= b.date AND s.to_date >= b.date
 WHERE p.sellable = 1 AND p.dates_off_at IS NULL
   AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at;
@@ -370,10 +370,10 @@ SELECT d.product_id, d.date, d.currency,
   CAST(CASE WHEN p.sellable = 0 OR p.dates_off_at IS NOT NULL OR json_extract(l.value, '$[0]') = 0 THEN 'not_on_sale'
     WHEN CASE WHEN l.value IS NULL THEN d.available ELSE json_extract(l.value, '$[1]') END = 1 THEN 'available' ELSE 'sold_out' END AS TEXT) AS state,
   CAST(CASE WHEN l.value IS NULL THEN d.lowest_price ELSE json_extract(l.value, '$[2]') END AS INTEGER) AS lowest_price,
-  CAST(CASE WHEN l.value IS NULL THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM bookable b
+  CAST(CASE WHEN l.value IS NULL THEN d.lowest_adult_price ELSE (SELECT b.lowest_adult_price FROM _bookable b
     WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
       AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS INTEGER) AS lowest_adult_price,
-  CAST(CASE WHEN l.value IS NULL THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM bookable b
+  CAST(CASE WHEN l.value IS NULL THEN d.price_variant_type ELSE (SELECT b.price_variant_type FROM _bookable b
     WHERE b.product_id = d.product_id AND b.currency = d.currency AND b.date = d.date
       AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) >= b.from_at AND CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER) < b.until_at) END AS TEXT) AS price_variant_type,
   CAST(CASE WHEN l.value IS NULL THEN d.max_tickets ELSE json_extract(l.value, '$[3]') END AS INTEGER) AS max_tickets,
@@ -383,8 +383,8 @@ SELECT d.product_id, d.date, d.currency,
   CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM day d
-CROSS JOIN product p ON p.product_id = d.product_id
+FROM _day d
+CROSS JOIN _product p ON p.product_id = d.product_id
 LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
   SELECT CASE WHEN d.date < substr(n.value, 1, 10) THEN '["over"]' WHEN d.date = substr(n.value, 1, 10) THEN (
     SELECT CASE WHEN sum(u.passed) > 0 THEN json_array(json_array(
@@ -400,7 +400,7 @@ LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
         max(o.value IS NOT NULL AND d.availability IS NOT 0 AND json_extract(t.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[1]') IS NOT 0) AS buyable,
         min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') > 0 THEN json_extract(o.value, '$[2]') END) AS paid,
         min(CASE WHEN json_extract(o.value, '$[1]') IS NOT 0 AND json_extract(o.value, '$[2]') = 0 THEN 0 END) AS free
-      FROM day_document c
+      FROM _day_document c
       CROSS JOIN json_each(c.document, '$[2]') t
       LEFT JOIN json_each(t.value, '$[2]') o
       WHERE c.document_id = d.document_id
@@ -408,11 +408,11 @@ LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN (
     ) u) END
   FROM json_each(json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
-    FROM zone_offset z
-    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
+    FROM _zone_offset z
+    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
   strftime('%Y-%m-%d %H:%M', 'now', '-12 hours')))) n) END) l
-CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
+CROSS JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
   AND s.from_date <= d.date AND s.to_date >= d.date
 WHERE p.withdrawn_at IS NULL AND l.value IS NOT 'over';
 
@@ -434,17 +434,17 @@ SELECT d.product_id, d.date, d.currency,
   CAST(4 * s.stale_at - 3 * s.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * s.stale_at - 3 * s.checked_at THEN 'expired'
     WHEN (p.sellable = 1 AND p.dates_off_at IS NOT NULL) OR CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= s.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM day d
-CROSS JOIN product p ON p.product_id = d.product_id
+FROM _day d
+CROSS JOIN _product p ON p.product_id = d.product_id
 LEFT JOIN json_each(CASE WHEN d.date <= date('now', '+14 hours') THEN json_array(COALESCE((
     SELECT strftime('%Y-%m-%d %H:%M', min(max((julianday('now')-2440587.5)*86400, z.valid_from / 1000.0 - 0.001) + z.offset_minutes * 60), 'unixepoch')
-    FROM zone_offset z
-    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM zone_offset f
+    FROM _zone_offset z
+    WHERE z.timezone = COALESCE(p.timezone, '') AND z.valid_from >= (SELECT max(f.valid_from) FROM _zone_offset f
       WHERE f.timezone = COALESCE(p.timezone, '') AND f.valid_from <= CAST((julianday('now')-2440587.5)*86400000 + 0.5 AS INTEGER))),
   strftime('%Y-%m-%d %H:%M', 'now', '-12 hours'))) END) n
-CROSS JOIN availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
+CROSS JOIN _availability_span s ON s.product_id = d.product_id AND s.currency = d.currency
   AND s.from_date <= d.date AND s.to_date >= d.date
-CROSS JOIN day_document c ON c.document_id = d.document_id
+CROSS JOIN _day_document c ON c.document_id = d.document_id
 CROSS JOIN json_each(c.document, '$[2]') t
 CROSS JOIN json_each(t.value, '$[2]') o
 WHERE p.withdrawn_at IS NULL
@@ -461,52 +461,52 @@ SELECT e.experience_id, l.language, m.language AS language_shown, CAST(COALESCE(
   CAST(COALESCE(e.latitude, v.latitude) AS REAL) AS latitude, CAST(COALESCE(e.longitude, v.longitude) AS REAL) AS longitude,
   e.rating, e.rating_count, CAST(CASE WHEN e.currency = m.currency THEN e.from_price END AS INTEGER) AS from_price, m.currency,
   CAST((SELECT count(*) FROM (
-    SELECT x.product_id FROM product_experience x CROSS JOIN product p ON p.product_id = x.product_id
+    SELECT x.product_id FROM _product_experience x CROSS JOIN _product p ON p.product_id = x.product_id
     WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL
-    UNION SELECT p.product_id FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)) AS INTEGER) AS products,
+    UNION SELECT p.product_id FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)) AS INTEGER) AS products,
   CAST((SELECT count(*) FROM (
-    SELECT x.product_id FROM product_experience x CROSS JOIN product p ON p.product_id = x.product_id
+    SELECT x.product_id FROM _product_experience x CROSS JOIN _product p ON p.product_id = x.product_id
     WHERE x.experience_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1
-    UNION SELECT p.product_id FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1)) AS INTEGER) AS sellable_products,
+    UNION SELECT p.product_id FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL AND p.sellable = 1)) AS INTEGER) AS sellable_products,
   e.document, e.checked_at, e.changed_at,
   CAST(CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at AS INTEGER) AS stale,
   CAST(4 * e.stale_at - 3 * e.checked_at AS INTEGER) AS expired_at,
   CAST(CASE WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= 4 * e.stale_at - 3 * e.checked_at THEN 'expired'
     WHEN CAST((julianday('now')-2440587.5)*86400000 AS INTEGER) >= e.stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
-FROM experience e
-CROSS JOIN mirror m
-CROSS JOIN mirror_language l
-LEFT JOIN product v ON v.product_id = (SELECT min(p.product_id) FROM product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
-LEFT JOIN product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
-  (SELECT x.language FROM product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
+FROM _experience e
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l
+LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p WHERE p.venue_id = e.experience_id AND p.withdrawn_at IS NULL)
+LEFT JOIN _product_text t ON t.product_id = v.product_id AND t.language = COALESCE(
+  (SELECT x.language FROM _product_text x WHERE x.product_id = v.product_id AND x.language = l.language), m.language);
 
 -- A city that products put into several countries is in that of most of them, of equally many the one with the smaller id.
 CREATE VIEW cities AS
 SELECT c.city_id, l.language,
-  CAST(COALESCE((SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
+  CAST(COALESCE((SELECT t.city_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
     WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
-    (SELECT t.city_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
+    (SELECT t.city_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
     WHERE p.city_id = c.city_id AND p.withdrawn_at IS NULL AND t.city_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS TEXT) AS name,
   c.country_id, CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
 FROM (
   SELECT city_id, country_id, max(n * 4294967296 - COALESCE(country_id, 4294967295)), sum(n) AS products, sum(s) AS sellable_products
-  FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM product WHERE withdrawn_at IS NULL GROUP BY country_id, city_id)
+  FROM (SELECT country_id, city_id, count(*) AS n, sum(sellable) AS s FROM _product WHERE withdrawn_at IS NULL GROUP BY country_id, city_id)
   WHERE city_id IS NOT NULL
   GROUP BY city_id
 ) c
-CROSS JOIN mirror m
-CROSS JOIN mirror_language l;
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l;
 
 CREATE VIEW countries AS
 SELECT c.country_id, l.language,
-  CAST(COALESCE((SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = l.language
+  CAST(COALESCE((SELECT t.country_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = l.language
     WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1),
-    (SELECT t.country_name FROM product p CROSS JOIN product_text t ON t.product_id = p.product_id AND t.language = m.language
+    (SELECT t.country_name FROM _product p CROSS JOIN _product_text t ON t.product_id = p.product_id AND t.language = m.language
     WHERE p.country_id = c.country_id AND p.withdrawn_at IS NULL AND t.country_name IS NOT NULL ORDER BY p.product_id LIMIT 1)) AS TEXT) AS name,
   CAST(c.products AS INTEGER) AS products, CAST(c.sellable_products AS INTEGER) AS sellable_products
 FROM (
   SELECT country_id, count(*) AS products, sum(sellable) AS sellable_products
-  FROM product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
+  FROM _product WHERE withdrawn_at IS NULL AND country_id IS NOT NULL GROUP BY country_id
 ) c
-CROSS JOIN mirror m
-CROSS JOIN mirror_language l;
+CROSS JOIN _mirror m
+CROSS JOIN _mirror_language l;

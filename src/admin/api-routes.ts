@@ -95,6 +95,6 @@ export function refusals(app: FastifyInstance, log: Logger): void {
 
 function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed') return 410;
-  if (code === 'unknown-job') return 404;
+  if (code === 'unknown-job' || code === 'unknown-condition') return 404;
   return isWriteRefusal(code) || code === 'too-many-followers' || code === 'too-many-searches' ? 503 : 400;
 }

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
+import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
+import { reload } from './api/reload.ts';
 import {
   dateExplanation,
   decidedRemovals,
@@ -53,6 +55,18 @@ const notMirrored = { 404: 'the product is not in the mirror' } as const;
 
 export const operations = {
   'GET /v1/status': { summary: 'Returns what is mirrored, how old it is, and which promises are kept', answer: status },
+  'GET /v1/conditions': {
+    summary: 'Returns which conditions hold, and when each held: from an instant on, as far back as 90 days',
+    query: periodsAsked,
+    answer: conditionPeriods,
+  },
+  'POST /v1/conditions/{code}/acknowledge': {
+    summary: 'Acknowledges a condition that holds, until it ends',
+    path: conditionNamed,
+    body: acknowledgement,
+    answer: conditions,
+    refusals: { 404: 'the condition does not hold', ...unwritable },
+  },
   'GET /v1/plan': { summary: 'Returns what the call budget buys', answer: plan },
   'GET /v1/explain/{id}': {
     summary:
@@ -114,6 +128,12 @@ export const operations = {
     answer: jobAnswer,
     refusals: { 404: 'there is no such job' },
   },
+  'POST /v1/reload': {
+    summary:
+      'Reads the configuration again. One that can be used takes over as soon as this is answered, else the old one stays; requests that come meanwhile wait',
+    answer: reload,
+  },
+  'GET /v1/reload': { summary: 'Returns how the last reload ended', answer: reload },
   'GET /v1/removals': {
     summary: 'Returns the products that the service no longer lists, and which removals are held',
     answer: removals,

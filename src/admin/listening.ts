@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** Settings of a listener: its name in errors, and who may connect to its socket. */
@@ -14,6 +15,13 @@ export interface ListenerSettings {
   readonly listen: string;
   /** The mode of a unix socket: 0600 for this user alone, 0660 for its group too. */
   readonly mode: 0o600 | 0o660;
+}
+
+/** What a listener needs beside its settings. */
+export interface ListeningPorts {
+  readonly clock: Pick<Clock, 'deadline'>;
+  /** Opens it, where it outlives who answers; absent: it is opened and closed with its routes. */
+  readonly kept?: OpenListener | undefined;
 }
 
 /** An open listener. Disposing stops it and lets requests in progress finish for a while. */
@@ -33,41 +41,56 @@ const keepAliveMs = 72_000;
 /** How long a client that is still sending a request or reading an answer may delay the end of the daemon. */
 const drainMs = 5000;
 
-/** Opens a listener with the routes that `routes` adds. */
+/**
+ * Opens a listener with the routes that `routes` adds, or answers by them on one that `kept` has open. One that it opened
+ * itself closes with it.
+ */
 export async function listenAt(
   door: ListenerSettings,
-  clock: Pick<Clock, 'deadline'>,
+  { clock, kept }: ListeningPorts,
   routes: (app: FastifyInstance) => void,
 ): Promise<Listening> {
-  // One server, or two where a name has both an IPv4 and an IPv6 address.
-  const servers: Server[] = [];
+  let handler: RequestListener = () => undefined;
   const app = fastify({
     logger: false,
     bodyLimit: 1024 * 1024,
-    serverFactory: (handler) => {
-      const server = createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
-      server.maxConnections = connectionsAtMost;
-      servers.push(server);
-      return server;
+    // It never listens: the kept listener does.
+    serverFactory: (own) => {
+      handler = own;
+      return createServer();
     },
   });
   const answered: string[] = [];
   app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
   try {
     routes(app);
-    const address = await bind(app, door);
+    await app.ready();
+    const listener = await (kept ?? openAlone)(door.listen, { server: serverOf, bind: (own) => bind(own, door) });
+    const serving = listener.serve(handler);
     const close = async () => {
       using patience = clock.deadline(drainMs);
-      patience.signal.addEventListener('abort', () => {
-        for (const server of servers) server.closeAllConnections();
-      });
+      patience.signal.addEventListener('abort', serving.cut);
+      const closed = kept === undefined ? listener.close() : undefined;
+      const answeredAll = serving.end();
+      // Ends the streams, which never end by themselves.
       await app.close();
+      await answeredAll;
+      if (kept === undefined) listener.cut();
+      await closed;
     };
-    return { address, routes: answered, [Symbol.asyncDispose]: close };
+    return { address: listener.address, routes: answered, [Symbol.asyncDispose]: close };
   } catch (error) {
     await app.close();
     throw error;
   }
+}
+
+const openAlone: OpenListener = (_, parts) => keepListening(parts);
+
+function serverOf(handler: RequestListener): Server {
+  const server = createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
+  server.maxConnections = connectionsAtMost;
+  return server;
 }
 
 async function bind(app: FastifyInstance, door: ListenerSettings): Promise<string> {

@@ -4,7 +4,7 @@ import { listenAddress } from '../listen-address.ts';
 import { type OperationName, operations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
 import { type GuardRules, refusalOf } from './guard.ts';
-import { type Listening, listenAt } from './listening.ts';
+import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
@@ -14,6 +14,7 @@ export interface AdminOptions extends MetricsOptions, PageOptions, ApiOptions {
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
   readonly hosts: readonly string[];
+  readonly kept?: ListeningPorts['kept'];
   ready(): boolean;
 }
 
@@ -28,10 +29,14 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
       hint: 'set admin.token_file, or listen on a unix socket: admin: { listen: "unix:./data/state/admin.sock" }',
     });
   }
-  return await listenAt({ name: 'admin', listen, mode: 0o600 }, options.changes.clock, (app) => {
-    if (!local && token !== null) guard(app, { token, host: address.host, hosts });
-    routes(app, options);
-  });
+  return await listenAt(
+    { name: 'admin', listen, mode: 0o600 },
+    { clock: options.changes.clock, kept: options.kept },
+    (app) => {
+      if (!local && token !== null) guard(app, { token, host: address.host, hosts });
+      routes(app, options);
+    },
+  );
 }
 
 function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {

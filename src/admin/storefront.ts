@@ -2,20 +2,26 @@ import type { FastifyInstance } from 'fastify';
 import { storefrontOperations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
 import { storefrontRefusal } from './guard.ts';
-import { type Listening, listenAt } from './listening.ts';
+import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 
 export interface StorefrontDoorOptions extends ApiOptions {
   readonly listen: string;
   /** Needed for every call outside a unix socket; a token of its own. */
   readonly token: { reveal(): string } | null;
+  readonly kept?: ListeningPorts['kept'];
 }
 
 /**
  * Starts the storefront interface: only the operations marked for it in the API table. Its socket is open to the group
  * that reads the mirror; over TCP it accepts only its own token, as `Authorization: Bearer`.
  */
-export async function startStorefrontDoor({ listen, token, ...options }: StorefrontDoorOptions): Promise<Listening> {
-  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, options.changes.clock, (app) => {
+export async function startStorefrontDoor({
+  listen,
+  token,
+  kept,
+  ...options
+}: StorefrontDoorOptions): Promise<Listening> {
+  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock: options.changes.clock, kept }, (app) => {
     if (!listen.startsWith('unix:')) guard(app, token);
     apiRoutes(app, storefrontOperations, options);
     refusals(app, options.log);

@@ -4,6 +4,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupName, inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
 import { megabytes } from '../format.ts';
 import { removeAppliedBodies } from '../inbox/without-bodies.ts';
+import { readOwnRow } from '../mirror/own-row.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { publishCopy } from '../sqlite/published-copy.ts';
@@ -105,16 +106,10 @@ export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'appl
     const rows = tables.map(
       (name) => [name, db.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0] as const,
     );
-    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('mirror')").pluck().all();
-    const applied = columns.includes('last_delivery_id') ? 'last_delivery_id' : '0';
-    const own = db
-      .prepare<[], { contract_version: number; applied: number }>(
-        `SELECT contract_version, ${applied} AS applied FROM mirror`,
-      )
-      .get();
+    const own = readOwnRow(db);
     return {
       contract_version: own?.contract_version ?? 0,
-      applied_delivery: own?.applied ?? 0,
+      applied_delivery: own?.last_delivery_id ?? 0,
       rows: Object.fromEntries(rows),
     };
   } finally {

@@ -6,6 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { contractVersion } from '../mirror/claim.ts';
+import { readOwnRow } from '../mirror/own-row.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
@@ -147,7 +148,7 @@ function shownBy(path: string): Shown {
       )
       .pluck()
       .all();
-    const own = db.prepare<[], Omit<Shown, 'columns'>>('SELECT contract_version, written_by FROM mirror').get();
+    const own = readOwnRow(db);
     return {
       contract_version: own?.contract_version ?? 0,
       written_by: own?.written_by ?? 'nobody',

@@ -100,7 +100,7 @@ function defaults(): Row[] {
 /** Returns every key and every secret, with where it comes from; a secret is the first digits of its hash. */
 export function everything(loaded: LoadedConfig): Row[] {
   const secrets = Object.entries(loaded.secrets).map(([name, secret]): Row => {
-    const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName);
+    const [origin = 'not set', ...passedOver] = loaded.placesOf(name as SecretName).map((place) => place.name);
     const also = passedOver.length === 0 ? '' : `; not ${passedOver.join(', ')}`;
     return { key: `(${name})`, value: secret?.fingerprint ?? null, origin: `${origin}${also}` };
   });

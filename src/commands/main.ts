@@ -12,6 +12,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'run the daemon in the foreground: keep the mirror true',
     load: async (io) => (await import('./run.ts')).runCommand(io),
   },
+  reload: {
+    summary: 'have the running daemon read its configuration again, or keep the one it has',
+    load: async (io) => (await import('./reload.ts')).reloadCommand(io),
+  },
   demo: {
     summary: 'see it work with a simulated service; needs no account and no network',
     load: async (io) => (await import('./demo.ts')).demoCommand(io),
@@ -71,6 +75,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
   jobs: {
     summary: "the daemon's jobs: last run, next run, what failed; run one now",
     load: async (io) => (await import('./jobs.ts')).jobsCommand(io),
+  },
+  ack: {
+    summary: 'acknowledge a condition until it ends',
+    load: async (io) => (await import('./ack.ts')).ackCommand(io),
   },
   doctor: {
     summary: 'find what is wrong with configuration, credentials, clock, disk, service or receiver, and how to fix it',

@@ -42,6 +42,11 @@ function render(plan: Plan): string {
     `${more < 0 ? '-' : '+'}${number(Math.round(Math.abs(more)))}`,
     `${(100 * (share_of_ceiling * (1 + more / calls_per_day))).toFixed(1)} %`,
   ]);
+  const buys = plan.buys.map(({ what, calls_per_day: calls, untrue }) => [
+    what,
+    number(Math.round(calls)),
+    `${(100 * untrue).toFixed(1)} %`,
+  ]);
   return `${[
     `${number(products)} products: ${number(Math.round(calls_per_day))} calls a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
     '',
@@ -49,6 +54,7 @@ function render(plan: Plan): string {
     '',
     table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps),
     '',
+    ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys), '']),
     table(['this change', 'calls a day', 'of the ceiling'], changes),
     '',
     ...promises(plan),

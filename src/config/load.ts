@@ -4,7 +4,7 @@ import { type ConfigDocument, documentOf, type Problem, readDocument } from './d
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
 import { type Config, configSchema } from './schema.ts';
-import { type SecretName, type Secrets, secretPlaces, secretsOf } from './secrets.ts';
+import { type SecretName, type SecretPlace, type Secrets, secretPlaces, secretsOf } from './secrets.ts';
 import { warningsOf } from './warnings.ts';
 
 export type { Config } from './schema.ts';
@@ -25,8 +25,8 @@ export interface ParsedConfig {
 export interface LoadedConfig extends ParsedConfig {
   /** Each is read when it is asked for, and refused then (`requireSecrets` asks for all). */
   readonly secrets: Secrets;
-  /** The places at which a secret is set, as messages call them: the first counts. Empty: nowhere. */
-  placesOf(name: SecretName): string[];
+  /** The places at which a secret is set: the first counts. Empty: nowhere. */
+  placesOf(name: SecretName): SecretPlace[];
   /** Null where the environment alone configures. */
   readonly file: string | null;
 }

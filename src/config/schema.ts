@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { budget, extraLimitsOf } from './budget.ts';
 import { cadence, categories } from './cadence.ts';
 import { service } from './service.ts';
 import { subscriptions } from './subscriptions.ts';
@@ -49,24 +50,6 @@ const mirror = section({
     refuse('state_dir', "is the mirror's directory, where storefronts may read; expected one of its own");
 }, always);
 
-const laneNames = ['checkout', 'notification', 'reopening', 'near', 'far', 'weekly', 'fill'] as const;
-/** What the sweeps are sure of, however much goes on in the lanes before them: together half of the rate. */
-const laneShares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };
-const lanes = section(
-  Object.fromEntries(laneNames.map((name) => [name, share(laneShares[name])])) as Record<
-    (typeof laneNames)[number],
-    ReturnType<typeof share>
-  >,
-).superRefine((shares, context) => {
-  const sum = Object.values(shares).reduce((total: number, each) => total + (typeof each === 'number' ? each : 0), 0);
-  // Ten times 0.1 is a little more than 1 in floating point.
-  if (sum > 1 + 1e-9)
-    context.addIssue({
-      code: 'custom',
-      message: `reserves ${Math.round(sum * 100)} % of the rate; expected at most 100 %`,
-    });
-}, always);
-
 const publicUrl = 'expected the public address of the receiver, like https://hooks.example.com/catalogued';
 
 export const configSchema = z
@@ -85,24 +68,7 @@ export const configSchema = z
         .default('adaptive')
         .describe('adaptive: spend calls where a change is likely; fixed: follow the cadences alone.'),
       categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
-      budget: section({
-        requests_per_second: z
-          .number({ error: 'expected a number of calls a second' })
-          .positive({ error: 'expected more than 0 calls a second' })
-          .max(100_000, { error: 'expected at most 100000 calls a second' })
-          .default(10)
-          .describe('The ceiling; the rate below it is learned.'),
-        concurrency: whole(4, 1, 64).describe('Most calls in flight at once.'),
-        extra_calls: z
-          .number({ error: 'expected a share from 0 to 10' })
-          .min(0, { error: 'expected a share from 0 to 10' })
-          .max(10, { error: 'expected a share from 0 to 10' })
-          .default(0.1)
-          .describe(
-            'Extra availability reads, as a share of those that the cadences need; adaptive scheduling places them.',
-          ),
-        lanes: lanes.describe('Shares of the rate that are reserved.'),
-      }).describe('How many calls the service may be sent.'),
+      budget,
       receiver: section({
         listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
         public_url: z
@@ -222,11 +188,12 @@ export const configSchema = z
           });
     }
   }, always)
-  .transform(({ backup, admin, ...config }) => {
+  .transform(({ backup, admin, budget, ...config }) => {
     const { state_dir } = config.mirror;
     const { at, every, directory } = backup;
     return {
       ...config,
+      budget: extraLimitsOf(budget),
       admin: { ...admin, listen: admin.listen ?? adminIn(state_dir) },
       backup: {
         ...backup,

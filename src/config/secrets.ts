@@ -165,6 +165,8 @@ function requireUnlessOptional(name: SecretName, { service, admin, storefront }:
 interface Place {
   /** As it is called in messages: a key, a credential, a variable. */
   readonly name: string;
+  /** How another secret there comes into use: systemd reads a credential, and sets a variable, at a start alone. */
+  readonly changes_by: 'reload' | 'restart';
   read(): string;
 }
 
@@ -177,14 +179,18 @@ function placesOf(name: SecretName, config: Config, env: Env): Place[] {
   const places: Place[] = [];
   // What systemd hands over comes first: the file that it was made of is often root's, and named for commands at a shell.
   if (credential !== null && statOf(credential, what) !== null)
-    places.push({ name: what, read: () => readSecretFile(credential, what, 'systemd') });
+    places.push({ name: what, changes_by: 'restart', read: () => readSecretFile(credential, what, 'systemd') });
   if (path !== null) {
     const isCredential = credentials !== null && resolve(path).startsWith(`${credentials}${sep}`);
     const readers = isCredential ? 'systemd' : 'owner';
-    places.push({ name: `${key} (${path})`, read: () => readSecretFile(path, key, readers) });
+    places.push({
+      name: `${key} (${path})`,
+      changes_by: isCredential ? 'restart' : 'reload',
+      read: () => readSecretFile(path, key, readers),
+    });
   }
   const value = env[variable];
-  if (value !== undefined) places.push({ name: variable, read: () => value });
+  if (value !== undefined) places.push({ name: variable, changes_by: 'restart', read: () => value });
   return places;
 }
 
@@ -193,9 +199,12 @@ function loadSecret(name: SecretName, config: Config, env: Env): Secret | null {
   return place === undefined ? null : checked(place.read(), place.name, secretSources[name]);
 }
 
+/** A place at which a secret is set, as messages call it. */
+export type SecretPlace = Pick<Place, 'name' | 'changes_by'>;
+
 /** Where a secret comes from, and which other places are passed over; empty: it is set nowhere. */
-export function secretPlaces(name: SecretName, config: Config, env: Env): string[] {
-  return placesOf(name, config, env).map((place) => place.name);
+export function secretPlaces(name: SecretName, config: Config, env: Env): SecretPlace[] {
+  return placesOf(name, config, env);
 }
 
 /** Bits of the mode that let somebody else in. systemd gives its credentials to the service by group or by ACL (0440). */

@@ -78,11 +78,17 @@ function notifications({ subscriptions, receiver, signing, service }: Config): s
 }
 
 /** Keys that have left, and what they mean now: understood for two contract versions. */
-function former({ backup }: Config): string[] {
+function former({ backup, budget }: Config): string[] {
   const { every, at } = backup;
-  return every === null
-    ? []
-    : [`backup.every is a former key, understood until contract 7: write backup.at: "${at ?? ''}" for about the same`];
+  const { extra_calls, share, times } = budget;
+  const left = 'is a former key, understood until contract 7: write';
+  return [
+    ...when(every !== null, `backup.every ${left} backup.at: "${at ?? ''}" for about the same`),
+    ...when(
+      extra_calls !== null,
+      `budget.extra_calls ${left} budget.share: ${share} and budget.times: ${times} for the same, or neither for the default`,
+    ),
+  ];
 }
 
 function when(condition: boolean, warning: string): string[] {

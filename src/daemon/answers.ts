@@ -1,22 +1,18 @@
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
-import { backupStatus } from '../backup/keep.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
-import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import { secretChanges } from '../doctor/secrets.ts';
+import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { statusReader } from '../mirror/status/reader.ts';
-import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
-import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { readsOf } from '../sqlite/statements.ts';
-import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import { withConditions } from '../status/verdict.ts';
 import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
@@ -29,6 +25,7 @@ import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
+import type { Reload } from './reload.ts';
 import type { Schedule } from './schedule.ts';
 import { searchThread } from './search-thread.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -36,54 +33,28 @@ import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 /** The answers of the admin interface, wherever it listens. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
 
+interface AnswerParts {
+  readonly loaded: Pick<LoadedConfig, 'placesOf'>;
+  readonly schedule: Pick<Schedule, 'list' | 'run'>;
+  readonly reload: Reload;
+}
+
 /** The greatest age of the status that monitors see. */
 const recentMs = 5000;
 
 /** Wires the admin interface's questions to the parts of a daemon. Disposing closes what it reads the mirror through. */
 export function answersOf(
   parts: Parts,
-  schedule: Pick<Schedule, 'list' | 'run'>,
+  { loaded, schedule, reload }: AnswerParts,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
-  const { wiring, log, key, snapshots, backups, checks, receiving, signal: stopping } = parts;
-  const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
+  const { wiring, log, key, checks, receiving, conditions, status, signal: stopping } = parts;
+  const { mirror, inbox, files, ports, config, storage } = wiring;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
   const facts = mirrorFacts(reader);
-  const inboxStatus = (): InboxStatus => ({
-    ...inbox.deliveries.counts(),
-    ...inbox.deliveries.bytes(),
-    budget_bytes: config.retention.deliveries_bytes,
-    last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
-    receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
-  });
-  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
   const searches = stack.use(searchThread(mirror.path));
-  // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
-  // mirrored.
-  const mirrorStatus = (max_age_ms: number): Promise<MirrorStatus> | MirrorStatus =>
-    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
-  const statusWithin = async (max_age_ms: number): Promise<DaemonStatus> => {
-    files.look();
-    const status = await mirrorStatus(max_age_ms);
-    const whole = {
-      ...status,
-      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms(), ...backups.alarms()],
-      storage: storage.status(),
-      storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
-      daemon: liveStatus(limiter, key.refused()),
-      inbox: inboxStatus(),
-      jobs: schedule.list(),
-      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), ports.clock.now()),
-      backup: backupStatus(config.backup, {
-        filled_at: status.filled_at,
-        failure: backups.failure(),
-        now: ports.clock.now(),
-      }),
-    };
-    return withConditions(whole, ports.clock.now());
-  };
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
   const withinReach = (date: string): string => {
@@ -107,7 +78,7 @@ export function answersOf(
     hosts: config.admin.hosts,
     log,
     now: ports.clock.now,
-    recentStatus: () => statusWithin(recentMs),
+    recentStatus: () => status(recentMs),
     processFigures: figures.look,
     ready: () => {
       files.look();
@@ -115,7 +86,18 @@ export function answersOf(
     },
     changes: { feed: changeFeed(readsOf(reader)), clock: ports.clock, onChanges: mirror.onChanges },
     answers: {
-      'GET /v1/status': () => statusWithin(0),
+      'GET /v1/status': () => status(0),
+      'GET /v1/conditions': async ({ query: { from } }) => ({
+        conditions: (await status(0)).conditions,
+        periods: inbox.conditions.flips(from),
+      }),
+      'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
+        const facts = await status(0);
+        const done = await storage.promptly(() => conditions.acknowledge(facts, code, because));
+        if (!done) return doesNotHold(code, facts.conditions);
+        log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
+        return { conditions: (await status(recentMs)).conditions };
+      },
       'GET /v1/plan': () => makePlan(ports, config.budget.lanes),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) =>
         date === undefined ? explainProduct(ports, id) : explainDate(facts, id, withinReach(date)),
@@ -134,6 +116,8 @@ export function answersOf(
         log.info({ job: short(name, 40) }, 'job requested by an operator');
         return (await schedule.run(name)) ?? unknownJob(name, schedule.list());
       },
+      'POST /v1/reload': () => reload.begin(),
+      'GET /v1/reload': () => reload.last(),
       'GET /v1/removals': () => ({ hold: mirror.removals.openHold(), products: mirror.removals.list() }),
       'POST /v1/removals/approve': ({ body: { product_ids } }) =>
         decide('approve', () => approveRemovals(ports, product_ids)),
@@ -157,8 +141,12 @@ export function answersOf(
           notOffered: wiring.notOffered,
           peers: receiving?.peers ?? null,
         };
-        const checks = [...openFileChecks(files.findings()), ...(await serviceChecks(probes, signal))];
-        return [...checks, ...conditionChecks((await statusWithin(0)).conditions, checks)];
+        const checks = [
+          ...openFileChecks(files.findings()),
+          secretChanges(loaded),
+          ...(await serviceChecks(probes, signal)),
+        ];
+        return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
       },
       'POST /v1/probe': (_, signal) =>
         probeThrough({ raw: wiring.raw, clock: ports.clock }, config, AbortSignal.any([signal, stopping])),
@@ -175,5 +163,14 @@ function unknownJob(name: string, jobs: readonly JobRuns[]): never {
     {
       exitCode: exitCodes.usage,
     },
+  );
+}
+
+function doesNotHold(code: string, held: readonly HeldCondition[]): never {
+  const named = held.map((each) => each.code).join(', ');
+  throw new CataloguedError(
+    'unknown-condition',
+    `the condition ${JSON.stringify(short(code, 40))} is not shown now; shown ${named === '' ? 'is none' : `are ${named}`}`,
+    { exitCode: exitCodes.usage },
   );
 }

@@ -3,13 +3,16 @@ import { type AdminOptions, startAdmin } from '../admin/server.ts';
 import { startStorefrontDoor } from '../admin/storefront.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { CataloguedError } from '../errors.ts';
+import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { answersOf } from './answers.ts';
 import type { ImageHostOverrides } from './images.ts';
 import { jobsOf } from './jobs.ts';
 import { partsOf } from './parts.ts';
 import { startReceiving } from './receiving.ts';
+import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
+import { mirrorStatusOf, statusSource } from './status-source.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -35,6 +38,10 @@ export interface DaemonOverrides extends Overrides {
   readonly imageHost?: ImageHostOverrides;
   /** Further listeners of the admin interface. */
   readonly admin?: readonly Pick<AdminOptions, 'listen' | 'token'>[];
+  /** Opens listeners that outlive the daemon. */
+  readonly kept?: OpenListener;
+  /** Reads the configuration again; absent: it is not to be read again. */
+  readonly reload?: Reload;
 }
 
 /** Starts everything: the files first, then the receiver and the admin interface, then the schedule. */
@@ -42,6 +49,7 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
   await using stack = new AsyncDisposableStack();
   const wiring = stack.use(wire(loaded, log, overrides));
   const { clock } = wiring.ports;
+  const { kept, reload = noReload } = overrides;
   const stopping = new AbortController();
   const { signal } = stopping;
   // The stack disposes in reverse order: waiting checks are answered before the admin interface closes.
@@ -60,20 +68,23 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
       if (counts.applied + counts.superseded + counts.quarantined > 0) log.info({ ...counts }, 'deliveries applied');
     },
     broken: guard.failed('inbox'),
+    kept,
   });
   if (receiving !== null) stack.use(receiving);
-  const parts = { ...own, receiving };
-  const schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
-  const { answers } = stack.use(answersOf(parts, schedule));
+  const { read: mirrorStatus } = stack.use(mirrorStatusOf(wiring));
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const parts = { ...own, receiving, status };
+  const schedule: Schedule = createSchedule(jobsOf(parts), { clock, signal, failed: guard.failed('mirror') });
+  const { answers } = stack.use(answersOf(parts, { loaded, schedule, reload }));
   const listens = [
     { listen: loaded.config.admin.listen, token: loaded.secrets.admin_token },
     ...(overrides.admin ?? []),
   ];
   const admins: Listening[] = [];
-  for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each })));
+  for (const each of listens) admins.push(stack.use(await startAdmin({ ...answers, ...each, kept })));
   const { listen } = loaded.config.storefront;
   const token = loaded.secrets.storefront_token;
-  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, token }));
+  const door = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, token, kept }));
   stack.defer(() => late.disposeAsync());
   wiring.storage.serve();
   stack.use(schedule.start());

@@ -3,7 +3,7 @@ import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, pass } from '../sync/engine.ts';
 import { askNotOffered } from '../sync/records/offers.ts';
-import { priceDueAt } from '../sync/records/pricing.ts';
+import { surveyDueAt } from '../sync/records/pricing.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
 import type { Guard } from './guard.ts';
 import { witnessFeed } from './open-files.ts';
@@ -19,7 +19,7 @@ const hour = 60 * minute;
 const looks = { workAt: () => null };
 
 /** Jobs that do their work without the mirror too. */
-const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage']);
+const needNoMirror: ReadonlySet<string> = new Set(['disk', 'feed-witness', 'outage', 'conditions']);
 
 /**
  * Returns the daemon's schedule: everything it does unasked. The test harnesses run this very list, so that a month of
@@ -64,7 +64,7 @@ function listOf(parts: Parts): Job[] {
       every: minute,
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => priceDueAt(ports),
+      workAt: () => surveyDueAt(ports),
       run: (signal) => whenTimeKnown(() => runChores(ports, signal)),
     },
     {
@@ -127,6 +127,8 @@ function listOf(parts: Parts): Job[] {
         }),
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
+    // After all others: it looks at what they have come to.
+    { name: 'conditions', every: minute, ...looks, run: async () => parts.conditions.look(await parts.status(0)) },
   ];
 }
 

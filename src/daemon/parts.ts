@@ -1,8 +1,10 @@
 import { type Backups, keepBackups } from '../backup/keep.ts';
 import type { Logger } from '../log.ts';
 import { keepSnapshots, type Snapshots } from '../snapshot/snapshot.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type CheckPorts, checkPorts } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
+import { type ConditionWatch, watchConditions } from './condition-watch.ts';
 import { type Guard, guardFiles } from './guard.ts';
 import { type ImageFiles, type ImageHostOverrides, keepImageFiles } from './images.ts';
 import { type KeyPause, keyPause } from './key-pause.ts';
@@ -25,8 +27,11 @@ export interface Parts {
   readonly images: ImageFiles;
   /** Raises or clears the alarm about a flood of checks. */
   floods(): void;
+  readonly conditions: ConditionWatch;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;
+  /** Returns the whole status, at most so old where the mirror has to be counted. */
+  status(max_age_ms: number): Promise<DaemonStatus>;
 }
 
 export interface PartsOptions {
@@ -35,7 +40,7 @@ export interface PartsOptions {
   readonly imageHost?: ImageHostOverrides | undefined;
 }
 
-export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions): Omit<Parts, 'receiving'> {
+export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions): Omit<Parts, 'receiving' | 'status'> {
   const { ports, limiter, config } = wiring;
   return {
     wiring,
@@ -49,5 +54,6 @@ export function partsOf(wiring: Wiring, { log, signal, imageHost }: PartsOptions
     checks: checkPorts(wiring),
     images: keepImageFiles(wiring, imageHost),
     floods: watchChecks(ports, limiter.state),
+    conditions: watchConditions(wiring),
   };
 }

@@ -27,7 +27,9 @@ export function policyOf(config: Config, offers: (resource: Resource) => boolean
     pageSize: service.profile.page_size,
     listOrdered: service.profile.list_order !== null,
     adaptive:
-      config.scheduling === 'adaptive' ? { extra: budget.extra_calls, floor: cadence.availability.floor } : null,
+      config.scheduling === 'adaptive'
+        ? { limits: { share: budget.share, times: budget.times }, floor: cadence.availability.floor }
+        : null,
     removals: config.removals,
     ceiling: budget.requests_per_second,
     notifications: service.profile.notifications,

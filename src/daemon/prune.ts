@@ -2,6 +2,9 @@ import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import type { Wiring } from './wiring.ts';
 
+/** How long it is remembered when conditions held. */
+const conditionMemoryMs = 90 * 86_400_000;
+
 /**
  * Deletes what is older than its retention; run once an hour. Deletes nothing while the machine's clock is in doubt, nor
  * in the hour after: what a wrong clock deletes is gone for good.
@@ -24,5 +27,6 @@ export function prune({
   });
   inbox.deliveries.prune(now - config.retention.deliveries);
   inbox.orders.prune(now - orderMemoryMs);
+  inbox.conditions.prune(now - conditionMemoryMs);
   return 'done';
 }

@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts';
+import type { Config } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { couldOnlyMatchProxy, isAllowed, networksOf } from '../inbox/allowlist.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
+import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
@@ -38,21 +40,27 @@ export interface ReceivingOptions {
   readonly signal: AbortSignal;
   /** `force` starts even if the allow-list could only ever match the proxy. */
   readonly rule: 'check' | 'force';
+  readonly kept?: OpenListener | undefined;
   applied(counts: Applied): void;
   broken(error: unknown): void;
+}
+
+/** Refuses an allow-list that could only ever match the proxy (78), unless that is forced. */
+export function refuseAllowList({ receiver }: Pick<Config, 'receiver'>, rule: ReceivingOptions['rule']): void {
+  const problem = couldOnlyMatchProxy(receiver);
+  if (problem !== null && rule === 'check')
+    throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
 }
 
 /** Starts the receiver of a wiring. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
   { config, mirror, inbox, files, ports, storage }: Wiring,
   secret: unknown,
-  { clock, log, signal, rule, applied, broken }: ReceivingOptions,
+  { clock, log, signal, rule, kept, applied, broken }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
-  const problem = couldOnlyMatchProxy(config.receiver);
-  if (problem !== null && rule === 'check')
-    throw new CataloguedError('allow-list', problem.message, { exitCode: exitCodes.configuration, hint: problem.hint });
+  refuseAllowList(config, rule);
   const networks = networksOf(allow);
   const refused: Caller[] = [];
   let running: Promise<void> | null = null;
@@ -84,6 +92,7 @@ export async function startReceiving(
 
   const receiver = await startReceiver({
     listen,
+    kept,
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
     trusted_proxies,

@@ -110,6 +110,7 @@ function wired(
     retries,
     productPath,
     answerLengths: answerLengths(),
+    budget: limiter.learned,
   };
   const watch = watchClock({ time: clock, mirror, inbox, log, ask: probe, moved: serviceClock.forget });
   // Instants that a wrong clock wrote are corrected first, so that planning uses the right time.

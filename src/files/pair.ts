@@ -4,6 +4,7 @@ import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.t
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { foreignPair } from '../mirror/claim.ts';
+import { readOwnRow } from '../mirror/own-row.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
 import { noteOf, sameNote } from '../sqlite/identity.ts';
@@ -177,7 +178,7 @@ export function inboxSays(path: string): InboxSays | null {
 function pairOf(path: string): string | null {
   const db = openReadOnly(path);
   try {
-    return db.prepare<[], string>('SELECT pair_id FROM mirror').pluck().get() ?? null;
+    return readOwnRow(db)?.pair_id ?? null;
   } finally {
     db.close();
   }

@@ -8,6 +8,7 @@ import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
+import { type ConditionPeriods, conditionPeriods } from './conditions.ts';
 import { type Deliveries, deliveriesIn } from './deliveries.ts';
 import { type DeliveryReader, deliveryReader } from './delivery-reader.ts';
 import { diskInode, type FeedLedger, feedLedger, type InodeOf } from './feed-ledger.ts';
@@ -36,6 +37,7 @@ export interface Inbox extends Disposable {
   readonly feed: FeedLedger;
   readonly deliveries: Deliveries;
   readonly orders: ToldOrders;
+  readonly conditions: ConditionPeriods;
   readonly addresses: CallbackAddresses;
   /** Whether the open files still have their names: what is written to others is lost. */
   standing(): FileStanding;
@@ -86,6 +88,7 @@ export function openInbox(
       feed: feedLedger(db, inodeOf),
       deliveries,
       orders: toldOrders(db),
+      conditions: conditionPeriods(db),
       addresses,
       standing,
       machineClock: machineClockTable(db),

@@ -9,6 +9,7 @@ export const inboxInstants: InstantRules = {
   delivery: { received_at: 'now', settled_at: 'now' },
   last_delivery: { received_at: 'now' },
   told_order: { told_at: 'now' },
+  condition_period: { began_at: 'now', ended_at: 'now', acknowledged_at: 'now' },
   callback_epoch: { begun_at: 'now', announced_at: 'now', until: 'ahead' },
   machine_clock: {
     booted_at: { leave: 'believed only within the same boot, and judged like every clock' },

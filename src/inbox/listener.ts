@@ -1,8 +1,9 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** How much of one caller is endured (reliability 2.2). Milliseconds and bytes. */
@@ -26,49 +27,50 @@ export interface Listener {
   cut(): void;
 }
 
+export interface ListenerPorts {
+  readonly handle: Handle;
+  readonly opened: (socket: Socket) => void;
+  /** Opens the listener, where it outlives who answers; absent: it is opened and closed with this one. */
+  readonly kept?: OpenListener | undefined;
+}
+
 /** `target` is what stands in the request line. */
 type Handle = (request: IncomingMessage, response: ServerResponse, target: string) => void;
 
 /**
- * Listens on HOST:PORT or unix:PATH, and hands every well-formed request to `handle` before anything of its body is
- * read. What is not well-formed gets 400, 408 or 431 and the end of its connection.
+ * Listens on HOST:PORT or unix:PATH, or takes over what `kept` has open there, and hands every well-formed request to
+ * `handle` before anything of its body is read. What is not well-formed gets 400, 408 or 431 and the end of its connection.
  */
 export async function startListener(
   listen: string,
   limits: ListenerLimits,
-  { handle, opened }: { readonly handle: Handle; readonly opened: (socket: Socket) => void },
+  { handle, opened, kept }: ListenerPorts,
 ): Promise<Listener> {
-  // One server, or two where a name has both an IPv4 and an IPv6 address.
   const servers: Server[] = [];
-  const app = fastify({
-    logger: false,
-    // Paths are compared as bytes: a router would answer 400 to what it cannot decode.
-    rewriteUrl: () => '/',
-    return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    serverFactory: (handler) => {
-      const server = serverWith(limits, handler);
-      servers.push(server.on('connection', opened));
-      return server;
-    },
-  });
-  // Every request is taken over before Fastify parses anything, so its own 400, 413 and 415 never leave.
-  app.addHook('onRequest', (request, reply, _done) => {
-    reply.hijack();
-    if (isMalformed(request.raw)) answer(reply.raw, 400, 'close');
-    else handle(request.raw, reply.raw, request.originalUrl);
-  });
-  const address = await bind(app, listen);
+  const server = (handler: RequestListener) => {
+    const each = serverWith(limits, handler);
+    servers.push(each);
+    return each;
+  };
+  const listener = await (kept ?? openAlone)(listen, { server, bind: (app) => bind(app, listen) });
   // Fastify's own are taken off: what is not HTTP gets what Node says to it.
-  for (const server of servers) server.removeAllListeners('clientError');
+  for (const each of servers) each.removeAllListeners('clientError');
+  const serving = listener.serve((request, response) => {
+    if (isMalformed(request)) answer(response, 400, 'close');
+    else handle(request, response, request.url ?? '');
+  }, opened);
   return {
-    address,
-    close: () => app.close(),
-    cut: () => {
-      for (const server of servers) server.closeAllConnections();
+    address: listener.address,
+    close: async () => {
+      const closed = kept === undefined ? listener.close() : undefined;
+      await serving.end();
+      await closed;
     },
+    cut: kept === undefined ? listener.cut : serving.cut,
   };
 }
+
+const openAlone: OpenListener = (_, parts) => keepListening(parts);
 
 /** Answers without a body. A refusal (404) is the same to the last byte, whatever was wrong. */
 export function answer(response: ServerResponse, status: 200 | 400 | 404 | 503, connection: 'keep' | 'close'): void {
@@ -117,7 +119,6 @@ async function bind(app: FastifyInstance, listen: string): Promise<string> {
     chmodSync(address.socket, 0o660);
     return listen;
   } catch (error) {
-    await app.close();
     const code = (error as NodeJS.ErrnoException).code;
     const reason = code === 'EADDRINUSE' ? 'it is in use' : (code ?? String(error));
     throw new CataloguedError('receiver-listen', `cannot listen on ${listen}: ${reason}`, {

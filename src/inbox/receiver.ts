@@ -11,7 +11,7 @@ import { InboxFull } from './byte-budget.ts';
 import { type Crowd, type CrowdLimits, crowd } from './crowd.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Received } from './delivery.ts';
-import { answer, type ListenerLimits, startListener, valuesOf } from './listener.ts';
+import { answer, type ListenerLimits, type ListenerPorts, startListener, valuesOf } from './listener.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { refusalLog } from './refusal-log.ts';
 
@@ -55,6 +55,7 @@ export interface ReceiverOptions {
   /** Somebody was refused. `dropped` is an alarm: an address that was taken back is still in use. */
   refused?(refusal: Refused): void;
   readonly limits?: Partial<ReceiverLimits>;
+  readonly kept?: ListenerPorts['kept'];
 }
 
 /** Since its start. */
@@ -152,7 +153,11 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     end(body.truncated ? 'truncated' : 'stored', 200);
   }
 
-  const listener = await startListener(options.listen, limits, { handle, opened: callers.opened });
+  const listener = await startListener(options.listen, limits, {
+    handle,
+    opened: callers.opened,
+    kept: options.kept,
+  });
   return {
     address: listener.address,
     counts: () => ({ ...counts, stored: counts.stored + counts.truncated, refused: { ...refused } }),

@@ -61,6 +61,15 @@ export interface InboxTables {
     confirmed: Bit;
     doubted_at: number | null;
   };
+  condition_period: {
+    period_id: number;
+    code: string;
+    began_at: number;
+    ended_at: number | null;
+    says: string;
+    acknowledged_at: number | null;
+    acknowledged: string | null;
+  };
   told_order: { order_number: number; id_sha256: string; contents_sha256: string; told_at: number };
 }
 
@@ -77,6 +86,7 @@ interface Defaulted {
     | 'feed_ceiling'
     | 'feed_newest';
   delivery: 'delivery_id' | 'state';
+  condition_period: 'period_id';
 }
 
 /** SQLite's own: the highest number that each AUTOINCREMENT has given out. */

@@ -13,7 +13,7 @@ export interface ReadDate extends DateOffer {
 }
 
 /** What a check found, as it is counted: of one product, tier and day. */
-export type CheckCounts = Omit<Tables['check_count'], 'product_id' | 'tier' | 'day'>;
+export type CheckCounts = Omit<Tables['_check_count'], 'product_id' | 'tier' | 'day'>;
 
 /** One line of the view `availability_error_rate`. */
 export interface ErrorRateRow extends ReportCounts {
@@ -40,7 +40,7 @@ export interface CheckTables {
   variantIds(product_id: number): Set<number>;
   /** Returns what the service recommends instead and can itself be sold. */
   alternatives(product_id: number): number[];
-  count(key: Pick<Tables['check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void;
+  count(key: Pick<Tables['_check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void;
   /** Forgets what was counted before a day. */
   prune(day: number): number;
   /** Returns how often the mirror was wrong about a product, by tier. */
@@ -59,19 +59,19 @@ export const countNames = [
 const columns = ['product_id', 'tier', 'day', ...countNames] as const;
 
 export function checkTables(db: Writes): CheckTables {
-  const add = db.change((counts: Bound<Tables['check_count']>) =>
+  const add = db.change((counts: Bound<Tables['_check_count']>) =>
     query
-      .insertInto('check_count')
+      .insertInto('_check_count')
       .values(pick(counts, columns))
       .onConflict((counted) =>
         counted
           .columns(['product_id', 'tier', 'day'])
           .doUpdateSet(({ eb }) =>
-            Object.fromEntries(countNames.map((name) => [name, eb(`check_count.${name}`, '+', counts[name])])),
+            Object.fromEntries(countNames.map((name) => [name, eb(`_check_count.${name}`, '+', counts[name])])),
           ),
       ),
   );
-  const drop = db.change(({ day }: Bound<{ day: number }>) => query.deleteFrom('check_count').where('day', '<', day));
+  const drop = db.change(({ day }: Bound<{ day: number }>) => query.deleteFrom('_check_count').where('day', '<', day));
   const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('availability_error_rate').selectAll().where('product_id', '=', product_id),
   );
@@ -90,16 +90,16 @@ function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
   // From the dates to the span of each, and never the other way round.
   const dates = ({ product_id, currency }: Bound<Omit<OfDate, 'date'>>) =>
     query
-      .selectFrom('day as d')
-      .crossJoin('availability_span as s')
-      .leftJoin('day_document as c', 'c.document_id', 'd.document_id')
+      .selectFrom('_day as d')
+      .crossJoin('_availability_span as s')
+      .leftJoin('_day_document as c', 'c.document_id', 'd.document_id')
       .select(['d.date', 'c.document', 's.max_tickets_per_order', 's.checked_at', 's.stale_at'])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
       .whereRef('s.product_id', '=', 'd.product_id')
       .whereRef('s.currency', '=', 'd.currency')
       .where('s.from_date', '=', ({ selectFrom }) =>
-        selectFrom('availability_span as r')
+        selectFrom('_availability_span as r')
           .select(({ fn }) => fn.max('r.from_date').as('from_date'))
           .whereRef('r.product_id', '=', 'd.product_id')
           .whereRef('r.currency', '=', 'd.currency')
@@ -127,12 +127,12 @@ function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
 function whatIsSold(db: Reads): Pick<CheckTables, 'saleState' | 'variantIds' | 'alternatives'> {
   const sale = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select(['sale_status', 'closure_unconfirmed', 'withdrawn_at', 'dates_off_at'])
       .where('product_id', '=', product_id),
   );
   const variants = db.values(({ product_id }: Bound<OfProduct>) =>
-    query.selectFrom('variant').select('variant_id').distinct().where('product_id', '=', product_id),
+    query.selectFrom('_variant').select('variant_id').distinct().where('product_id', '=', product_id),
   );
   const alternatives = db.values(({ product_id }: Bound<OfProduct>) =>
     query
@@ -142,7 +142,7 @@ function whatIsSold(db: Reads): Pick<CheckTables, 'saleState' | 'variantIds' | '
       .where('a.product_id', '=', product_id)
       .where(({ exists, selectFrom }) =>
         exists(
-          selectFrom('product as p')
+          selectFrom('_product as p')
             .select('p.product_id')
             .whereRef('p.product_id', '=', 'a.alternative_product_id')
             .where('p.dates_off_at', 'is', null),

@@ -40,7 +40,7 @@ export interface FeedMemory extends FeedCeiling {
 }
 
 type Claimed = Pick<
-  Tables['mirror'],
+  Tables['_mirror'],
   'pair_id' | 'written_by' | 'language' | 'currency' | 'image_size' | 'contract_version' | 'schema_version'
 >;
 
@@ -48,7 +48,7 @@ type Claimed = Pick<
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
   const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId } = options;
   const db = writesTo(connection);
-  const stored = db.rows(() => query.selectFrom('mirror').select(['pair_id', 'feed_id'])).get();
+  const stored = db.rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id'])).get();
   const paired = stored?.pair_id === pair_id;
   if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
   const decision = judgeFeed({
@@ -71,7 +71,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       schema_version,
     });
     const primary = db.change((bound: Bound<{ language: string }>) =>
-      query.insertInto('mirror_language').orIgnore().values({ language: bound.language }),
+      query.insertInto('_mirror_language').orIgnore().values({ language: bound.language }),
     );
     primary.run({ language });
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
@@ -86,7 +86,7 @@ function writeClaim(db: Writes, row: Claimed): void {
     const { pair_id, written_by, language, currency, image_size, contract_version, schema_version } = bound;
     const claimed = { pair_id, written_by, language, currency, image_size, contract_version, schema_version };
     return query
-      .insertInto('mirror')
+      .insertInto('_mirror')
       .values({ mirror_id: 1, ...claimed })
       .onConflict((taken) => taken.doUpdateSet(claimed));
   });
@@ -95,31 +95,31 @@ function writeClaim(db: Writes, row: Claimed): void {
 
 function lowerLastDelivery(db: Writes, waits_above: number): void {
   const lower = db.change(({ most }: Bound<{ most: number }>) =>
-    query.updateTable('mirror').set((of) => ({ last_delivery_id: of.fn<number>('min', ['last_delivery_id', most]) })),
+    query.updateTable('_mirror').set((of) => ({ last_delivery_id: of.fn<number>('min', ['last_delivery_id', most]) })),
   );
   lower.run({ most: waits_above });
 }
 
 function beginFeed(db: Writes, feed_id: string, above: number | null): void {
   const name = db.change((bound: Bound<{ feed_id: string }>) =>
-    query.updateTable('mirror').set({ feed_id: bound.feed_id }),
+    query.updateTable('_mirror').set({ feed_id: bound.feed_id }),
   );
   name.run({ feed_id });
   if (above === null) return;
   type Above = Bound<{ above: number }>;
   const raiseFloor = db.change((bound: Above) =>
     query
-      .updateTable('mirror')
+      .updateTable('_mirror')
       .set((of) => ({ feed_floor_seq: of.fn<number>('max', ['feed_floor_seq', bound.above]) })),
   );
   const raiseNumbers = db.change((bound: Above) =>
     query
       .updateTable('sqlite_sequence')
       .set((of) => ({ seq: of.fn<number>('max', ['seq', bound.above]) }))
-      .where('name', '=', 'change'),
+      .where('name', '=', '_change'),
   );
   const beginNumbers = db.change((bound: Above) =>
-    query.insertInto('sqlite_sequence').values({ name: 'change', seq: bound.above }),
+    query.insertInto('sqlite_sequence').values({ name: '_change', seq: bound.above }),
   );
   raiseFloor.run({ above });
   if (raiseNumbers.run({ above }).changes === 0) beginNumbers.run({ above });

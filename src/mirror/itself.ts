@@ -22,17 +22,17 @@ type Number = Bound<{ number: number }>;
 
 export function mirrorItself(db: Writes): MirrorItself {
   const noted = db.rows(() =>
-    query.selectFrom('mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
+    query.selectFrom('_mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
   );
   const lastReadAt = db.values(() =>
-    query.selectFrom('record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
+    query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
   );
   const filled = db.change(({ now }: Bound<{ now: number }>) =>
-    query.updateTable('mirror').set({ filled_at: now }).where('filled_at', 'is', null),
+    query.updateTable('_mirror').set({ filled_at: now }).where('filled_at', 'is', null),
   );
-  const delivery = db.change(({ number }: Number) => query.updateTable('mirror').set({ last_delivery_id: number }));
-  const order = db.change(({ number }: Number) => query.updateTable('mirror').set({ last_order_number: number }));
-  const touch = db.change(() => query.updateTable('mirror').set((of) => ({ pair_id: of.ref('pair_id') })));
+  const delivery = db.change(({ number }: Number) => query.updateTable('_mirror').set({ last_delivery_id: number }));
+  const order = db.change(({ number }: Number) => query.updateTable('_mirror').set({ last_order_number: number }));
+  const touch = db.change(() => query.updateTable('_mirror').set((of) => ({ pair_id: of.ref('pair_id') })));
   return {
     lastReadAt: () => lastReadAt.get() ?? null,
     filledAt: () => noted.get()?.filled_at ?? null,

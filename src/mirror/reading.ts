@@ -47,7 +47,7 @@ export function mirrorFacts(db: Database): MirrorFacts {
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
-      .innerJoin('day as d', (join) =>
+      .innerJoin('_day as d', (join) =>
         join
           .onRef('d.product_id', '=', 'v.product_id')
           .onRef('d.currency', '=', 'v.currency')

@@ -122,10 +122,12 @@ function noFile(path: string, { name }: FileKind): CataloguedError {
 
 /** Runs what is missing in one transaction, which also is the first write of a new file. */
 function migrate(db: Database.Database, kind: FileKind, steps: readonly string[], version: number): void {
+  const views = viewsOf(kind);
   db.exec('BEGIN IMMEDIATE');
   try {
+    dropForeignViews(db, views);
     for (const step of steps.slice(version === 0 ? begin(db, kind) : version)) db.exec(step);
-    replaceViews(db, viewsOf(kind));
+    replaceViews(db, views);
     db.pragma(`application_id = ${kind.application_id}`);
     db.pragma(`user_version = ${steps.length}`);
     db.exec('COMMIT');
@@ -140,6 +142,12 @@ function begin(db: Database.Database, { beginning }: FileKind): number {
   if (beginning === undefined) return 0;
   db.exec(readFileSync(beginning, 'utf8'));
   return Number(db.pragma('user_version', { simple: true }));
+}
+
+/** Somebody's own view over ours would stop a step that renames a table. */
+function dropForeignViews(db: Database.Database, text: string): void {
+  const ours = new Set([...text.matchAll(/^CREATE VIEW (\w+)/gm)].map(([, name]) => name));
+  for (const { name } of viewsIn(db)) if (!ours.has(name)) db.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
 }
 
 /** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */

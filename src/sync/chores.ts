@@ -6,7 +6,7 @@ import { judgeNotices } from './notifications/trust.ts';
 import { allProducts, assignCategories, replan } from './records/categories.ts';
 import type { Ports } from './records/context.ts';
 import { updateContradictionAlarm, updateOtherDatesAlarm } from './records/doubted-answers.ts';
-import { findPrice } from './records/pricing.ts';
+import { surveyDemand } from './records/pricing.ts';
 import { priceStoredDates } from './records/stored-dates.ts';
 
 /** The number of products handled between two turns of the event loop. */
@@ -26,7 +26,7 @@ export async function runChores(ports: Ports, signal: AbortSignal): Promise<void
   await updateCoverage(ports, signal);
   healGaps(ports);
   await priceStoredDates(ports, signal);
-  await findPrice(ports, signal);
+  await surveyDemand(ports, signal);
 }
 
 /** Assigns products to categories again, since sales and experiences may have changed them. Run every hour. */

@@ -71,6 +71,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
   const steady = () => started.at + clock.monotonic() - started.monotonic;
   const turns = createTurns({ clock, concurrency, lanes: configured.lanes, budget: () => budget, steady });
+  // An earlier process, or an earlier configuration of this one, may have made a call just now.
+  if (options.learned !== null) turns.notBefore(1000 / budget.rate);
   const learned = () => shifted(budget, clock.now() - steady());
   const pause = () => pauseOf(budget, steady(), clock.now());
 
@@ -140,12 +142,13 @@ function pauseOf(budget: Budget, now: number, wall: number): Pause {
 
 /** The same budget on a clock that shows `ms` more. */
 function shifted(budget: Budget, ms: number): Budget {
-  const { not_before, told_until, cut_at, heard_at, unreachable_since } = budget;
+  const { not_before, told_until, pressed_at, cut_at, heard_at, unreachable_since } = budget;
   const moved = (instant: number) => (instant === 0 ? 0 : instant + ms);
   return {
     ...budget,
     not_before: moved(not_before),
     told_until: moved(told_until),
+    pressed_at: moved(pressed_at),
     cut_at: moved(cut_at),
     heard_at: heard_at + ms,
     unreachable_since: unreachable_since === null ? null : unreachable_since + ms,

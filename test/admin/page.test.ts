@@ -314,7 +314,7 @@ describe('in a browser', needs('chromium'), () => {
     while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
     const db = new Database(daemon.wiring.mirror.path);
     const failure = '<script>document.title = "taken"</script><b id="planted">x</b>';
-    db.prepare("UPDATE record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
+    db.prepare("UPDATE _record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
     db.close();
     const address = new URL(daemon.admin[0] ?? '');
     address.username = 'operator';

@@ -1,29 +1,49 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { adminClient } from '../../src/admin/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startCli } from '../fakes/run-cli.ts';
+import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-it('SIGHUP is ignored by the daemon, which says so, from its first line on', async () => {
+it('SIGHUP and catalogued reload have the daemon read its configuration again, or keep what it has', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
-  writeFileSync(join(cwd, 'catalogued.yaml'), testConfigText(cwd, sandbox.url));
-  const daemon = startCli(['--config', join(cwd, 'catalogued.yaml'), 'run'], { cwd });
+  const config = join(cwd, 'catalogued.yaml');
+  const says = (more: Record<string, unknown>) => writeFileSync(config, testConfigText(cwd, sandbox.url, more));
+  says({});
+  const daemon = startCli(['--config', config, 'run'], { cwd });
   await daemon.said('daemon started');
+  const reload = () => runHere(['--config', config, 'reload'], { cwd });
+  expect(await reload()).toEqual({ code: 0, stdout: 'Nothing has changed.\n', stderr: '' });
+
+  says({ cadence: { images: '3d' } });
   daemon.child.kill('SIGHUP');
-  await daemon.said(
-    /"level":"warn".*"signal":"SIGHUP".*SIGHUP ignored: restart the daemon to reload the configuration/,
-  );
+  await daemon.said(/"changed":\["cadence\.images"\].*configuration reloaded/);
+  says({ cadence: { images: '4d' }, log: { level: 'warn' } });
+  expect(await reload()).toEqual({ code: 0, stdout: 'Reloaded: cadence.images, log.level.\n', stderr: '' });
+
+  says({ cadence: { images: '20d' } });
+  expect(await reload()).toMatchObject({ code: 78, stderr: expect.stringMatching(/^Error: .*\n {2}line.*hard limit/) });
   daemon.child.kill('SIGHUP');
-  const client = adminClient(`unix:${join(cwd, 'state', 'admin.sock')}`, null);
-  expect(await client.call({ operation: 'GET /v1/status' })).toMatchObject({ daemon: { key_refused: null } });
+  await daemon.said(/"level":"error".*hard limit.*configuration not reloaded: the old one stays/);
+  says({
+    mirror: { path: join(cwd, 'other.db'), inbox_path: join(cwd, 'state', 'inbox.db'), state_dir: join(cwd, 'state') },
+  });
+  expect(await reload()).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(
+      /mirror\.path has changed\nTry: systemctl restart .*goes on with the configuration it had\n$/,
+    ),
+  });
+
   daemon.child.kill('SIGTERM');
   expect(await daemon.ended).toMatchObject({ code: 0, stderr: '' });
+  says({});
+  expect(await reload()).toMatchObject({ code: 75, stderr: expect.stringContaining('no daemon answers at') });
 });
 
 it.each([

@@ -151,7 +151,7 @@ describe('catalogued images audit', () => {
     const db = new Database(path);
     // Its file was left behind; a file that another image shares may stay.
     const put = db.prepare(
-      "INSERT INTO image_file (product_id, image_key, size, url, file, checksum, due_at) VALUES (?, ?, 'large', '', ?, 'sum', 0)",
+      "INSERT INTO _image_file (product_id, image_key, size, url, file, checksum, due_at) VALUES (?, ?, 'large', '', ?, 'sum', 0)",
     );
     put.run(first?.id, gone?.name, 'aa/kept.jpg');
     put.run(first?.id, 'f'.repeat(32), 'aa/shared.jpg');
@@ -167,10 +167,10 @@ describe('catalogued images audit', () => {
     ]);
 
     // A view that forgot the rule: the audit does not believe it.
-    db.prepare('DELETE FROM image_file WHERE file = ?').run('aa/kept.jpg');
+    db.prepare('DELETE FROM _image_file WHERE file = ?').run('aa/kept.jpg');
     const view = db.prepare<[], string>("SELECT sql FROM sqlite_master WHERE name = 'images'").pluck().get() ?? '';
     db.exec(`DROP VIEW images; ${view.slice(0, view.indexOf('WHERE p.withdrawn_at'))}`);
-    db.prepare('UPDATE product SET images_verified_at = images_verified_at - ? WHERE product_id = ?').run(
+    db.prepare('UPDATE _product SET images_verified_at = images_verified_at - ? WHERE product_id = ?').run(
       14 * day,
       second?.id,
     );
@@ -188,7 +188,7 @@ describe('catalogued images audit', () => {
   it('of an account without images says that none is published', async () => {
     await using test = await auditedHarness();
     const db = new Database(test.harness.wiring.mirror.path);
-    db.exec('DELETE FROM image');
+    db.exec('DELETE FROM _image');
     db.close();
     const { code, out } = await test.audit();
     expect(code).toBe(0);
@@ -202,8 +202,8 @@ it('status names the products whose images nobody could confirm for twelve days,
   const [product] = withImages(test.harness, 3);
   const db = new Database(test.harness.wiring.mirror.path);
   const at = Date.now();
-  db.prepare('UPDATE product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
-  db.prepare("INSERT INTO alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(
+  db.prepare('UPDATE _product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
+  db.prepare("INSERT INTO _alarm (kind, raised_at, seen_at, products) VALUES ('images-unverified', ?, ?, 1)").run(
     at - 3 * hour,
     at,
   );

@@ -65,7 +65,7 @@ it(
   async () => {
     const forget = (mirror: string) => {
       const db = new Database(mirror);
-      db.exec('UPDATE record SET job_id = NULL; DELETE FROM job');
+      db.exec('UPDATE _record SET job_id = NULL; DELETE FROM _job');
       db.close();
     };
     expect(await fillWithKills(forget)).toBeGreaterThan(5 * concurrency);

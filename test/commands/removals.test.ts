@@ -40,15 +40,15 @@ function hold(mirror: string, ids: readonly number[]): void {
   const at = Date.now() - 3 * 3_600_000;
   for (const id of ids)
     db.prepare(
-      'INSERT INTO absence (product_id, missing_walks, first_missing_at, last_missing_at) VALUES (?, 1, ?, ?)',
+      'INSERT INTO _absence (product_id, missing_walks, first_missing_at, last_missing_at) VALUES (?, 1, ?, ?)',
     ).run(id, at, at);
-  db.prepare('INSERT INTO hold (opened_at, lists, last_list_at) VALUES (?, 1, ?)').run(at, at);
+  db.prepare('INSERT INTO _hold (opened_at, lists, last_list_at) VALUES (?, 1, ?)').run(at, at);
   db.close();
 }
 
 function visible(mirror: string): number {
   const db = new Database(mirror, { readonly: true });
-  const count = db.prepare<[], number>('SELECT count(*) FROM product WHERE withdrawn_at IS NULL').pluck().get() ?? 0;
+  const count = db.prepare<[], number>('SELECT count(*) FROM _product WHERE withdrawn_at IS NULL').pluck().get() ?? 0;
   db.close();
   return count;
 }

@@ -169,10 +169,10 @@ test('the systemd credential comes before the file, and that before the variable
   expect(revealed()).toBe('from-file');
   write('from-systemd', 0o440)(join(env.CREDENTIALS_DIRECTORY, 'api_key'));
   expect(revealed()).toBe('from-systemd');
-  expect(loadAll({ file: at.file, env }).placesOf('api_key')).toEqual([
-    'the credential api_key',
-    `service.api_key_file (${at.path})`,
-    'CATALOGUED_API_KEY',
+  expect(loadAll({ file: at.file, env }).placesOf('api_key')).toMatchObject([
+    { name: 'the credential api_key', changes_by: 'restart' },
+    { name: `service.api_key_file (${at.path})`, changes_by: 'reload' },
+    { name: 'CATALOGUED_API_KEY', changes_by: 'restart' },
   ]);
   writeFileSync(
     at.file,

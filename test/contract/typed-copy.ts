@@ -15,25 +15,25 @@ export interface TypedCopy extends Disposable {
 
 /** What a fill of the sandbox alone does not bring. */
 const rows = `
-  UPDATE product SET withdrawn_at = 1795261569003, withdrawn_reason = 'removed'
-    WHERE product_id = (SELECT max(product_id) FROM product WHERE withdrawn_at IS NULL);
-  UPDATE product SET sale_status = 'disabled', disabled_reason = 'out_of_season', disabled_source = 'read',
+  UPDATE _product SET withdrawn_at = 1795261569003, withdrawn_reason = 'removed'
+    WHERE product_id = (SELECT max(product_id) FROM _product WHERE withdrawn_at IS NULL);
+  UPDATE _product SET sale_status = 'disabled', disabled_reason = 'out_of_season', disabled_source = 'read',
     expected_reopening = 'within_month',
-    alternative_product_id = (SELECT max(product_id) FROM product WHERE withdrawn_at IS NULL AND sellable = 1)
-    WHERE product_id = (SELECT min(product_id) FROM product WHERE withdrawn_at IS NULL AND sellable = 1);
-  INSERT INTO subscription (subscription_id, declared_id, type, status, last_delivery_at, announced, announceable)
+    alternative_product_id = (SELECT max(product_id) FROM _product WHERE withdrawn_at IS NULL AND sellable = 1)
+    WHERE product_id = (SELECT min(product_id) FROM _product WHERE withdrawn_at IS NULL AND sellable = 1);
+  INSERT INTO _subscription (subscription_id, declared_id, type, status, last_delivery_at, announced, announceable)
     VALUES ('1', 'all', 'product_ids', 'active', 1795261569003, 3, 4);
-  INSERT INTO subscription_product (subscription_id, product_id) SELECT '1', product_id FROM product;
-  INSERT INTO check_count SELECT product_id, 'near', 20778, 40, 3, 20, 1, 55, 2, 1, 1, 4, 5 FROM product;
-  INSERT INTO image_file (product_id, image_key, size, url, file, due_at)
-    SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM image;
-  UPDATE mirror SET image_size = 'large';
-  DELETE FROM bookable WHERE product_id > (SELECT min(product_id) + 100 FROM bookable)
-    OR date NOT IN (SELECT DISTINCT date FROM bookable ORDER BY date LIMIT 4);
-  DELETE FROM day WHERE product_id NOT IN (SELECT product_id FROM bookable) OR date NOT IN (SELECT date FROM bookable);
-  DELETE FROM availability_span WHERE product_id NOT IN (SELECT product_id FROM bookable);
-  DELETE FROM search_letter WHERE letter > 'd';
-  DELETE FROM search_generic_word WHERE word > 'd';
+  INSERT INTO _subscription_product (subscription_id, product_id) SELECT '1', product_id FROM _product;
+  INSERT INTO _check_count SELECT product_id, 'near', 20778, 40, 3, 20, 1, 55, 2, 1, 1, 4, 5 FROM _product;
+  INSERT INTO _image_file (product_id, image_key, size, url, file, due_at)
+    SELECT product_id, image_key, 'large', 'https://images.example', 'ab/cd/' || image_key || '.jpg', 0 FROM _image;
+  UPDATE _mirror SET image_size = 'large';
+  DELETE FROM _bookable WHERE product_id > (SELECT min(product_id) + 100 FROM _bookable)
+    OR date NOT IN (SELECT DISTINCT date FROM _bookable ORDER BY date LIMIT 4);
+  DELETE FROM _day WHERE product_id NOT IN (SELECT product_id FROM _bookable) OR date NOT IN (SELECT date FROM _bookable);
+  DELETE FROM _availability_span WHERE product_id NOT IN (SELECT product_id FROM _bookable);
+  DELETE FROM _search_letter WHERE letter > 'd';
+  DELETE FROM _search_generic_word WHERE word > 'd';
 `;
 
 /**

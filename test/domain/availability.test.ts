@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DayForm, summarise, type Tiers, tierStarts, windows } from '../../src/domain/catalogue/availability.ts';
+import {
+  type DayForm,
+  isNoticed,
+  summarise,
+  type Tiers,
+  tierStarts,
+  windows,
+} from '../../src/domain/catalogue/availability.ts';
 
 const hour = 3_600_000;
 const tiers: Tiers = {
@@ -70,6 +77,34 @@ describe('the summary of a date', () => {
     ],
   ])('%s', (_, form, summary) => {
     expect(summarise(form)).toEqual(summary);
+  });
+});
+
+describe('what differs between two reads of a date', () => {
+  const date = (left: number, tickets: number, price = 500, time = 600, extra?: Record<string, unknown>): DayForm => [
+    left,
+    null,
+    [extra === undefined ? [time, left, [[1, tickets, price]]] : [time, left, [[1, tickets, price]], extra]],
+  ];
+  it.each([
+    ['tickets left, more of them than one may order', date(180, 40), date(179, 39), false],
+    ['tickets left, now fewer than one may order', date(21, 21), date(19, 19), true],
+    ['few tickets left', date(8, 8), date(7, 7), true],
+    ['the price', date(180, 40), date(180, 40, 600), true],
+    ['the time', date(180, 40), date(180, 40, 500, 660), true],
+    [
+      'a member that differs at every read',
+      date(180, 40, 500, 600, { seen: 1 }),
+      date(180, 40, 500, 600, { seen: 2 }),
+      false,
+    ],
+    ['everything: it is sold out', date(180, 40), undefined, true],
+  ])('%s: noticed or not', (_, before, after, noticed) => {
+    expect(isNoticed(before, after, 20)).toBe(noticed);
+  });
+
+  it('is noticed in any count where the service names no limit', () => {
+    expect(isNoticed(date(180, 40), date(179, 39), null)).toBe(true);
   });
 });
 

@@ -37,7 +37,7 @@ const catalogue = {
     'product_detail',
   ] as const),
   walks: { products: 7 * day, experiences: 7 * day },
-  extra: 0,
+  extra: null,
   look: day,
 };
 const shares = { checkout: 0, notification: 0, reopening: 0, near: 0.3, far: 0.1, weekly: 0.1, fill: 0 };
@@ -55,7 +55,18 @@ describe('a plan', () => {
     const more = (other: object) => callsPerDay(planOf({ ...catalogue, ...other })) - callsPerDay(planOf(catalogue));
     expect(more({ currencies: 2 })).toBeGreaterThan(7100 * 6);
     expect(more({ languages: 2 })).toBeCloseTo((7500 * (2 / 7 + 1 / 28) + 75 / 7) / 0.99, 0);
-    expect(more({ extra: 0.25 })).toBeCloseTo(0.25 * (line('near and middle dates') + line('far dates')), 6);
+  });
+
+  it('adds extra reads up to a share of the rate, so many times what the cadences need, or what is worth a call', () => {
+    const needed = callsPerDay(planOf(catalogue));
+    const dates = line('near and middle dates') + line('far dates');
+    const total = (share: number, times: number, most = Number.POSITIVE_INFINITY) =>
+      callsPerDay(planOf({ ...catalogue, extra: { share, times, rate: 864_000, most } }));
+    expect(total(0.25, 100)).toBeCloseTo(0.25 * 864_000, 6);
+    expect(total(1, 3)).toBeCloseTo(3 * needed, 6);
+    expect(total(1, 5, 0.5)).toBeCloseTo(needed + 0.5 * dates, 6);
+    expect(total(0.01, 5)).toBeCloseTo(needed, 6);
+    expect(total(0, 5)).toBeCloseTo(needed, 6);
   });
 
   it('counts what subscriptions save: checkout information and variants every 28 days, but for dynamic prices', () => {

@@ -7,7 +7,9 @@ import {
   noExtraCalls,
   type Priced,
   pricesAround,
+  staleWith,
 } from '../../src/domain/schedule/price.ts';
+import { stillTrue } from '../../src/domain/schedule/volatility.ts';
 import { roll } from '../../src/sandbox/random.ts';
 
 const hour = 3_600_000;
@@ -19,15 +21,15 @@ const records: Priced[] = Array.from({ length: 300 }, (_, id) => ({
 }));
 
 /** Finds a price as the daemon does: again and again around the last one. */
-function settle(extra: number, most = Number.POSITIVE_INFINITY): { price: number; asked: number; needed: number } {
+function settle(extra: number): { price: number; asked: number; needed: number; demand: Demand } {
   let price: number | null = null;
   let demand: Demand = noDemand([]);
   for (let round = 0; round < 6; round += 1) {
     demand = addDemand(noDemand(pricesAround(price)), records);
-    price = clearingPrice(demand, extra, most);
+    price = clearingPrice(demand, extra * demand.needed);
   }
   const at = addDemand(noDemand([price ?? 0]), records);
-  return { price: price ?? 0, asked: at.asked[0] ?? 0, needed: at.needed };
+  return { price: price ?? 0, asked: at.asked[0] ?? 0, needed: at.needed, demand };
 }
 
 describe('the price of a call', () => {
@@ -40,15 +42,41 @@ describe('the price of a call', () => {
     expect(settle(1).price).toBeLessThan(settle(0.1).price);
   });
 
-  it('lets nobody ask for more than what may be spent in all', () => {
-    const { needed } = settle(0);
-    expect(settle(5, needed * 1.2).asked / needed).toBeCloseTo(1.2, 2);
+  it('follows at once when less may be spent than when the demand was surveyed', () => {
+    const { demand, needed } = settle(3);
+    const price = clearingPrice(demand, 0.5 * needed);
+    const times = (addDemand(noDemand([price]), records).asked[0] ?? 0) / needed;
+    expect(times).toBeGreaterThan(1.35);
+    expect(times).toBeLessThan(1.55);
+    expect(clearingPrice(demand, 0)).toBe(noExtraCalls);
   });
 
   it('is beyond reach where nothing more may be spent', () => {
     const { price, asked, needed } = settle(0);
     expect(price).toBe(noExtraCalls);
     expect(asked).toBeCloseTo(needed, 12);
+  });
+
+  it('buys freshness: each call more makes less untrue, and the cadences alone leave most', () => {
+    const { demand, needed } = settle(1);
+    const untrue = [0, 0.5, 1, 2, 4].map((extra) => staleWith(demand, extra * needed) ?? Number.NaN);
+    expect(untrue).toEqual([...untrue].sort((a, b) => b - a));
+    expect(new Set(untrue).size).toBe(untrue.length);
+    expect(untrue[0]).toBeCloseTo(demand.stale_needed / demand.weight, 12);
+    expect(untrue[2]).toBeCloseTo((demand.stale[4] ?? 0) / demand.weight, 2);
+    expect(staleWith(noDemand(pricesAround(null)), 0)).toBeNull();
+  });
+
+  it('asks for no read before a change is at least one percent likely, however little a call costs', () => {
+    const quiet: Priced = {
+      volatility: { shape: 1, exposure: 1000 * hour },
+      weight: 1,
+      cap: 24 * hour,
+      floor: hour / 12,
+    };
+    const { asked } = addDemand(noDemand([0]), [quiet]);
+    expect(1 / (asked[0] ?? 0) / hour).toBeCloseTo(10.1, 1);
+    expect(1 - stillTrue(quiet.volatility, 1 / (asked[0] ?? 0))).toBeCloseTo(0.01, 6);
   });
 
   it('is the same in slices as in one sum', () => {

@@ -4,8 +4,12 @@ import { jobsOf } from '../../src/daemon/jobs.ts';
 import { type Parts, partsOf } from '../../src/daemon/parts.ts';
 import { startReceiving } from '../../src/daemon/receiving.ts';
 import { createSchedule, type Job, type Schedule } from '../../src/daemon/schedule.ts';
+import { statusSource } from '../../src/daemon/status-source.ts';
 import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
+import { quarantineAfter } from '../../src/domain/schedule/backoff.ts';
 import type { Logger } from '../../src/log.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
+import { openMirrorAt } from './mirror-at.ts';
 
 /** Everything of a daemon but its admin interface and the loops that tick. */
 export interface DaemonJobs extends AsyncDisposable {
@@ -33,6 +37,8 @@ export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
   readonly mutated?: (jobs: readonly Job[]) => readonly Job[];
   /** Called between two jobs. */
   readonly between?: () => void;
+  /** Whether conditions are looked at: each look counts every record, 43,200 times a virtual month. */
+  readonly conditions?: boolean;
 }
 
 /** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
@@ -50,7 +56,14 @@ const outsideJobs: ReadonlySet<string> = new Set([
 export async function startJobs(
   loaded: LoadedConfig,
   log: Logger,
-  { imageHost, rewired = (wiring) => wiring, mutated = (jobs) => jobs, between, ...overrides }: DaemonOverrides,
+  {
+    imageHost,
+    rewired = (wiring) => wiring,
+    mutated = (jobs) => jobs,
+    between,
+    conditions = false,
+    ...overrides
+  }: DaemonOverrides,
 ): Promise<DaemonJobs> {
   await using stack = new AsyncDisposableStack();
   const given = imageHost === undefined ? {} : { imageHost };
@@ -72,7 +85,14 @@ export async function startJobs(
     broken: failed('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
-  const parts = { ...own, receiving };
+  const mirrorStatus = () => {
+    const db = openMirrorAt(wiring.mirror.path, clock.now());
+    const status = readStatus(db, quarantineAfter);
+    db.close();
+    return status;
+  };
+  const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
+  const parts = { ...own, receiving, status };
   let outside = 0;
   const noted = (job: Job): Job => ({
     ...job,
@@ -83,12 +103,14 @@ export async function startJobs(
       });
     },
   });
-  const jobs = mutated(jobsOf(parts)).map((job) => (outsideJobs.has(job.name) ? noted(job) : job));
+  const jobs = mutated(jobsOf(parts).filter(({ name }) => conditions || name !== 'conditions')).map((job) =>
+    outsideJobs.has(job.name) ? noted(job) : job,
+  );
   const monotonic = () => {
     between?.();
     return clock.monotonic();
   };
-  const schedule = createSchedule(jobs, { clock: { ...clock, monotonic }, signal, failed: failed('mirror') });
+  const schedule: Schedule = createSchedule(jobs, { clock: { ...clock, monotonic }, signal, failed: failed('mirror') });
   const running = new Set<Promise<unknown>>();
   // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
   let failure: { readonly error: unknown } | null = null;

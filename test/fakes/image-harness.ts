@@ -109,7 +109,7 @@ export async function imageHarness(
         await tick('second');
     },
     restart,
-    rows: <Row>(sql = 'SELECT * FROM image_file ORDER BY product_id, image_key, size') =>
+    rows: <Row>(sql = 'SELECT * FROM _image_file ORDER BY product_id, image_key, size') =>
       reader.prepare(sql).all() as Row[],
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -132,7 +132,7 @@ export interface FilesFound {
 
 /** Reads every file there is. */
 export function inspectFiles(directory: string, db: Database): FilesFound {
-  const rows = db.prepare<[], { file: string }>('SELECT DISTINCT file FROM image_file WHERE file IS NOT NULL').all();
+  const rows = db.prepare<[], { file: string }>('SELECT DISTINCT file FROM _image_file WHERE file IS NOT NULL').all();
   const used = new Set(rows.map(({ file }) => file));
   const found = { files: 0, partial: 0, orphans: 0, lost: 0 };
   const entries = existsSync(directory) ? readdirSync(directory, { recursive: true, withFileTypes: true }) : [];

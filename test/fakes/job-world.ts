@@ -94,6 +94,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
       selfTest: async () => ({ result: 'passed', message: '404' }),
       rewired: (wiring, life) => rewired(wiring, { life, disk, unchecked: works.includes('start-check') }),
       mutated: (jobs) => (isFilled ? (mutated?.(jobs) ?? jobs) : jobs),
+      conditions: true,
       between: () => (isFilled ? between?.() : undefined),
     }),
   );

@@ -146,7 +146,7 @@ export async function subscriptionHarness(
     addProducts: (from, to) => {
       for (let id = from; id <= to; id += 1)
         harness.sql(
-          `INSERT INTO product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at, read_at)
+          `INSERT INTO _product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at, read_at)
            VALUES (?, 'enabled', ?, ?, ?, ?, 0, 0)`,
           id,
           10 + (id % 2),
@@ -155,14 +155,14 @@ export async function subscriptionHarness(
           id % 2 === 0 ? 'even' : null,
         );
     },
-    alarms: () => test.all<{ kind: string }>('SELECT kind FROM alarm ORDER BY kind').map(({ kind }) => kind),
+    alarms: () => test.all<{ kind: string }>('SELECT kind FROM _alarm ORDER BY kind').map(({ kind }) => kind),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   if (products > 0) {
     harness.addProducts(1, products);
     for (const resource of ['products', 'experiences'])
       harness.sql(
-        `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES (?, 'en/EUR', 0, 0, 1, 0, 1)`,
+        `INSERT INTO _walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES (?, 'en/EUR', 0, 0, 1, 0, 1)`,
         resource,
       );
   }

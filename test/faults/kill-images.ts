@@ -54,7 +54,7 @@ export async function killImages({
     image_origin: host.url,
   });
   const path = await fill(place.path, sandbox.url);
-  const total = look(path, (db) => db.prepare('SELECT count(*) FROM image_file').pluck().get() as number);
+  const total = look(path, (db) => db.prepare('SELECT count(*) FROM _image_file').pluck().get() as number);
 
   let partial = 0;
   let left = 0;
@@ -74,9 +74,9 @@ export async function killImages({
   await start(place.path, sandbox.url, mode).ended;
   const fetched = host.bytes();
   const found = look(path, (db) => inspectFiles(directory, db));
-  const bytes = look(path, (db) => db.prepare('SELECT sum(bytes) FROM image_file').pluck().get() as number | null);
+  const bytes = look(path, (db) => db.prepare('SELECT sum(bytes) FROM _image_file').pluck().get() as number | null);
   host.forget();
-  look(path, (db) => db.exec('UPDATE image_file SET due_at = 0'));
+  look(path, (db) => db.exec('UPDATE _image_file SET due_at = 0'));
   await start(place.path, sandbox.url, mode).ended;
   return {
     images: total,

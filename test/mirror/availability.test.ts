@@ -150,21 +150,21 @@ it('an unchanged day is not written again, a day that sells out loses its slots'
   expect(store(test, { from: 0, sent_at: now + 1 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(0);
   expect(store(test, { from: 0, sent_at: now + 2 }, answer({ 1: form(900) }, day(1)))).toBe(1);
   expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'sold_out' }, { state: 'available' }]);
-  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM day_document')).toEqual([{ n: 1 }]);
+  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM _day_document')).toEqual([{ n: 1 }]);
 });
 
 it('an answer costs a span a tier, each stale after its own cadence', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0 }, answer({}, day(30)));
-  expect(test.all('SELECT from_date, to_date, stale_at - checked_at AS cadence FROM availability_span')).toEqual([
+  expect(test.all('SELECT from_date, to_date, stale_at - checked_at AS cadence FROM _availability_span')).toEqual([
     { from_date: day(0), to_date: day(13), cadence: 6 * hour },
     { from_date: day(14), to_date: day(30), cadence: 12 * hour },
   ]);
   test.mirror.transaction(() =>
     test.mirror.availability.confirm({ product_id: 7, currency: 'EUR', hash: 'h1', sent_at: now + hour }),
   );
-  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM availability_span')).toEqual([
+  expect(test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM _availability_span')).toEqual([
     { checked_at: now + hour, cadence: 6 * hour },
     { checked_at: now + hour, cadence: 12 * hour },
   ]);
@@ -177,7 +177,7 @@ it('a narrow live check splits the span, and a late answer does not overwrite it
   store(test, { from: 3, sent_at: now + 100, hash: 'live' }, answer({ 3: form(1200) }, day(4)));
   store(test, { from: 0, sent_at: now + 50, hash: 'late' }, answer({ 3: form(500), 5: form(600) }, day(10)));
   expect(
-    test.all('SELECT from_date, to_date, checked_at, body_hash FROM availability_span ORDER BY from_date'),
+    test.all('SELECT from_date, to_date, checked_at, body_hash FROM _availability_span ORDER BY from_date'),
   ).toEqual([
     { from_date: day(0), to_date: day(2), checked_at: now + 50, body_hash: 'late' },
     { from_date: day(3), to_date: day(4), checked_at: now + 100, body_hash: 'live' },
@@ -207,11 +207,11 @@ it('spans never overlap, in whatever order answers come: each date has one row',
         );
       expect(
         test.all(
-          'SELECT * FROM availability_span a JOIN availability_span b ON b.from_date > a.from_date AND b.from_date <= a.to_date',
+          'SELECT * FROM _availability_span a JOIN _availability_span b ON b.from_date > a.from_date AND b.from_date <= a.to_date',
         ),
       ).toEqual([]);
       const [rows] = test.all<{ shown: number; stored: number }>(
-        'SELECT (SELECT count(*) FROM availability_days) AS shown, (SELECT count(*) FROM day) AS stored',
+        'SELECT (SELECT count(*) FROM availability_days) AS shown, (SELECT count(*) FROM _day) AS stored',
       );
       expect(rows?.shown).toBe(rows?.stored);
     }),
@@ -244,8 +244,8 @@ it('days before today at the venue are not shown, also before they are pruned', 
   store(test, { from: -2 }, answer({ [-2]: form(900), [-1]: form(900), 0: form(900) }, day(0)));
   expect(test.all('SELECT date FROM availability_days')).toEqual([{ date: day(0) }]);
   test.mirror.transaction(() => test.mirror.availability.prune({ product_id: 7, currency: 'EUR' }, today));
-  expect(test.all('SELECT date FROM day')).toEqual([{ date: day(0) }]);
-  expect(test.all('SELECT count(*) AS n FROM day_document')).toEqual([{ n: 1 }]);
+  expect(test.all('SELECT date FROM _day')).toEqual([{ date: day(0) }]);
+  expect(test.all('SELECT count(*) AS n FROM _day_document')).toEqual([{ n: 1 }]);
 });
 
 it('a search by date and price, and a calendar, run on an index', () => {

@@ -37,7 +37,7 @@ it('an image that an older version found gone is shown again by a later read, an
         (7, 'c', 'large', 'https://h/c', 1000, 9000, 0, NULL)`,
   });
   const kinds = () =>
-    test.all<{ failure_kind: string | null }>('SELECT failure_kind FROM image_file ORDER BY image_key');
+    test.all<{ failure_kind: string | null }>('SELECT failure_kind FROM _image_file ORDER BY image_key');
   expect(kinds().map(({ failure_kind }) => failure_kind)).toEqual(['gone', 'failed', null]);
   test.mirror.transaction(() => test.mirror.imageFiles.confirm(3000));
   expect(kinds().map(({ failure_kind }) => failure_kind)).toEqual([null, 'failed', null]);

@@ -10,8 +10,8 @@ const day = 86_400_000;
 function withOneImage() {
   const test = testMirror();
   const db = new Database(test.mirror.path);
-  db.exec(`INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
-    INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
+  db.exec(`INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
+    INSERT INTO _image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
   return {
     test,
     db,
@@ -25,7 +25,7 @@ function withOneImage() {
 describe('the view images', () => {
   it('shows an image exactly as long as the rule says, to the millisecond, at whatever instant it was confirmed', () => {
     using harness = withOneImage();
-    const verify = harness.db.prepare<[number]>('UPDATE product SET images_verified_at = ?');
+    const verify = harness.db.prepare<[number]>('UPDATE _product SET images_verified_at = ?');
     const reader = openMirrorWithClock(harness.test.mirror.path);
     const shown = reader.db.prepare<[], number>('SELECT count(*) FROM images').pluck();
     const edges = [-day - 1, -day, -day + 1, 0, imageLimitMs - 1, imageLimitMs, imageLimitMs + 1];
@@ -43,17 +43,17 @@ describe('the view images', () => {
   it('shows the file of the first configured size, and none where no files are kept', () => {
     using harness = withOneImage();
     const { db, test } = harness;
-    db.prepare('UPDATE product SET images_verified_at = ?').run(Date.now());
+    db.prepare('UPDATE _product SET images_verified_at = ?').run(Date.now());
     const put = db.prepare(
-      "INSERT INTO image_file (product_id, image_key, size, url, file, due_at) VALUES (7, 'a', ?, '', ?, 0)",
+      "INSERT INTO _image_file (product_id, image_key, size, url, file, due_at) VALUES (7, 'a', ?, '', ?, 0)",
     );
     put.run('large', 'aa/large.jpg');
     put.run('small', 'aa/small.jpg');
     const file = () => test.all('SELECT file FROM images');
     expect(file()).toEqual([{ file: null }]);
-    db.exec("UPDATE mirror SET image_size = 'large'");
+    db.exec("UPDATE _mirror SET image_size = 'large'");
     expect(file()).toEqual([{ file: 'aa/large.jpg' }]);
-    db.exec("UPDATE mirror SET image_size = 'medium'");
+    db.exec("UPDATE _mirror SET image_size = 'medium'");
     expect(file()).toEqual([{ file: null }]);
   });
 });
@@ -67,5 +67,5 @@ it('a mirror that an older version has written keeps its images, and has a ledge
   expect(test.all('SELECT image_key, credit, file FROM images')).toEqual([
     { image_key: 'a', credit: 'Photo: Ann', file: null },
   ]);
-  expect(test.all('SELECT * FROM image_takedown')).toEqual([]);
+  expect(test.all('SELECT * FROM _image_takedown')).toEqual([]);
 });

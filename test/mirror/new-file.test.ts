@@ -52,11 +52,11 @@ function textOf(db: Database.Database): string {
         .all()
         .map((rank) => `INSERT INTO ${table} (${table}, rank) VALUES ('rank', '${rank}')`),
     );
-  const rows = db.prepare<[], string>('SELECT budget_id FROM budget').pluck().all();
+  const rows = db.prepare<[], string>('SELECT budget_id FROM _budget').pluck().all();
   const statements = [
     ...schema.map(({ sql }) => sql),
     ...ranks,
-    ...rows.map((id) => `INSERT INTO budget (budget_id) VALUES (${id})`),
+    ...rows.map((id) => `INSERT INTO _budget (budget_id) VALUES (${id})`),
   ];
   return `-- A new file as its first ${steps} steps leave it, without views: made from them (test/mirror/new-file.test.ts).
 PRAGMA user_version = ${steps};
@@ -75,6 +75,6 @@ it('a new mirror begins as its first steps would leave it, in every table, index
 
 it('a row or a column more is found (control)', () => {
   const standing = contents(made([text]));
-  expect(contents(made([text, 'ALTER TABLE product ADD COLUMN strapline TEXT']))).not.toEqual(standing);
-  expect(contents(made([text, 'INSERT INTO unpriced VALUES (1)']))).not.toEqual(standing);
+  expect(contents(made([text, 'ALTER TABLE _product ADD COLUMN strapline TEXT']))).not.toEqual(standing);
+  expect(contents(made([text, 'INSERT INTO _unpriced VALUES (1)']))).not.toEqual(standing);
 });

@@ -251,7 +251,7 @@ describe('a date', () => {
       { mirror: test.mirror, clock: { ...systemClock, now: () => Date.parse('2026-11-21T12:00:00Z') } },
       new AbortController().signal,
     );
-    expect(test.all('SELECT date, from_at, lowest_price FROM bookable')).toEqual([
+    expect(test.all('SELECT date, from_at, lowest_price FROM _bookable')).toEqual([
       { date: '2026-11-21', from_at: 0, lowest_price: 900 },
       { date: '2026-11-21', from_at: Date.parse('2026-11-21T21:00:00Z'), lowest_price: 1500 },
     ]);

@@ -153,14 +153,14 @@ describe('what is printed of stored dates', () => {
     putDates(test, [[[2, 5, 900]], [[1, 5, 2000]]]);
     const [days, product] = [ofDays(test), ofProduct(test)];
     const older = new Database(test.mirror.path);
-    older.exec(`UPDATE day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM printed_price;
-      UPDATE bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO unpriced SELECT DISTINCT product_id FROM day`);
+    older.exec(`UPDATE _day SET lowest_adult_price = NULL, price_variant_type = NULL; DELETE FROM _printed_price;
+      UPDATE _bookable SET lowest_adult_price = NULL, price_variant_type = NULL; INSERT INTO _unpriced SELECT DISTINCT product_id FROM _day`);
     older.close();
     expect(ofDays(test)).not.toEqual(days);
     await priceStoredDates({ ...test, clock: { ...systemClock, now: () => now } }, new AbortController().signal);
     expect(ofDays(test)).toEqual(days);
     expect(ofProduct(test)).toEqual(product);
-    expect(test.all('SELECT * FROM unpriced')).toEqual([]);
+    expect(test.all('SELECT * FROM _unpriced')).toEqual([]);
   });
 
   it('is looked up by its key, of one product and of all', () => {

@@ -7,7 +7,7 @@ import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts
 const hour = 3_600_000;
 
 /** Windows of dates and records say for themselves when they are stale, as it was when they were planned. */
-const byTheirOwn = ['availability_span', 'record'];
+const byTheirOwn = ['_availability_span', '_record'];
 
 /** How long after its read a row of each table is stale, by table. */
 function believedFor({ wiring, clock }: VirtualHarness): Record<string, number[]> {
@@ -47,10 +47,10 @@ it('every table whose rows say when they are stale follows a new cadence of its 
   ).toBe(true);
   expect(Object.keys(before).length).toBeGreaterThan(4);
   expect(believedFor(harness)).toEqual({
-    product_text: [every('products')],
-    product_price: [every('products')],
-    experience: [every('experiences')],
-    checkout_information_read: [30 * hour, every('checkout_information')],
-    variant: [every('variants')],
+    _product_text: [every('products')],
+    _product_price: [every('products')],
+    _experience: [every('experiences')],
+    _checkout_information_read: [30 * hour, every('checkout_information')],
+    _variant: [every('variants')],
   });
 });

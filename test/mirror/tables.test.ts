@@ -60,7 +60,7 @@ it('the tables that the program is compiled against are those of the files, colu
 });
 
 it('a column that only one of the two has is found (control)', () => {
-  expect(typed(mirror.replace('  hold: {', '  hold: {\n    planted: number;'))).not.toEqual(made(mirrorFile));
+  expect(typed(mirror.replace('  _hold: {', '  _hold: {\n    planted: number;'))).not.toEqual(made(mirrorFile));
   expect(typed(mirror.replace('ended_at: number | null;', 'ended_at: number;'))).not.toEqual(made(mirrorFile));
   expect(typed(inbox.replace('  delivery: {', '  delivery: {\n    planted: number;'))).not.toEqual(made(inboxFile));
 });
@@ -101,7 +101,7 @@ it('what an insert may leave out has a value of its own', () => {
 
 it('a column without a value of its own that an insert may leave out is found (control)', () => {
   const planted = leftOut(mirror.replace("image_file: 'failures'", "image_file: 'failures' | 'url'"));
-  expect(planted.filter((column) => !made(mirrorFile, defaulted).has(column))).toEqual(['image_file.url']);
+  expect(planted.filter((column) => !made(mirrorFile, defaulted).has(column))).toEqual(['_image_file.url']);
 });
 
 it('the views that the program reads are those of the file, column by column', () => {

@@ -119,7 +119,7 @@ export async function imageStory(options: ImageStoryOptions, stack: AsyncDisposa
   const silent = clock.now();
   for (let passed = 1; passed <= options.silent_days * 24; passed += 1) await harness.liveUntil(silent + passed * hour);
   const dead: ImageLine = { what: `${options.silent_days} days without any answer`, ...line };
-  const takedowns = reader.db.prepare<[], number>('SELECT count(*) FROM image_takedown').pluck().get() ?? 0;
+  const takedowns = reader.db.prepare<[], number>('SELECT count(*) FROM _image_takedown').pluck().get() ?? 0;
   return {
     lines: [bad, dead],
     unlimited_ms: clock.now() - (unlimited.get() ?? clock.now()),

@@ -1,6 +1,6 @@
 import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { catalogueOf } from '../../src/sync/reports/plan.ts';
+import { catalogueOf } from '../../src/sync/records/counted.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { type AgeLine, agesOf, noteServed, promises } from './ages.ts';

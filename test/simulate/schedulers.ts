@@ -40,7 +40,7 @@ export function adaptiveScheduler(): Scheduler {
         floor: floor * hourMs,
       }));
       const demand = addDemand(noDemand(pricesAround(price)), priced);
-      price = clearingPrice(demand, Number.POSITIVE_INFINITY, budget / hourMs);
+      price = clearingPrice(demand, budget / hourMs - demand.needed);
     },
     next: ({ id, weight }, at, elapsed, changed) => {
       if (elapsed !== null) believed.set(id, afterVisit(of(id), elapsed * hourMs, changed, prior));

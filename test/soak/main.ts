@@ -180,12 +180,7 @@ const stopped = await ended(child);
 if (values.plant) {
   const { default: Database } = await import('better-sqlite3');
   const db = new Database(join(directory, 'mirror', 'mirror.db'));
-  const [{ name = '' } = {}] = db
-    .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'day'")
-    .all();
-  db.exec(
-    `UPDATE ${name} SET lowest_price = lowest_price + 1 WHERE rowid IS NOT NULL AND product_id = (SELECT max(product_id) FROM ${name})`,
-  );
+  db.exec('UPDATE _day SET lowest_price = lowest_price + 1 WHERE product_id = (SELECT max(product_id) FROM _day)');
   db.close();
 }
 const { differences, first, rows } = await difference();

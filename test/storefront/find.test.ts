@@ -195,7 +195,7 @@ describe('find', () => {
     putProducts(test.mirror, entries);
     using reader = openReader(test.mirror.path);
     const typed = [
-      'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE product; --",
+      'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE _product; --",
       '\u202Emuseum', '👩‍👩‍👧‍👦 museum', '\u0000museum', '   ', '', 'museum\u0301', '\ud83d', '(((((', '{name} : a', 'ﷺ',
     ]; // biome-ignore format: a list
     for (const text of typed)

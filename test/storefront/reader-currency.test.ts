@@ -138,7 +138,7 @@ it('every price of every function is in the currency that the reader was opened 
   const [closed = 0, open = 0] = ids.filter((id) => inEuros.sellable(id));
   const writer = new Database(mirror.path);
   writer
-    .prepare("UPDATE product SET sale_status = 'disabled', alternative_product_id = ? WHERE product_id = ?")
+    .prepare("UPDATE _product SET sale_status = 'disabled', alternative_product_id = ? WHERE product_id = ?")
     .run(open, closed);
   writer.close();
   const [euros, yen] = [inEuros, inYen].map((reader) => allPriced(reader, ids, closed)) as [
@@ -171,7 +171,7 @@ it('the decimals of every currency are those of ISO 4217, which the runtime has 
   const known = codes.filter((code) => minorUnitExponent(code) !== null);
   const writer = new Database(test.mirror.path);
   const put = writer.prepare(
-    "INSERT INTO record (resource, product_id, edition, part, due_at, due_reason) VALUES ('products', 0, ?, 0, 0, 'never-fetched')",
+    "INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason) VALUES ('products', 0, ?, 0, 0, 'never-fetched')",
   );
   for (const code of known) put.run(`en/${code}`);
   writer.close();

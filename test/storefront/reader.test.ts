@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { migrationsOf } from '../../src/sqlite/file-kind.ts';
+import { migrationsOf, viewsOf } from '../../src/sqlite/file-kind.ts';
 import { CataloguedError, openReader, type Reader } from '../../src/storefront/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
@@ -246,11 +246,11 @@ describe('a reader', () => {
     expect(codeOf(() => reader.search({ text: 'tower' }))).toBe('older-contract');
     expect(() => reader.search({ text: 'tower' })).toThrow('has no product_search: its contract is 1');
     // The daemon is upgraded beside it.
-    for (const step of steps.slice(7)) old.exec(step);
-    old.exec('UPDATE mirror SET contract_version = 3');
+    for (const step of [...steps.slice(7), viewsOf(mirrorFile)]) old.exec(step);
+    old.exec('UPDATE _mirror SET contract_version = 3');
     expect(reader.search({ text: 'tower' })).toMatchObject([{ product_id: 7 }]);
     expect(reader.product(7)).toMatchObject({ title: 'Tower' });
-    old.exec('UPDATE mirror SET contract_version = 5; DROP VIEW alternatives');
+    old.exec('UPDATE _mirror SET contract_version = 5; DROP VIEW alternatives');
     expect(codeOf(() => reader.alternatives(7))).toBe('newer-contract');
     old.close();
   });

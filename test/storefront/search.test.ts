@@ -55,12 +55,12 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
 function wordsOf(path: string): [unknown, unknown] {
   const db = new Database(path);
   const stands = () =>
-    ['search_text', 'search_word', 'search_delete'].map((table) =>
+    ['_search_text', '_search_word', '_search_delete'].map((table) =>
       db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
     );
   db.exec("INSERT INTO search_terms (search_terms, rank) VALUES ('integrity-check', 1)");
   const before = stands();
-  db.exec('DELETE FROM search_rules');
+  db.exec('DELETE FROM _search_rules');
   expect(applySearchRules(db)).toBe(true);
   expect(applySearchRules(db)).toBe(false);
   const again = stands();
@@ -98,7 +98,7 @@ describe('product_search', () => {
         }
         const said = test.all<Entry>(
           `SELECT p.product_id, p.language, p.title, p.tagline, json_extract(p.document, '$.summary') AS summary, p.city_name AS city,
-             COALESCE((SELECT e.title FROM experience e WHERE e.experience_id = p.venue_id), json_extract(p.document, '$.venue.name')) AS venue
+             COALESCE((SELECT e.title FROM _experience e WHERE e.experience_id = p.venue_id), json_extract(p.document, '$.venue.name')) AS venue
            FROM products p`,
         );
         expect([...entriesOf(test.mirror.path).values()].sort(byKey)).toEqual(said.sort(byKey));
@@ -176,7 +176,7 @@ describe('product_search', () => {
     old.exec(`ATTACH '${test.mirror.path}' AS new`);
     for (const table of ['product', 'product_text', 'experience']) {
       const columns = old.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table).join();
-      old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new.${table}`);
+      old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new._${table}`);
     }
     old.exec("UPDATE main.product SET withdrawn_at = 1, withdrawn_reason = 'gone' WHERE product_id = 4");
     old.close();
@@ -191,7 +191,7 @@ describe('product_search', () => {
     const before = found();
     expect(before).toMatchObject([{ product_id: 2 }]);
     expect(db.prepare('SELECT product_id FROM product_places').all()).toEqual([{ product_id: 3 }]);
-    db.exec('DELETE FROM product_text WHERE product_id = 1; VACUUM');
+    db.exec('DELETE FROM _product_text WHERE product_id = 1; VACUUM');
     expect(found()).toEqual(before);
     db.close();
     entriesOf(path);

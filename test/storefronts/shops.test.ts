@@ -56,7 +56,7 @@ beforeAll(async () => {
   stack.defer(() => daemon[Symbol.asyncDispose]());
   while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
   // What a notification brings along; no read says it.
-  change(`UPDATE product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
+  change(`UPDATE _product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
   shops = await Promise.all(
     shopLanguages.map((language) => startShop(language, { mirror: mirrorPath(), door: `unix://${door}` })),
   );
@@ -121,10 +121,10 @@ describe('a product page, in PHP and in Python', needs('php', 'python3'), () => 
     ]);
     const on = dateIn(33);
     const seen = async () => cell((await page(`/product/${ids.open}?month=${monthOf(on)}`)).html, on);
-    change(`DELETE FROM day WHERE product_id = ${ids.open} AND date = '${on}' AND available = 0`);
+    change(`DELETE FROM _day WHERE product_id = ${ids.open} AND date = '${on}' AND available = 0`);
     const age = (cadence: number) =>
       change(
-        `UPDATE availability_span SET checked_at = ${Date.now() - 3_600_000}, stale_at = ${Date.now() - 3_600_000 + cadence} WHERE product_id = ${ids.open}`,
+        `UPDATE _availability_span SET checked_at = ${Date.now() - 3_600_000}, stale_at = ${Date.now() - 3_600_000 + cadence} WHERE product_id = ${ids.open}`,
       );
     age(7_200_000);
     expect(await seen()).toEqual(['available', expect.stringMatching(/<b>\d+<\/b>\d+\.\d\d EUR/)]);

@@ -87,9 +87,18 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   let at = begin;
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   const ports = { mirror, policy, clock: { now: () => at } as never, log: testLog('silent').log };
-  for (const table of ['absence', 'hold', 'record', 'walk', 'walk_row', 'product_text', 'product_price', 'change'])
+  for (const table of [
+    '_absence',
+    '_hold',
+    '_record',
+    '_walk',
+    '_walk_row',
+    '_product_text',
+    '_product_price',
+    '_change',
+  ])
     writer.exec(`DELETE FROM ${table}`);
-  writer.exec('DELETE FROM product');
+  writer.exec('DELETE FROM _product');
   const withdrawn = new Set<number>();
   const meet = (id: number) => {
     const read = { language: 'en', currency: 'EUR', sent_at: at, now: at, stale_at: at + week } as const;

@@ -308,8 +308,8 @@ it('a hold and an absence noted by a clock that stood in 2038 do not freeze', as
   const left = withdrawMost(harness);
   await until(harness, () => held(harness));
   const writer = new Database(harness.wiring.mirror.path);
-  writer.exec(`UPDATE absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
-    UPDATE hold SET opened_at = 2145916800000, last_list_at = 2145916800000`);
+  writer.exec(`UPDATE _absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
+    UPDATE _hold SET opened_at = 2145916800000, last_list_at = 2145916800000`);
   writer.close();
   await until(harness, () => visible(harness) === left);
 });

@@ -29,10 +29,10 @@ describe('after a gap', () => {
     using db = open(harness);
     const writer = (text: string) => db.prepare(text).run();
     writer(
-      "INSERT INTO subscription (subscription_id, declared_id, type, status, address) VALUES ('all', 'all', 'product_ids', 'active', 'ours')",
+      "INSERT INTO _subscription (subscription_id, declared_id, type, status, address) VALUES ('all', 'all', 'product_ids', 'active', 'ours')",
     );
     for (const id of ids)
-      writer(`INSERT INTO subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
+      writer(`INSERT INTO _subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
     noteAbsence(ports, harness.clock.now() - 6 * hour);
     const list = mirror.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
     expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
@@ -78,7 +78,7 @@ it.each([
   // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
   harness.wiring.mirror.transaction(() => harness.wiring.mirror.removals.beginHold(harness.clock.now()));
   using db = open(harness);
-  db.prepare("INSERT OR REPLACE INTO absence VALUES (?, 2, 0, 0, 'gone', 0, NULL, 0)").run(product.id);
+  db.prepare("INSERT OR REPLACE INTO _absence VALUES (?, 2, 0, 0, 'gone', 0, NULL, 0)").run(product.id);
   expect(await harness.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
 });
 
@@ -108,7 +108,7 @@ it('a second closure that names no alternative keeps that of the first, and take
   using test = testMirror();
   const { closures } = test.mirror;
   const db = new Database(test.mirror.path);
-  db.exec("INSERT INTO product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
+  db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
   db.close();
   const closure = { product_id: 1, delivery_id: 1, notified_at: 1000, applied_at: 1000, available_at: null };
   const words = { reason: 'out_of_season', expected_reopening: null };

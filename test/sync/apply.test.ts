@@ -342,7 +342,7 @@ describe('a notification of changed details', () => {
     test.inbox.post(notificationOf(id, disabled(words)));
     test.inbox.post(notificationOf(id, disabled(words), updated()));
     expect(await test.apply()).toEqual({ applied: 1, superseded: 2, quarantined: 0 });
-    expect(test.query('SELECT change_type FROM notice ORDER BY change_type')).toEqual(
+    expect(test.query('SELECT change_type FROM _notice ORDER BY change_type')).toEqual(
       ['checkout_disabled', 'checkout_enabled', 'product_details_update'].map((change_type) => ({ change_type })),
     );
   });

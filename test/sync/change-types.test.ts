@@ -15,7 +15,7 @@ const happens: Readonly<Record<ChangeType, (world: World, product_id: number) =>
 
 function trustOf({ query }: NotifiedHarness) {
   const [trust] = query<{ announced: number; announceable: number }>(
-    'SELECT announced, announceable FROM subscription',
+    'SELECT announced, announceable FROM _subscription',
   );
   return trust ?? { announced: 0, announceable: 0 };
 }
@@ -36,7 +36,7 @@ it.each(someOf(changeTypes))(
     const before = trustOf(test);
     happens[change_type](world, id);
     await test.live(hour / 2);
-    const noted = test.query<{ change_type: string }>(`SELECT change_type FROM notice WHERE product_id = ${id}`);
+    const noted = test.query<{ change_type: string }>(`SELECT change_type FROM _notice WHERE product_id = ${id}`);
     expect(noted.map((notice) => notice.change_type)).toContain(change_type);
     await test.live(2 * hour);
     const { announced, announceable } = trustOf(test);

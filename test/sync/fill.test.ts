@@ -71,25 +71,25 @@ it('every view that says how fresh its rows are is compared with the service', (
   expect(fresh.map(([view]) => view).filter((view) => !compared.includes(view))).toEqual([]);
 });
 
-const first = '(SELECT min(product_id) FROM product WHERE sellable)';
+const first = '(SELECT min(product_id) FROM _product WHERE sellable)';
 const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mirror_info', string>> = {
-  products: `UPDATE product_text SET tagline = 'forged' WHERE product_id = ${first}`,
-  product_prices: `UPDATE product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
-  product_tags: `DELETE FROM product_tag WHERE product_id = ${first}`,
-  product_experiences: `UPDATE product SET venue_id = 1 WHERE product_id = ${first}`,
-  experiences: `UPDATE experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM product WHERE sellable)`,
-  cities: `UPDATE product_text SET city_name = 'forged' WHERE product_id = ${first}`,
-  countries: `UPDATE product SET country_id = 1 WHERE product_id = ${first}`,
-  checkout_information: `UPDATE checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
-  variants: `UPDATE variant SET merged_document = '{}' WHERE product_id = ${first}`,
+  products: `UPDATE _product_text SET tagline = 'forged' WHERE product_id = ${first}`,
+  product_prices: `UPDATE _product_price SET from_price = from_price + 1 WHERE product_id = ${first}`,
+  product_tags: `DELETE FROM _product_tag WHERE product_id = ${first}`,
+  product_experiences: `UPDATE _product SET venue_id = 1 WHERE product_id = ${first}`,
+  experiences: `UPDATE _experience SET from_price = 1 WHERE experience_id = (SELECT max(venue_id) FROM _product WHERE sellable)`,
+  cities: `UPDATE _product_text SET city_name = 'forged' WHERE product_id = ${first}`,
+  countries: `UPDATE _product SET country_id = 1 WHERE product_id = ${first}`,
+  checkout_information: `UPDATE _checkout_information_read SET good_to_know = 'forged' WHERE product_id = ${first}`,
+  variants: `UPDATE _variant SET merged_document = '{}' WHERE product_id = ${first}`,
   images:
-    'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
-  availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
-  bookable_days: `DELETE FROM availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM availability_span s WHERE s.product_id = ${first})`,
-  availability_slots: `UPDATE day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = (SELECT document_id FROM day WHERE product_id = ${first} AND available = 1 ORDER BY date LIMIT 1 OFFSET 2)`,
-  freshness: 'UPDATE record SET stale_at = 0 WHERE product_id > 0',
-  withdrawn_products: `UPDATE product SET withdrawn_at = 1 WHERE product_id = ${first}`,
-  mirror_info: 'UPDATE mirror SET filled_at = NULL',
+    'UPDATE _image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM _image WHERE credit IS NOT NULL)',
+  availability_days: `UPDATE _day SET max_tickets = 99 WHERE product_id = ${first} AND available = 1`,
+  bookable_days: `DELETE FROM _availability_span WHERE product_id = ${first} AND from_date = (SELECT max(s.from_date) FROM _availability_span s WHERE s.product_id = ${first})`,
+  availability_slots: `UPDATE _day_document SET document = json_set(document, '$[2][0][2][0][2]', 1) WHERE document_id = (SELECT document_id FROM _day WHERE product_id = ${first} AND available = 1 ORDER BY date LIMIT 1 OFFSET 2)`,
+  freshness: 'UPDATE _record SET stale_at = 0 WHERE product_id > 0',
+  withdrawn_products: `UPDATE _product SET withdrawn_at = 1 WHERE product_id = ${first}`,
+  mirror_info: 'UPDATE _mirror SET filled_at = NULL',
 };
 
 it('the oracle finds every planted difference, whichever view it shows in', async () => {

@@ -42,9 +42,9 @@ describe('a pass that meets another writer', () => {
     }
     expect(wiring.mirror.records.fill().waiting).toBe(0);
     const failing = new Database(wiring.mirror.path, { readonly: true });
-    expect(failing.prepare('SELECT count(*) FROM record WHERE failures > 0 OR failure IS NOT NULL').pluck().get()).toBe(
-      0,
-    );
+    expect(
+      failing.prepare('SELECT count(*) FROM _record WHERE failures > 0 OR failure IS NOT NULL').pluck().get(),
+    ).toBe(0);
     failing.close();
     const { stored, failed } = await run();
     expect({ failed, all: stored >= records }).toEqual({ failed: 0, all: true });

@@ -317,7 +317,7 @@ describe('an image that is gone from its host', () => {
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length - 1 });
     const due = (id: number | undefined) =>
       harness.rows<{ due_reason: string }>(
-        `SELECT due_reason FROM record WHERE product_id = ${id} AND resource = 'product_detail'`,
+        `SELECT due_reason FROM _record WHERE product_id = ${id} AND resource = 'product_detail'`,
       )[0]?.due_reason;
     expect(due(row.product_id)).toBe('suspicion');
     expect(due(other?.product_id)).not.toBe('suspicion');

@@ -49,25 +49,25 @@ const shownOf = (harness: VirtualHarness, { id }: SandboxProduct) =>
 const creditsOf = (harness: VirtualHarness, { id }: SandboxProduct) =>
   query<{ old: string | null; new: string | null }>(
     harness,
-    'SELECT old, new FROM image_credit WHERE product_id = ? ORDER BY at',
+    'SELECT old, new FROM _image_credit WHERE product_id = ? ORDER BY at',
     id,
   );
 const takedowns = (harness: VirtualHarness) =>
   query<{ image_key: string; withdrawn_at: number; verified_at: number; cause: string; returned_at: number | null }>(
     harness,
-    'SELECT image_key, withdrawn_at, verified_at, cause, returned_at FROM image_takedown ORDER BY withdrawn_at',
+    'SELECT image_key, withdrawn_at, verified_at, cause, returned_at FROM _image_takedown ORDER BY withdrawn_at',
   );
 
 describe('the ledger', () => {
   it('keeps an image that went, with the reads around it, and knows it again when it comes back', async () => {
     await using harness = await filled(12);
     const product = withImages(harness, 3);
-    const seen = query<{ first_seen_at: number }>(harness, 'SELECT min(first_seen_at) AS first_seen_at FROM image')[0];
+    const seen = query<{ first_seen_at: number }>(harness, 'SELECT min(first_seen_at) AS first_seen_at FROM _image')[0];
     const [gone] = product.images.splice(1, 1);
     const before = harness.clock.now();
     await readAgain(harness);
     expect(shownOf(harness, product).map(({ image_key }) => image_key)).not.toContain(gone?.name);
-    const kept = 'SELECT withdrawn_at, first_seen_at, document FROM image WHERE image_key = ?';
+    const kept = 'SELECT withdrawn_at, first_seen_at, document FROM _image WHERE image_key = ?';
     const [row] = query<{ withdrawn_at: number; document: string }>(harness, kept, gone?.name);
     expect(row?.document).toContain('extra_large');
     const [down] = takedowns(harness);
@@ -87,7 +87,7 @@ describe('the ledger', () => {
 
   it('writes nothing for a read that differs in nothing', async () => {
     await using harness = await filled(12);
-    const rows = () => query(harness, 'SELECT * FROM image');
+    const rows = () => query(harness, 'SELECT * FROM _image');
     const before = rows();
     await readAgain(harness);
     expect(rows()).toEqual(before);
@@ -201,7 +201,7 @@ describe('the ledger', () => {
     expect(takedowns(harness)).toHaveLength(1);
     expect(prune(harness.clock.now() + 1)).toBe(1);
     expect(takedowns(harness)).toEqual([]);
-    expect(query(harness, 'SELECT * FROM image WHERE image_key = ?', gone?.name)).toEqual([]);
+    expect(query(harness, 'SELECT * FROM _image WHERE image_key = ?', gone?.name)).toEqual([]);
     expect(creditsOf(harness, product)).toMatchObject([{ new: 'Photo: Ann' }]);
   });
 });

@@ -153,7 +153,7 @@ describe('experiences that a complete list lacks', () => {
     expect([stored(harness), links(harness)]).toEqual(before);
     // Even where everything stored is from long ago: age is no witness.
     const writer = new Database(harness.wiring.mirror.path);
-    writer.exec('UPDATE experience SET checked_at = checked_at - 86400000000');
+    writer.exec('UPDATE _experience SET checked_at = checked_at - 86400000000');
     writer.close();
     await harness.restart();
     expect([stored(harness), links(harness)]).toEqual(before);

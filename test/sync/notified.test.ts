@@ -304,7 +304,7 @@ describe('coverage that is lost', () => {
     await using test = await notifiedHarness();
     await test.live(8 * day, hour);
     const late = () =>
-      test.query<{ late: number }>(`SELECT count(*) AS late FROM record JOIN product USING (product_id)
+      test.query<{ late: number }>(`SELECT count(*) AS late FROM _record JOIN _product USING (product_id)
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
     const { mirror } = test.harness.wiring.ports;

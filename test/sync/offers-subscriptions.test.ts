@@ -15,7 +15,7 @@ it.each([404, 405] as const)(
     await at.live(2 * 24 * hour, 10 * minute);
     const puts = status === 404 ? 2 : 1;
     expect(at.service.puts()).toHaveLength(puts);
-    expect(at.test.all('SELECT * FROM gap')).toEqual([]);
+    expect(at.test.all('SELECT * FROM _gap')).toEqual([]);
     expect(at.test.mirror.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
     expect(at.alarms()).toEqual([]);
     const reads = at.service.calls.filter(({ method }) => method === 'GET').length;

@@ -88,11 +88,11 @@ describe('a service with exactly the calls of the specification', () => {
     harness.sandbox.faults.add(noProduct);
     await harness.drive(harness.clock.sleep(2 * hour));
     // As an earlier version would have noted it, of a product that a list has lacked once.
-    sql(harness, "INSERT INTO absence VALUES (@id, 1, @at, @at, 'gone', @at + 1, NULL, 0)", {
+    sql(harness, "INSERT INTO _absence VALUES (@id, 1, @at, @at, 'gone', @at + 1, NULL, 0)", {
       id: first?.id ?? 0,
       at: harness.clock.now() - hour,
     });
-    sql(harness, "UPDATE record SET due_at = 0 WHERE resource = 'product_detail'", {});
+    sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
     await harness.liveUntil(harness.clock.now() + hour / 60);
     expect(missing(harness)).toEqual(['product']);
     expect(harness.wiring.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();

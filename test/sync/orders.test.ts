@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
-import { believed } from '../../src/sync/records/settle.ts';
+import { believed } from '../../src/sync/records/beliefs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;

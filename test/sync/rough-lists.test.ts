@@ -51,7 +51,7 @@ describe('a list', () => {
       expect(harness.wiring.mirror.removals.absent()).toEqual([]);
       const [failing] = rows<{ failure: string }>(
         harness,
-        "SELECT failure FROM record WHERE resource = 'products' AND failures > 0",
+        "SELECT failure FROM _record WHERE resource = 'products' AND failures > 0",
       );
       expect(failing?.failure).toContain('endless-list: the list does not end');
       // The service mends itself: the next walk is complete.

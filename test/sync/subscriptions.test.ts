@@ -52,7 +52,7 @@ describe('what is declared is kept', () => {
     await at.live(minute);
     expect(at.service.calls).toEqual([]);
     at.sql(
-      `INSERT INTO walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES ('products', 'en/EUR', 0, 0, 1, 0, 1)`,
+      `INSERT INTO _walk (resource, edition, started_at, next_page, attempt, repeated, completed_at) VALUES ('products', 'en/EUR', 0, 0, 1, 0, 1)`,
     );
     await at.live(minute);
     expect(heldIds(at)).toEqual([1, 2]);
@@ -62,7 +62,7 @@ describe('what is declared is kept', () => {
     await using at = await subscriptionHarness([declaredAll], { most: 2, products: 5 });
     await at.live(minute);
     expect([heldIds(at), heldIds(at, 'all-2'), heldIds(at, 'all-3')]).toEqual([[1, 2], [3, 4], [5]]);
-    at.sql('UPDATE product SET withdrawn_at = 1 WHERE product_id = 3');
+    at.sql('UPDATE _product SET withdrawn_at = 1 WHERE product_id = 3');
     at.addProducts(6, 7);
     await at.live(hour);
     expect([heldIds(at), heldIds(at, 'all-2'), heldIds(at, 'all-3')]).toEqual([
@@ -118,9 +118,9 @@ describe('what is declared is kept', () => {
     await at.live(minute);
     expect(subscriptions.uncovered(9).products.map(({ product_id }) => product_id)).toEqual([1, 3, 5]);
     expect(subscriptions.covering(2)).toEqual([{ subscription_id: 'all', change_types: [...changeTypes] }]);
-    at.sql(`UPDATE product SET sale_status = 'disabled' WHERE product_id = 3`);
+    at.sql(`UPDATE _product SET sale_status = 'disabled' WHERE product_id = 3`);
     expect(subscriptions.uncovered(9).count).toBe(2);
-    at.sql(`UPDATE subscription SET status = 'degraded'`);
+    at.sql(`UPDATE _subscription SET status = 'degraded'`);
     expect(subscriptions.uncovered(9).count).toBe(4);
     expect(subscriptions.covering(2)).toEqual([]);
   });
@@ -367,7 +367,7 @@ test('no address and no token is in a log line, the mirror or what a command pri
   await at.live(2 * hour);
   const tokens = at.addresses.states().map(({ subscription_id, epoch }) => at.addresses.token(subscription_id, epoch));
   expect(tokens).toHaveLength(2);
-  const dump = ['subscription', 'subscription_product', 'alarm'].flatMap((table) =>
+  const dump = ['_subscription', '_subscription_product', '_alarm'].flatMap((table) =>
     at.test.all(`SELECT * FROM ${table}`),
   );
   for (const secret of [...tokens, public_url, 'PRIVATE KEY', 'eyJ'])
@@ -380,7 +380,7 @@ describe('a dry run', () => {
       declaredAll,
       { id: 'sold', type: 'products_i_sell', change_types: ['checkout_disabled'] },
     ]);
-    const before = at.test.all('SELECT * FROM subscription');
+    const before = at.test.all('SELECT * FROM _subscription');
     expect(await at.work.apply('dry', never)).toEqual([
       {
         subscription_id: 'all',
@@ -400,7 +400,7 @@ describe('a dry run', () => {
       },
     ]);
     expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
-    expect(at.test.all('SELECT * FROM subscription')).toEqual(before);
+    expect(at.test.all('SELECT * FROM _subscription')).toEqual(before);
     expect(at.addresses.states()).toEqual([]);
   });
 

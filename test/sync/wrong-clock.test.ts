@@ -56,7 +56,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}): Promise<Course> {
   const kept = () => {
     const db = openMirrorAt(harness.wiring.mirror.path, clock.now());
     const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
-    const counts = { changes: count('change'), images: count('image'), closures: count('closure') };
+    const counts = { changes: count('_change'), images: count('_image'), closures: count('_closure') };
     db.close();
     return counts;
   };
@@ -119,8 +119,8 @@ const jumps = {
 const few = { 'an hour': hour };
 const durations = thorough ? { '5 s': 5 * second, '15 s': 15 * second, '90 s': 90 * second, ...few } : few;
 
-/** Moves every instant of a file, as if a wrong clock had written it. `bookable` and what is printed have times at the venue: no clock of ours. */
-function shift(path: string, { bookable, printed_price, ...rules }: InstantRules, ms: number): void {
+/** Moves every instant of a file, as if a wrong clock had written it. `_bookable` and what is printed have times at the venue: no clock of ours. */
+function shift(path: string, { _bookable, _printed_price, ...rules }: InstantRules, ms: number): void {
   const db = new Database(path);
   for (const [table, columns] of Object.entries(rules))
     for (const [column, rule] of Object.entries(columns))

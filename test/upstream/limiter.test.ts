@@ -535,6 +535,20 @@ describe('what was learned', () => {
     expect(second.limiter.state().rate).toBe(8.245);
   });
 
+  test('waits as long as a call takes before the first one: the one before may have made one just now', async () => {
+    const first = setUp({ requests_per_second: 4 });
+    await once(first, answer);
+    const { clock } = first;
+    const second = setUp({ requests_per_second: 4 }, { clock, learned: first.limiter.learned() });
+    first.limiter[Symbol.dispose]();
+    using _ = second.limiter;
+    const { started, call } = calls({ ...second, clock });
+    void call('a');
+    expect(started).toHaveLength(0);
+    await clock.advance(1000 / second.limiter.state().rate);
+    expect(started).toHaveLength(1);
+  });
+
   test('never lifts the rate above a ceiling that was lowered since', () => {
     const first = setUp({ requests_per_second: 100 });
     using _ = first.limiter;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { conditionCodes } from '../../domain/conditions/table.ts';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
 import { errorRate } from './checks.ts';
+import { condition } from './conditions.ts';
 import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
@@ -127,17 +127,6 @@ const backup = z.object({
   failure: maybe,
   tried_at: never,
   tried_failure: maybe,
-});
-
-const condition = z.object({
-  code: z.enum(conditionCodes),
-  about: text,
-  severity: z.enum(['error', 'warning']),
-  since: never,
-  says: text,
-  todo: text,
-  explains: z.array(z.enum(conditionCodes)),
-  acknowledged: maybe,
 });
 
 export const status = z.object({

@@ -102,13 +102,28 @@ export function addSlot(summary: OpenSummary, [, places, offers]: Timeslot): voi
 
 /** Tells whether two dates differ in times, variants or prices: in anything that views show but the tickets left. */
 export function otherOffers(before: DayForm | undefined, after: DayForm | undefined): boolean {
-  return JSON.stringify(withoutCounts(before)) !== JSON.stringify(withoutCounts(after));
+  return differ(before, after, 0);
 }
 
-function withoutCounts(form: DayForm | undefined): unknown {
-  return form?.[2].map(([time, , offers]) => [
+/**
+ * Tells whether a shopper would notice what two dates differ in: times, variants, prices, or tickets left of which there
+ * are no more than one may order (`most`; null: the service names no limit).
+ */
+export function isNoticed(before: DayForm | undefined, after: DayForm | undefined, most: number | null): boolean {
+  return differ(before, after, most ?? Number.POSITIVE_INFINITY);
+}
+
+/** Compares what views show, counts of tickets up to `most`. */
+function differ(before: DayForm | undefined, after: DayForm | undefined, most: number): boolean {
+  return JSON.stringify(shown(before, most)) !== JSON.stringify(shown(after, most));
+}
+
+function shown(form: DayForm | undefined, most: number): unknown {
+  const upTo = (count: number | null | undefined) => (count == null ? null : Math.min(count, most));
+  return form?.[2].map(([time, left, offers]) => [
     time,
-    offers.map(([variant_id, , ...prices]) => [variant_id, prices.slice(0, 5)]),
+    upTo(left),
+    offers.map(([variant_id, tickets, ...prices]) => [variant_id, upTo(tickets), prices.slice(0, 5)]),
   ]);
 }
 

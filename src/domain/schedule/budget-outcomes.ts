@@ -106,7 +106,10 @@ function reduced(budget: Budget, now: number): Budget {
   const limit = Math.max(met.limit, lowest(budget.ceiling));
   const rate = Math.max(limit * (crowd ? cut.many : cut.single), lowest(budget.ceiling));
   const throttled = crowd ? { ...budget.throttled, lastingly: 0 } : budget.throttled;
-  return { ...budget, ...met, limit, rate, throttled, cut_at: now, cut_to: rate, grown_ms: 0 };
+  // A single throttle where no limit is known may be a stray.
+  const pressed = crowd || (budget.limit !== null && realShare(budget) > 0.5);
+  const pressed_at = pressed ? now : budget.pressed_at;
+  return { ...budget, ...met, limit, rate, throttled, pressed_at, cut_at: now, cut_to: rate, grown_ms: 0 };
 }
 
 /** Returns what a single throttle near the limit says of it: the first one, that there may be one. */
@@ -141,7 +144,8 @@ function reducedFurther(budget: Budget): Budget {
   const delivered = deliveredToCrowd(budget);
   const rate = Math.max(Math.min(budget.rate, delivered * cut.many), lowest(budget.ceiling));
   const limit = Math.max(Math.min(budget.limit ?? delivered, delivered), lowest(budget.ceiling));
-  return { ...budget, rate, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
+  const pressed_at = budget.cut_at;
+  return { ...budget, rate, pressed_at, cut_to: rate, limit, limit_is: 'guessed', near: nothing };
 }
 
 function isCrowd(budget: Budget): boolean {

@@ -18,6 +18,8 @@ export interface Budget {
   readonly limit: number | null;
   /** Whether that limit was met, or only guessed from the little that passed when everything was throttled. */
   readonly limit_is: 'met' | 'guessed';
+  /** When the service last pushed back in earnest: a throttle that strays don't explain; 0: never. */
+  readonly pressed_at: number;
   /** When the rate was last cut, to what, and how long it has grown since. */
   readonly cut_at: number;
   readonly cut_to: number;
@@ -71,6 +73,7 @@ export function startBudget(ceiling: number, now: number): Budget {
     misses: 0,
     limit: null,
     limit_is: 'guessed',
+    pressed_at: 0,
     cut_at: 0,
     cut_to: rate,
     grown_ms: 0,

@@ -65,6 +65,14 @@ export function dueByWorth(key: RecordKey, fetched_at: number, cadence: number, 
   return { at: Math.round(Math.min(due.at, fetched_at + interval * spread)), reason: 'likely-changed' };
 }
 
+/**
+ * Tells whether a read that was planned because it seemed worth its price still is; `due`: as it would be planned now.
+ * Prices that moved a little change nothing.
+ */
+export function isStillWorth(due: Due, fetched_at: number, now: number): boolean {
+  return due.at - now <= (due.at - fetched_at) / 4;
+}
+
 /** The window after one, which every midnight hands a date over to it. */
 export interface NextWindow {
   readonly fetched_at: number;

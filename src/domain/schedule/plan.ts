@@ -1,5 +1,6 @@
 import type { Window } from '../catalogue/availability.ts';
 import { readsPerPeriod } from './cadence.ts';
+import { type ExtraLimits, extraCalls } from './extra-calls.ts';
 import { type Lane, type LaneShares, lanes } from './lanes.ts';
 import type { Offered } from './record-kinds.ts';
 import {
@@ -42,8 +43,11 @@ export interface Catalogue {
   readonly resources: Offered;
   /** Milliseconds between two walks over the lists. */
   readonly walks: Readonly<Record<ListResource, number>>;
-  /** Availability reads beyond what the cadences need, as a share of them. */
-  readonly extra: number;
+  /**
+   * Limits of availability reads beyond what the cadences need, at a `rate` in calls a day; no more than `most` times
+   * those of the cadences are worth a call. Null: none are made.
+   */
+  readonly extra: (ExtraLimits & { readonly rate: number; readonly most: number }) | null;
   /** How often an off-sale product is looked at, in milliseconds. */
   readonly look: number;
 }
@@ -87,15 +91,22 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
   for (const resource of listResources) if (offered.has(resource)) addList(add, resource, rows[resource], catalogue);
   const cadences = [...lines.values()];
   const dates = cadences.filter(({ what }) => datesOnSale.has(what));
+  const needed = callsPerDay(dates);
+  const share = extraReads(catalogue, callsPerDay(cadences), needed) / Math.max(1, needed);
   const extra = dates.map(({ lane, what, calls_per_day }) => ({
     lane,
     what: `${what}, where a change is likely`,
     records: 0,
-    calls_per_day: calls_per_day * catalogue.extra,
+    calls_per_day: calls_per_day * share,
   }));
   return [...cadences, ...extra.filter(({ calls_per_day }) => calls_per_day > 0)].sort(
     (a, b) => lanes.indexOf(a.lane) - lanes.indexOf(b.lane),
   );
+}
+
+/** Returns the extra availability reads a day, where the cadences need so many calls, and so many of them for dates. */
+function extraReads({ extra }: Pick<Catalogue, 'extra'>, needed: number, dates: number): number {
+  return extra === null ? 0 : Math.min(extraCalls(extra, needed, extra.rate), extra.most * dates);
 }
 
 function addDates(

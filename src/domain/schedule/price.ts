@@ -1,8 +1,9 @@
-import { type Volatility, worthwhileInterval } from './volatility.ts';
+import { staleShare, type Volatility, worthwhileInterval } from './volatility.ts';
 
 /*
  * The price of a call: the one number by which adaptive scheduling compares records. It is set so that the demand of
- * all records at that price equals the calls that may be spent.
+ * all records at that price equals the calls that may be spent. The demand is kept as a curve over several prices, so
+ * that the price follows at once when fewer calls may be spent, or more.
  */
 
 /** A record as the price sees it. */
@@ -14,48 +15,62 @@ export interface Priced {
   readonly floor: number;
 }
 
-/** The demand of a number of records at several prices. */
+/** The demand of a number of records at several prices, which ascend. */
 export interface Demand {
-  /** Calls a millisecond that the cadences alone need. */
-  readonly needed: number;
-  /** Calls a millisecond at each price of `prices`. */
-  readonly asked: readonly number[];
   readonly prices: readonly number[];
+  /** Calls a millisecond that the cadences alone need, and at each price. */
+  readonly needed: number;
+  readonly asked: readonly number[];
+  /**
+   * The share of shoppers' time in which something shown is no longer true, as far as the records' histories tell: with
+   * the cadences alone, and at each price; a sum over the records' weights, which are summed up beside it.
+   */
+  readonly weight: number;
+  readonly stale_needed: number;
+  readonly stale: readonly number[];
 }
 
 /** At this price no record is worth an extra call. */
 export const noExtraCalls = Number.MAX_VALUE;
 
+/** Cheaper than this all records are read as often as they may be. */
+const leastPrice = 0.01;
+
 /** Prices around one that may be far off (none known), or nearly right. */
 export function pricesAround(price: number | null): number[] {
   return price === null
     ? Array.from({ length: 25 }, (_, step) => 10 ** (step / 2 - 2))
-    : [price / 2, price / 1.2, price, price * 1.2, price * 2];
+    : [1 / 16, 1 / 4, 1 / 2, 1 / 1.2, 1, 1.2, 2, 4, 16, 64].map((factor) => Math.max(price, leastPrice) * factor);
 }
 
 export function noDemand(prices: readonly number[]): Demand {
-  return { needed: 0, asked: prices.map(() => 0), prices };
+  const none = prices.map(() => 0);
+  return { prices, needed: 0, asked: none, weight: 0, stale_needed: 0, stale: none };
 }
 
 /** Adds records to a demand, a few hundred at a time, so that the event loop is not blocked. */
 export function addDemand(demand: Demand, records: readonly Priced[]): Demand {
-  const asked = [...demand.asked];
-  let needed = demand.needed;
+  const [asked, stale] = [[...demand.asked], [...demand.stale]];
+  let { needed, weight: total, stale_needed } = demand;
   for (const { volatility, weight, cap, floor } of records) {
     needed += 1 / cap;
-    for (const [index, price] of demand.prices.entries())
-      asked[index] = (asked[index] ?? 0) + 1 / worthwhileInterval(volatility, { weight, price, floor, cap });
+    total += weight;
+    stale_needed += weight * staleShare(volatility, cap);
+    for (const [index, price] of demand.prices.entries()) {
+      const interval = worthwhileInterval(volatility, { weight, price, floor, cap });
+      asked[index] = (asked[index] ?? 0) + 1 / interval;
+      stale[index] = (stale[index] ?? 0) + weight * staleShare(volatility, interval);
+    }
   }
-  return { ...demand, needed, asked };
+  return { ...demand, needed, asked, weight: total, stale_needed, stale };
 }
 
 /**
- * Returns the price at which `(1 + extra)` times what the cadences need is asked for, but no more than `most` calls a
- * millisecond: between two prices on a line of their logarithms, beyond the outermost at most their own distance
- * further.
+ * Returns the price at which `extra` calls a millisecond are asked for beside those that the cadences need: between two
+ * prices on a line of their logarithms, beyond the outermost at most their own distance further.
  */
-export function clearingPrice({ needed, asked, prices }: Demand, extra: number, most: number): number {
-  const target = Math.min(needed * (1 + extra), most);
+export function clearingPrice({ needed, asked, prices }: Demand, extra: number): number {
+  const target = needed + extra;
   if (prices.length === 0 || !(target > needed * (1 + 1e-9))) return noExtraCalls;
   const above = asked.findIndex((calls) => calls <= target);
   const last = prices.length - 1;
@@ -64,4 +79,24 @@ export function clearingPrice({ needed, asked, prices }: Demand, extra: number, 
   const [low, high] = [prices[above - 1] as number, prices[above] as number];
   const [more, less] = [asked[above - 1] as number, asked[above] as number];
   return low * (high / low) ** ((more - target) / Math.max(more - less, 1e-300));
+}
+
+/**
+ * Returns the share of shoppers' time in which something shown is no longer true if `extra` calls a millisecond are
+ * spent; null: no records.
+ */
+export function staleWith({ needed, asked, weight, stale_needed, stale }: Demand, extra: number): number | null {
+  if (weight === 0) return null;
+  const points = [...asked.map((calls, index) => [calls, stale[index] ?? 0] as const), [needed, stale_needed] as const];
+  const target = needed + extra;
+  const below = points.findIndex(([calls]) => calls <= target);
+  const [more, less] = [points[below - 1], points[below] ?? points[points.length - 1]];
+  if (more === undefined || less === undefined || more[0] === less[0]) return (less?.[1] ?? 0) / weight;
+  const part = (Math.min(target, more[0]) - less[0]) / (more[0] - less[0]);
+  return (less[1] + (more[1] - less[1]) * part) / weight;
+}
+
+/** Returns the most extra calls a millisecond that records would ever ask for. */
+export function mostExtra({ needed, asked }: Demand): number {
+  return Math.max(0, ...asked.map((calls) => calls - needed));
 }

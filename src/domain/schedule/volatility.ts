@@ -73,6 +73,19 @@ export function stillTrue({ shape, exposure }: Volatility, elapsed: number): num
   return (exposure / (exposure + elapsed)) ** shape;
 }
 
+/** Returns the share of the time in which a record read every `interval` ms is no longer true. */
+export function staleShare(volatility: Volatility, interval: number): number {
+  return 1 - trueTime(volatility, interval) / interval;
+}
+
+/** A read before a change is this likely is spent on nothing. */
+const leastLikely = 0.01;
+
+/** Returns how long after its last read a change of the record is likely enough for another, in milliseconds. */
+function likelyAfter({ shape, exposure }: Volatility): number {
+  return exposure * Math.expm1(-Math.log1p(-leastLikely) / shape);
+}
+
 /** Expected changes a day. */
 export function changesPerDay({ shape, exposure }: Volatility): number {
   return (shape / exposure) * 24 * hourMs;
@@ -82,17 +95,21 @@ export function changesPerDay({ shape, exposure }: Volatility): number {
  * Returns what a visit `elapsed` ms after the last one is worth: milliseconds of staleness avoided. Grows with
  * `elapsed`.
  */
-export function visitValue({ shape, exposure }: Volatility, elapsed: number): number {
+export function visitValue(volatility: Volatility, elapsed: number): number {
+  return trueTime(volatility, elapsed) - elapsed * stillTrue(volatility, elapsed);
+}
+
+/** Returns ∫S: for how much of the time since its last read a record is expected to have been true. */
+function trueTime({ shape, exposure }: Volatility, elapsed: number): number {
   const grown = Math.log1p(elapsed / exposure);
   const rest = shape - 1;
-  // ∫S; for a shape near 1 the closed form divides nought by nought, and its limit is a logarithm.
-  const whole = Math.abs(rest * grown) < 1e-6 ? exposure * grown : (-exposure * Math.expm1(-rest * grown)) / rest;
-  return whole - elapsed * Math.exp(-shape * grown);
+  // For a shape near 1 the closed form divides nought by nought, and its limit is a logarithm.
+  return Math.abs(rest * grown) < 1e-6 ? exposure * grown : (-exposure * Math.expm1(-rest * grown)) / rest;
 }
 
 /**
- * Returns the interval at which a visit is worth its price, within `floor` and `cap`; all in milliseconds, the price
- * per unit of weight 1.
+ * Returns the interval at which a visit is worth its price, within `floor` and `cap`, and not before a change is at all
+ * likely; all in milliseconds, the price per unit of weight 1.
  */
 export function worthwhileInterval(
   volatility: Volatility,
@@ -100,8 +117,9 @@ export function worthwhileInterval(
 ): number {
   const wanted = price / weight;
   if (!(visitValue(volatility, cap) > wanted)) return cap;
-  if (floor >= cap || visitValue(volatility, floor) >= wanted) return Math.min(floor, cap);
-  let [low, high] = [Math.log(floor), Math.log(cap)];
+  const least = Math.max(floor, likelyAfter(volatility));
+  if (least >= cap || visitValue(volatility, least) >= wanted) return Math.min(least, cap);
+  let [low, high] = [Math.log(least), Math.log(cap)];
   // Twelve halvings of at most a factor of 5000: closer than a tenth of a percent of the logarithm.
   for (let step = 0; step < 14; step += 1) {
     const middle = (low + high) / 2;

@@ -2,7 +2,7 @@ import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-type Context = Tables['availability_context'];
+type Context = Tables['_availability_context'];
 
 /** What the nearest availability answer says beyond dates and variants. */
 export interface AvailabilityContextTable {
@@ -12,10 +12,10 @@ export interface AvailabilityContextTable {
 export function availabilityContext(db: Writes): AvailabilityContextTable {
   const put = db.change(({ product_id, currency, document, read_at }: Bound<Context>) =>
     query
-      .insertInto('availability_context')
+      .insertInto('_availability_context')
       .values({ product_id, currency, document, read_at })
       .onConflict((taken) =>
-        taken.doUpdateSet({ document, read_at }).where('availability_context.document', '<>', document),
+        taken.doUpdateSet({ document, read_at }).where('_availability_context.document', '<>', document),
       ),
   );
   return {

@@ -11,10 +11,11 @@ import type { OfProduct, WindowRead } from './dates/window.ts';
 /** Days, their slots and the spans that say when each was read. */
 export interface AvailabilityTables extends Pick<SpanTable, 'confirm' | 'wasRead' | 'variantIds'> {
   /**
-   * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one are not written. `changed`:
-   * days that differ from what was stored, `added`: days that had no row.
+   * Stores an answer, priced by whom its variants are for: store those first. Days whose compact form is the stored one
+   * are not written. `changed`: days that differ from what was stored, `noticed`: those of them in which a shopper would
+   * notice it, `added`: days that had no row.
    */
-  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; added: number };
+  store(read: WindowRead, answer: AvailabilityAnswer): { changed: number; noticed: number; added: number };
   /** Forgets dates before the venue's today. */
   prune(of: OfProduct, today: string): void;
 }
@@ -30,7 +31,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
     store: (read, answer) => {
       const { product_id, currency, from } = read;
       const { covered_to: to, max_tickets_per_order, variants } = answer;
-      const counts = { changed: 0, added: 0 };
+      const counts = { changed: 0, noticed: 0, added: 0 };
       if (to < from) return counts;
       const limits = spans.limits({ product_id, currency }, from, to);
       const newer = spans.makeRoom(read, to);
@@ -40,7 +41,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         max_tickets_per_order,
         variant_ids: JSON.stringify(variants.map(({ variant_id }) => variant_id)),
       };
-      const dated = { ...read, ...bookable.settingOf(product_id) };
+      const dated = { ...read, ...bookable.settingOf(product_id), most: max_tickets_per_order };
       let run: string[] = [];
       const closeRun = () => {
         const [first = '', last = first] = [run[0], run.at(-1)];
@@ -59,6 +60,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable, bookable: B
         if (day === 'same') continue;
         if (before === undefined) counts.added += 1;
         else counts.changed += 1;
+        if (before !== undefined && day !== 'unnoticed') counts.noticed += 1;
       }
       closeRun();
       if (moved.length > 0)

@@ -40,7 +40,7 @@ export function categoryReads(db: Reads): CategoryReads {
   );
   const inUse = db.values(() =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select((of) => of.ref('category').$notNull().as('category'))
       .distinct()
       .where('category', 'is not', null)
@@ -48,7 +48,7 @@ export function categoryReads(db: Reads): CategoryReads {
   );
   const counts = db.rows(() =>
     query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .select((of) => {
         const dynamic = hasDynamicPricing(of.ref('p.product_id'));
         return [
@@ -65,7 +65,7 @@ export function categoryReads(db: Reads): CategoryReads {
   );
   const sold = db.rows(() =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select((of) => ['product_id', 'sold', of.ref('sold_at').$notNull().as('sold_at')])
       .where('sold_at', 'is not', null)
       .where('withdrawn_at', 'is', null),
@@ -86,7 +86,7 @@ export function categoryReads(db: Reads): CategoryReads {
 
 function matchedBy() {
   return query
-    .selectFrom('product as p')
+    .selectFrom('_product as p')
     .select(['p.product_id', 'p.city_id', 'p.category'])
     .select((of) => [
       of
@@ -97,7 +97,7 @@ function matchedBy() {
         .$notNull()
         .as('experience_ids'),
       of
-        .selectFrom('product_tag as g')
+        .selectFrom('_product_tag as g')
         .select((tag) => sql<string>`json_group_array(${tag.ref('g.tag_id')})`.as('ids'))
         .whereRef('g.product_id', '=', 'p.product_id')
         .$asScalar()
@@ -119,12 +119,14 @@ function matchedBy() {
 
 export function categoryTable(db: Writes): CategoryTable {
   const put = db.change(({ product_id, category }: Bound<{ product_id: number; category: string | null }>) =>
-    query.updateTable('product').set({ category }).where('product_id', '=', product_id),
+    query.updateTable('_product').set({ category }).where('product_id', '=', product_id),
   );
-  const clear = db.change(() => query.updateTable('product').set({ category: null }).where('category', 'is not', null));
+  const clear = db.change(() =>
+    query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
+  );
   const putSold = db.change(
     ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: number }>) =>
-      query.updateTable('product').set({ sold, sold_at }).where('product_id', '=', product_id),
+      query.updateTable('_product').set({ sold, sold_at }).where('product_id', '=', product_id),
   );
   return {
     ...categoryReads(db),

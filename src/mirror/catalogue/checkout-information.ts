@@ -6,7 +6,7 @@ import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-type Row = Tables['checkout_information_read'];
+type Row = Tables['_checkout_information_read'];
 
 export interface CheckoutInformationRead extends FoundBy {
   readonly product_id: number;
@@ -30,15 +30,15 @@ const columns = [
 export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
   const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query
-      .selectFrom('checkout_information_read')
+      .selectFrom('_checkout_information_read')
       .selectAll()
       .where('product_id', '=', product_id)
       .where('language', '=', language),
   );
-  const put = db.change(upsert('checkout_information_read', ['product_id', 'language'], columns));
+  const put = db.change(upsert('_checkout_information_read', ['product_id', 'language'], columns));
   const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
     query
-      .updateTable('checkout_information_read')
+      .updateTable('_checkout_information_read')
       .set({ checked_at: sent_at, stale_at })
       .where('product_id', '=', product_id)
       .where('language', '=', language)

@@ -42,7 +42,7 @@ interface Ports {
 }
 
 export function experienceReads(db: Reads): ExperienceReads {
-  const count = db.values(() => query.selectFrom('experience').select((of) => of.fn.countAll<number>().as('all')));
+  const count = db.values(() => query.selectFrom('_experience').select((of) => of.fn.countAll<number>().as('all')));
   return { count: () => count.get() ?? 0 };
 }
 
@@ -53,13 +53,13 @@ export function experienceTables(db: Writes, ports: Ports): ExperienceTables {
 /** Returns the links of an experience to its products. */
 function links(db: Writes) {
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
-    query.deleteFrom('product_experience').where('experience_id', '=', experience_id),
+    query.deleteFrom('_product_experience').where('experience_id', '=', experience_id),
   );
-  const add = db.change(({ product_id, experience_id }: Bound<Tables['product_experience']>) =>
-    query.insertInto('product_experience').values({ product_id, experience_id }),
+  const add = db.change(({ product_id, experience_id }: Bound<Tables['_product_experience']>) =>
+    query.insertInto('_product_experience').values({ product_id, experience_id }),
   );
   const of = db.values(({ experience_id }: Bound<OfExperience>) =>
-    query.selectFrom('product_experience').select('product_id').where('experience_id', '=', experience_id),
+    query.selectFrom('_product_experience').select('product_id').where('experience_id', '=', experience_id),
   );
   return { drop, add, of };
 }
@@ -68,14 +68,14 @@ function links(db: Writes) {
 function telling(db: Writes, changes: ChangeTable) {
   const visible = db.values(({ ids }: Bound<{ ids: string }>) =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select('product_id')
       .where('product_id', 'in', listed<number>(ids))
       .where('withdrawn_at', 'is', null)
       .orderBy('product_id'),
   );
   const venueOf = db.values(({ experience_id }: Bound<OfExperience>) =>
-    query.selectFrom('product').select('product_id').where('venue_id', '=', experience_id),
+    query.selectFrom('_product').select('product_id').where('venue_id', '=', experience_id),
   );
   return (by: FoundBy) => {
     const experience_ids: number[] = [];
@@ -104,9 +104,9 @@ const experienceColumns = [
 
 function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'store'> {
   const one = db.rows(({ experience_id }: Bound<OfExperience>) =>
-    query.selectFrom('experience').selectAll().where('experience_id', '=', experience_id),
+    query.selectFrom('_experience').selectAll().where('experience_id', '=', experience_id),
   );
-  const put = db.change(upsert('experience', ['experience_id'], experienceColumns));
+  const put = db.change(upsert('_experience', ['experience_id'], experienceColumns));
   const link = links(db);
   const told = telling(db, changes);
 
@@ -151,21 +151,21 @@ type Walk = Bound<{ edition: string; started_at: number }>;
 
 function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
   const found = db.change(({ edition }: Bound<{ edition: string }>) =>
-    query.deleteFrom('experience_absence').where('experience_id', 'in', metBy('experiences', edition)),
+    query.deleteFrom('_experience_absence').where('experience_id', 'in', metBy('experiences', edition)),
   );
   const missed = db.change(({ edition, started_at }: Walk) =>
     query
-      .insertInto('experience_absence')
+      .insertInto('_experience_absence')
       .columns(['experience_id', 'missing_walks', 'last_missing_at'])
       .expression(
         query
-          .selectFrom('experience')
+          .selectFrom('_experience')
           .select(['experience_id', sql.lit(1).as('missing_walks'), started_at.as('last_missing_at')])
           .where('experience_id', 'not in', metBy('experiences', edition)),
       )
       .onConflict((taken) =>
         taken.doUpdateSet((of) => {
-          const last = of.ref('experience_absence.last_missing_at');
+          const last = of.ref('_experience_absence.last_missing_at');
           return {
             missing_walks: of('missing_walks', '+', countsBeside(last, started_at)),
             last_missing_at: sql`case when ${countsBeside(last, started_at)} then ${started_at} else ${last} end`,
@@ -174,13 +174,13 @@ function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables,
       ),
   );
   const missingFor = db.values(({ walks }: Bound<{ walks: number }>) =>
-    query.selectFrom('experience_absence').select('experience_id').where('missing_walks', '>=', walks),
+    query.selectFrom('_experience_absence').select('experience_id').where('missing_walks', '>=', walks),
   );
   const forget = db.change(({ experience_id }: Bound<OfExperience>) =>
-    query.deleteFrom('experience_absence').where('experience_id', '=', experience_id),
+    query.deleteFrom('_experience_absence').where('experience_id', '=', experience_id),
   );
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
-    query.deleteFrom('experience').where('experience_id', '=', experience_id),
+    query.deleteFrom('_experience').where('experience_id', '=', experience_id),
   );
   const link = links(db);
   const told = telling(db, changes);

@@ -54,7 +54,7 @@ export function readImageFacts(connection: Database, since: number): ImageFacts 
 function takedowns(db: Reads, at: number): readonly Takedown[] {
   const rows = db.rows(({ since }: Bound<{ since: number }>) =>
     query
-      .selectFrom('image_takedown as d')
+      .selectFrom('_image_takedown as d')
       .select((of) => titleOf(of.ref('d.product_id')).as('title'))
       .select(['d.product_id', 'd.image_key', 'd.credit', 'd.verified_at as last_confirmed_at', 'd.withdrawn_at'])
       .select(['d.cause', 'd.returned_at'])
@@ -69,7 +69,7 @@ function takedowns(db: Reads, at: number): readonly Takedown[] {
 function creditChanges(db: Reads, at: number): readonly CreditChange[] {
   const rows = db.rows(({ since }: Bound<{ since: number }>) =>
     query
-      .selectFrom('image_credit as c')
+      .selectFrom('_image_credit as c')
       .select((of) => titleOf(of.ref('c.product_id')).as('title'))
       .select(['c.product_id', 'c.image_key', 'c.old', 'c.new', 'c.at'])
       .where('c.at', '>=', since)
@@ -85,10 +85,10 @@ function published(db: Reads): ImageFacts['published'] {
   const rows = db.rows(() =>
     query
       .selectFrom('images as v')
-      .innerJoin('image as i', (join) =>
+      .innerJoin('_image as i', (join) =>
         join.onRef('i.product_id', '=', 'v.product_id').onRef('i.image_key', '=', 'v.image_key'),
       )
-      .innerJoin('product as p', 'p.product_id', 'v.product_id')
+      .innerJoin('_product as p', 'p.product_id', 'v.product_id')
       .select((of) => titleOf(of.ref('v.product_id')).as('title'))
       .select(['v.product_id', 'v.image_key', 'v.credit', 'v.file'])
       .select(['i.first_seen_at as first_confirmed_at', 'v.verified_at as last_confirmed_at'])
@@ -96,7 +96,7 @@ function published(db: Reads): ImageFacts['published'] {
       .select((of) => [
         of.fn.coalesce('v.extra_large_url', 'v.large_url', 'v.medium_url', 'v.small_url').as('url'),
         of
-          .selectFrom(['image_file as f', 'mirror as m'])
+          .selectFrom(['_image_file as f', '_mirror as m'])
           .select('f.checksum')
           .whereRef('f.product_id', '=', 'v.product_id')
           .whereRef('f.image_key', '=', 'v.image_key')
@@ -115,8 +115,8 @@ function hiddenCount(db: Reads): number {
   const shown = query.selectFrom('images').select((of) => of.fn.countAll<number>().as('images'));
   const hidden = db.values(() =>
     query
-      .selectFrom('image as i')
-      .innerJoin('product as p', 'p.product_id', 'i.product_id')
+      .selectFrom('_image as i')
+      .innerJoin('_product as p', 'p.product_id', 'i.product_id')
       .select((of) => of(of.fn.countAll<number>(), '-', shown.$asScalar().$notNull()).as('hidden'))
       .where('i.withdrawn_at', 'is', null)
       .where('p.withdrawn_at', 'is', null),
@@ -130,14 +130,14 @@ const never = 9e15;
 function files(db: Reads): readonly KeptFile[] {
   const rows = db.rows(() =>
     query
-      .selectFrom('image_file as f')
+      .selectFrom('_image_file as f')
       .leftJoin('images as v', (join) =>
         join.onRef('v.product_id', '=', 'f.product_id').onRef('v.image_key', '=', 'f.image_key'),
       )
-      .leftJoin('image as i', (join) =>
+      .leftJoin('_image as i', (join) =>
         join.onRef('i.product_id', '=', 'f.product_id').onRef('i.image_key', '=', 'f.image_key'),
       )
-      .leftJoin('product as p', 'p.product_id', 'f.product_id')
+      .leftJoin('_product as p', 'p.product_id', 'f.product_id')
       .select(['f.product_id', 'f.image_key'])
       .select((of) => [
         of.ref('f.file').$notNull().as('file'),

@@ -52,11 +52,11 @@ export function imageLedgerReads(db: Reads): ImageLedgerReads {
   // By the index of what was confirmed longest ago: asked each minute, and usually none.
   const unconfirmed = db.rows(({ before }: Before) => {
     const late = query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .select((of) => ['p.product_id', of.ref('p.images_verified_at').$notNull().as('verified_at')])
       .select((of) =>
         of
-          .selectFrom('image as i')
+          .selectFrom('_image as i')
           .select((image) => image.fn.countAll<number>().as('images'))
           .whereRef('i.product_id', '=', 'p.product_id')
           .where('i.withdrawn_at', 'is', null)
@@ -77,16 +77,16 @@ export function imageLedgerReads(db: Reads): ImageLedgerReads {
 }
 
 function credits(db: Writes): Pick<ImageLedger, 'credited' | 'doubt'> {
-  const credited = db.change((bound: Bound<Tables['image_credit']>) => {
+  const credited = db.change((bound: Bound<Tables['_image_credit']>) => {
     const { product_id, image_key, at, old } = bound;
     return query
-      .insertInto('image_credit')
+      .insertInto('_image_credit')
       .values({ product_id, image_key, at, old, new: bound.new })
       .onConflict((taken) => taken.doUpdateSet({ new: bound.new }));
   });
   const doubt = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
     query
-      .updateTable('image')
+      .updateTable('_image')
       .set({ doubted_at: at })
       .where('product_id', '=', product_id)
       .where('image_key', '=', image_key),
@@ -101,7 +101,7 @@ function credits(db: Writes): Pick<ImageLedger, 'credited' | 'doubt'> {
   };
 }
 
-type Takedown = Pick<Tables['image_takedown'], 'credit' | 'verified_at' | 'withdrawn_at'>;
+type Takedown = Pick<Tables['_image_takedown'], 'credit' | 'verified_at' | 'withdrawn_at'>;
 
 function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDown'> {
   const takenDown = db.change((bound: Bound<OfImage & Takedown>) =>
@@ -122,7 +122,7 @@ function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDow
     ({ product_id, withdrawn_at }: Bound<Pick<OfImage, 'product_id'> & Pick<Takedown, 'withdrawn_at'>>) =>
       takeDown(
         standing(product_id)
-          .innerJoin('product as p', 'p.product_id', 'i.product_id')
+          .innerJoin('_product as p', 'p.product_id', 'i.product_id')
           .select(['i.product_id', 'i.image_key', withdrawn_at.as('withdrawn_at')])
           .select([
             'p.images_verified_at as verified_at',
@@ -145,7 +145,7 @@ function takedowns(db: Writes): Pick<ImageLedger, 'takenDown' | 'productTakenDow
 function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> {
   const returned = db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
     query
-      .updateTable('image_takedown')
+      .updateTable('_image_takedown')
       .set({ returned_at: at })
       .where('product_id', '=', product_id)
       .where('image_key', '=', image_key)
@@ -153,14 +153,14 @@ function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> 
   );
   const productReturned = db.change(({ product_id, at }: Bound<Pick<OfImage, 'product_id'> & At>) =>
     query
-      .updateTable('image_takedown as t')
+      .updateTable('_image_takedown as t')
       .set({ returned_at: at })
       .where('t.product_id', '=', product_id)
       .where('t.returned_at', 'is', null)
       .where((of) =>
         of.exists(
           of
-            .selectFrom('image as i')
+            .selectFrom('_image as i')
             .select(of.lit(1).as('one'))
             .whereRef('i.product_id', '=', 't.product_id')
             .whereRef('i.image_key', '=', 't.image_key')
@@ -184,13 +184,13 @@ function returns(db: Writes): Pick<ImageLedger, 'returned' | 'productReturned'> 
  */
 function standing(product_id: RawBuilder<number>) {
   return query
-    .selectFrom('image as i')
+    .selectFrom('_image as i')
     .where('i.product_id', '=', product_id)
     .where((of) =>
       of.not(
         of.exists(
           of
-            .selectFrom('image_takedown as t')
+            .selectFrom('_image_takedown as t')
             .select(of.lit(1).as('one'))
             .whereRef('t.product_id', '=', 'i.product_id')
             .whereRef('t.image_key', '=', 'i.image_key')
@@ -200,28 +200,28 @@ function standing(product_id: RawBuilder<number>) {
     );
 }
 
-function takeDown(images: Expression<Omit<Tables['image_takedown'], 'returned_at'>>) {
+function takeDown(images: Expression<Omit<Tables['_image_takedown'], 'returned_at'>>) {
   return query
-    .insertInto('image_takedown')
+    .insertInto('_image_takedown')
     .columns(['product_id', 'image_key', 'withdrawn_at', 'verified_at', 'cause', 'credit'])
     .expression(images)
     .onConflict((taken) => taken.doUpdateSet({ returned_at: null }));
 }
 
 function pruning(db: Writes): Pick<ImageLedger, 'prune'> {
-  const images = db.change(({ before }: Before) => query.deleteFrom('image').where('withdrawn_at', '<', before));
+  const images = db.change(({ before }: Before) => query.deleteFrom('_image').where('withdrawn_at', '<', before));
   const takenDown = db.change(({ before }: Before) =>
-    query.deleteFrom('image_takedown').where('withdrawn_at', '<', before),
+    query.deleteFrom('_image_takedown').where('withdrawn_at', '<', before),
   );
   const credited = db.change(({ before }: Before) =>
     query
-      .deleteFrom('image_credit as c')
+      .deleteFrom('_image_credit as c')
       .where('c.at', '<', before)
       .where((of) =>
         of.not(
           of.exists(
             of
-              .selectFrom('image as i')
+              .selectFrom('_image as i')
               .select(of.lit(1).as('one'))
               .whereRef('i.product_id', '=', 'c.product_id')
               .whereRef('i.image_key', '=', 'c.image_key'),

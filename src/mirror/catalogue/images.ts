@@ -6,9 +6,9 @@ import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { ImageLedger, OfImage } from './image-ledger.ts';
 
-type Row = Tables['image'];
+type Row = Tables['_image'];
 
-/** The images of each product: those of its newest complete read (sent at `product.images_verified_at`) stand, others are withdrawn. */
+/** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
 export interface ImageTable {
   /** Replaces the images of a product by those of a complete read: one that is missing there is withdrawn. */
   replace(product_id: number, images: readonly Image[], by: ImagesRead): boolean;
@@ -25,14 +25,14 @@ export interface ImagesRead extends FoundBy {
 
 export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
   const stored = db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
-    query.selectFrom('image').selectAll().where('product_id', '=', product_id),
+    query.selectFrom('_image').selectAll().where('product_id', '=', product_id),
   );
   const put = db.change(
-    upsert('image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
+    upsert('_image', ['product_id', 'image_key'], ['position', 'credit', 'document', 'first_seen_at', 'withdrawn_at']),
   );
   const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: number }>) =>
     query
-      .updateTable('image')
+      .updateTable('_image')
       .set({ withdrawn_at: at })
       .where('product_id', '=', product_id)
       .where('image_key', '=', image_key),

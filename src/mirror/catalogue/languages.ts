@@ -13,10 +13,10 @@ export interface LanguageTable {
 }
 
 export function languageTable(db: Writes, search: SearchTable): LanguageTable {
-  const all = db.values(() => query.selectFrom('mirror_language').select('language'));
-  const add = db.change(({ language }: Bound<OfLanguage>) => query.insertInto('mirror_language').values({ language }));
+  const all = db.values(() => query.selectFrom('_mirror_language').select('language'));
+  const add = db.change(({ language }: Bound<OfLanguage>) => query.insertInto('_mirror_language').values({ language }));
   const drop = db.change(({ language }: Bound<OfLanguage>) =>
-    query.deleteFrom('mirror_language').where('language', '=', language),
+    query.deleteFrom('_mirror_language').where('language', '=', language),
   );
   return {
     write: (languages) => {

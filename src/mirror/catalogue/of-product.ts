@@ -13,7 +13,7 @@ export function primaryTitle(product_id: Expression<number>) {
 /** Returns its text in the primary language, as `t`. */
 export function ofPrimaryText(product_id: Expression<number>) {
   return query
-    .selectFrom(['product_text as t', 'mirror as m'])
+    .selectFrom(['_product_text as t', '_mirror as m'])
     .where('t.product_id', '=', product_id)
     .whereRef('t.language', '=', 'm.language');
 }
@@ -21,7 +21,7 @@ export function ofPrimaryText(product_id: Expression<number>) {
 /** Tells whether its checkout information says, in any language, that its prices are dynamic. */
 export function hasDynamicPricing(product_id: Expression<number>): RawBuilder<0 | 1> {
   const said = query
-    .selectFrom('checkout_information_read as c')
+    .selectFrom('_checkout_information_read as c')
     .select((of) => of.lit(1).as('one'))
     .where('c.product_id', '=', product_id)
     .where('c.has_dynamic_pricing', '=', 1);

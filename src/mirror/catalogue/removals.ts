@@ -19,7 +19,7 @@ import type { SearchTable } from './search.ts';
 import { countsBeside, metBy } from './walked.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
-export type Hold = Tables['hold'];
+export type Hold = Tables['_hold'];
 
 /** A product that the list lacks, for people. */
 export interface AbsentProduct extends Absent {
@@ -76,7 +76,7 @@ export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
 
 export function removalReads(db: Reads): RemovalReads {
   const absence = query
-    .selectFrom('absence as a')
+    .selectFrom('_absence as a')
     .select(['a.product_id', 'a.missing_walks', 'a.first_missing_at', 'a.last_missing_at'])
     .select(['a.answer', 'a.answered_at', 'a.release', 'a.rejected']);
   const missing = absence.where('a.missing_walks', '>', 0);
@@ -89,7 +89,7 @@ export function removalReads(db: Reads): RemovalReads {
       .orderBy('a.product_id'),
   );
   const openHold = db.rows(() =>
-    query.selectFrom('hold').selectAll().where('ended_at', 'is', null).orderBy('hold_id', 'desc').limit(1),
+    query.selectFrom('_hold').selectAll().where('ended_at', 'is', null).orderBy('hold_id', 'desc').limit(1),
   );
   return {
     absent: () => absent.all(),
@@ -102,7 +102,7 @@ export function removalReads(db: Reads): RemovalReads {
 function noting(db: Writes): Pick<RemovalTable, 'note'> {
   const met = db.change(({ edition, included }: Bound<{ edition: string; included: string }>) =>
     query
-      .deleteFrom('absence')
+      .deleteFrom('_absence')
       .where((of) =>
         of.or([of('product_id', 'in', metBy('products', edition)), of('product_id', 'in', listed<number>(included))]),
       ),
@@ -110,7 +110,7 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
   const missed = db.change((bound: Bound<{ edition: string; included: string; started_at: number; now: number }>) => {
     const { edition, included, started_at, now } = bound;
     const absent = query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select('product_id')
       .select([sql.lit(1).as('missing_walks'), started_at.as('first_missing_at'), started_at.as('last_missing_at')])
       .where('withdrawn_at', 'is', null)
@@ -118,18 +118,18 @@ function noting(db: Writes): Pick<RemovalTable, 'note'> {
       .where('product_id', 'not in', metBy('products', edition))
       .where('product_id', 'not in', listed<number>(included));
     return query
-      .insertInto('absence')
+      .insertInto('_absence')
       .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at'])
       .expression(absent)
       .onConflict((taken) =>
         taken.doUpdateSet((of) => {
-          const walks = of.ref('absence.missing_walks');
-          const first = of.ref('absence.first_missing_at');
-          const last = of.ref('absence.last_missing_at');
+          const walks = of.ref('_absence.missing_walks');
+          const first = of.ref('_absence.first_missing_at');
+          const last = of.ref('_absence.last_missing_at');
           const counts = sql<number>`(${walks} = 0 or ${countsBeside(last, started_at)})`;
           return {
             first_missing_at: sql`case when ${walks} = 0 or ${isAhead(first, now)} then ${started_at} else ${first} end`,
-            missing_walks: of('absence.missing_walks', '+', counts),
+            missing_walks: of('_absence.missing_walks', '+', counts),
             last_missing_at: sql`case when ${counts} then ${started_at} else ${last} end`,
           };
         }),
@@ -151,11 +151,11 @@ function isAhead(at: Expression<number>, now: RawBuilder<number>): RawBuilder<bo
 function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 'release' | 'reject'> {
   const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: number }>) =>
     query
-      .insertInto('absence')
+      .insertInto('_absence')
       .columns(['product_id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at'])
       .expression(
         query
-          .selectFrom('product')
+          .selectFrom('_product')
           .select('product_id')
           .select([
             sql.lit(0).as('missing_walks'),
@@ -170,14 +170,14 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 're
       .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
   );
   const dropSuspects = db.change(() =>
-    query.deleteFrom('absence').where('answer', '=', 'gone').where('missing_walks', '=', 0).where('rejected', '=', 0),
+    query.deleteFrom('_absence').where('answer', '=', 'gone').where('missing_walks', '=', 0).where('rejected', '=', 0),
   );
   const forgetGone = db.change(() =>
-    query.updateTable('absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
+    query.updateTable('_absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
   );
   const release = db.change(({ why, ids }: Bound<{ why: Release; ids: string }>) =>
     query
-      .updateTable('absence')
+      .updateTable('_absence')
       .set({ release: why })
       .where('missing_walks', '>', 0)
       .where('release', 'is not', 'approved')
@@ -185,7 +185,7 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 're
   );
   const reject = db.change(({ ids }: Bound<{ ids: string }>) =>
     query
-      .updateTable('absence')
+      .updateTable('_absence')
       .set({ missing_walks: 0, answer: null, answered_at: null, rejected: 1 })
       .where('product_id', 'in', listed<number>(ids)),
   );
@@ -206,11 +206,11 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone' | 're
 
 function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'> {
   const begin = db.change(({ at }: At) =>
-    query.insertInto('hold').values({ opened_at: at, lists: 1, last_list_at: at }),
+    query.insertInto('_hold').values({ opened_at: at, lists: 1, last_list_at: at }),
   );
   const agree = db.change(({ at }: At) =>
     query
-      .updateTable('hold')
+      .updateTable('_hold')
       .set((of) => ({
         lists: of('lists', '+', 1),
         last_list_at: at,
@@ -219,7 +219,7 @@ function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'
       .where('ended_at', 'is', null),
   );
   const end = db.change(({ at, outcome }: Bound<{ at: number; outcome: HoldOutcome }>) =>
-    query.updateTable('hold').set({ ended_at: at, outcome }).where('ended_at', 'is', null),
+    query.updateTable('_hold').set({ ended_at: at, outcome }).where('ended_at', 'is', null),
   );
   return {
     beginHold: (at) => {
@@ -237,7 +237,7 @@ function holds(db: Writes): Pick<RemovalTable, 'beginHold' | 'agree' | 'endHold'
 function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): Pick<RemovalTable, 'withdraw'> {
   const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: number }>) =>
     query
-      .updateTable('product')
+      .updateTable('_product')
       .set({ withdrawn_at: now, withdrawn_reason: reason })
       .where('product_id', '=', product_id)
       .where('withdrawn_at', 'is', null),
@@ -245,16 +245,16 @@ function withdrawing(db: Writes, { changes, search, images }: WithdrawalPorts): 
   // No read will decide about it any more; that it is gone bears out that it was closed.
   const endClosure = db.change(({ product_id, now }: Bound<OfProduct & { now: number }>) =>
     query
-      .updateTable('closure')
+      .updateTable('_closure')
       .set((of) => ({ confirmed_at: of.fn.coalesce('confirmed_at', now), ended_at: now }))
       .where('product_id', '=', product_id)
       .where('ended_at', 'is', null),
   );
   const dropRecords = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('record').where('product_id', '=', product_id),
+    query.deleteFrom('_record').where('product_id', '=', product_id),
   );
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('absence').where('product_id', '=', product_id),
+    query.deleteFrom('_absence').where('product_id', '=', product_id),
   );
   const alternatives = recommending(db, changes);
   return {

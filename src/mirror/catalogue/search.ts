@@ -23,37 +23,27 @@ interface OfProduct {
 const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'] as const;
 
 export function searchTable(db: Writes): SearchTable {
-  const put = db.change(({ product_id }: Bound<OfProduct>) =>
-    query
-      .insertInto('search_entry')
-      .columns(['product_id', 'language', ...said])
-      .expression(spokenOf(product_id))
-      .onConflict((taken) =>
-        taken
-          .doUpdateSet((entry) => Object.fromEntries(said.map((column) => [column, entry.ref(`excluded.${column}`)])))
-          .where((entry) =>
-            entry.or(
-              said.map((column) => entry(`search_entry.${column}`, 'is not', entry.ref(`excluded.${column}`) as never)),
-            ),
-          ),
-      ),
-  );
+  const put = putting(db);
   const drop = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('search_entry').where('product_id', '=', product_id),
+    query.deleteFrom('_search_entry').where('product_id', '=', product_id),
   );
   const entries = db.rows(({ product_id }: Bound<OfProduct>) =>
-    query.selectFrom('search_entry').select(entryColumns).where('product_id', '=', product_id),
+    query.selectFrom('_search_entry').select(entryColumns).where('product_id', '=', product_id),
   );
   const dropOthers = db.change(({ product_id }: Bound<OfProduct>) =>
     query
-      .deleteFrom('search_entry')
+      .deleteFrom('_search_entry')
       .where('product_id', '=', product_id)
-      .where('language', 'not in', query.selectFrom('mirror_language').select('language')),
+      .where('language', 'not in', query.selectFrom('_mirror_language').select('language')),
   );
-  const visible = db.values(() => query.selectFrom('product').select('product_id').where('withdrawn_at', 'is', null));
+  const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
   const words = searchWords(db);
   const ofVenue = db.values(({ venue_id }: Bound<{ venue_id: number }>) =>
-    query.selectFrom('product').select('product_id').where('venue_id', '=', venue_id).where('withdrawn_at', 'is', null),
+    query
+      .selectFrom('_product')
+      .select('product_id')
+      .where('venue_id', '=', venue_id)
+      .where('withdrawn_at', 'is', null),
   );
   const dropPlace = db.change(({ product_id }: Bound<OfProduct>) =>
     query.deleteFrom('product_places').where('product_id', '=', product_id),
@@ -93,16 +83,37 @@ export function searchTable(db: Writes): SearchTable {
   };
 }
 
+/** Writes what a product says, where it says something else. */
+function putting(db: Writes) {
+  return db.change(({ product_id }: Bound<OfProduct>) =>
+    query
+      .insertInto('_search_entry')
+      .columns(['product_id', 'language', ...said])
+      .expression(spokenOf(product_id))
+      .onConflict((taken) =>
+        taken
+          .doUpdateSet((entry) => Object.fromEntries(said.map((column) => [column, entry.ref(`excluded.${column}`)])))
+          .where((entry) =>
+            entry.or(
+              said.map((column) =>
+                entry(`_search_entry.${column}`, 'is not', entry.ref(`excluded.${column}`) as never),
+              ),
+            ),
+          ),
+      ),
+  );
+}
+
 /** Returns what a visible product says in each mirrored language, as search entries have it and the view `products` shows it. */
 function spokenOf(product_id: RawBuilder<number>) {
   const textIn = (language: string) =>
-    sql`select x.language from product_text x where x.product_id = p.product_id and x.language = ${sql.ref(language)}`;
+    sql`select x.language from _product_text x where x.product_id = p.product_id and x.language = ${sql.ref(language)}`;
   return query
-    .selectFrom('product as p')
-    .crossJoin('mirror as m')
-    .crossJoin('mirror_language as l')
-    .crossJoin('product_text as t')
-    .leftJoin('experience as e', 'e.experience_id', 'p.venue_id')
+    .selectFrom('_product as p')
+    .crossJoin('_mirror as m')
+    .crossJoin('_mirror_language as l')
+    .crossJoin('_product_text as t')
+    .leftJoin('_experience as e', 'e.experience_id', 'p.venue_id')
     .select(['t.product_id', 'l.language', 't.title', 't.tagline', 't.summary', 't.city_name as city'])
     .select((of) => of.fn.coalesce('e.title', 't.venue_name').as('venue'))
     .select('t.country_name as country')
@@ -111,7 +122,7 @@ function spokenOf(product_id: RawBuilder<number>) {
       't.language',
       '=',
       sql<string>`coalesce((${textIn('l.language')} and x.title <> ''), (${textIn('m.language')}),
-        (select min(x.language) from product_text x where x.product_id = p.product_id))`,
+        (select min(x.language) from _product_text x where x.product_id = p.product_id))`,
     )
     .where('p.product_id', '=', product_id)
     .where('p.withdrawn_at', 'is', null);
@@ -120,7 +131,7 @@ function spokenOf(product_id: RawBuilder<number>) {
 /** Where a product is that says so: in degrees, and on a globe of radius 1. */
 function placeOf(product_id: RawBuilder<number>) {
   return query
-    .selectFrom('product')
+    .selectFrom('_product')
     .select([
       'product_id',
       'latitude as min_latitude',

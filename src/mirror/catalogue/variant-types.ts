@@ -6,7 +6,7 @@ import { query } from '../sql/sql.ts';
 export function variantTypes(db: Reads): (product_id: number) => VariantTypes {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
-      .selectFrom(['variant as v', 'mirror as m'])
+      .selectFrom(['_variant as v', '_mirror as m'])
       .select(['v.variant_id', (of) => of.ref('v.variant_type').$notNull().as('type')])
       .where('v.product_id', '=', product_id)
       .whereRef('v.language', '=', 'm.language')

@@ -7,7 +7,7 @@ import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { Pricing } from './dates/pricing.ts';
 
-type Row = Tables['variant'];
+type Row = Tables['_variant'];
 type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
 
 /** Which of the two reads that bring variants, for which product, and when it was sent. */
@@ -47,21 +47,21 @@ const said = [
 ] as const;
 
 export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
-  const primary = db.values(() => query.selectFrom('mirror').select('language'));
+  const primary = db.values(() => query.selectFrom('_mirror').select('language'));
   const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
-    query.selectFrom('variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
+    query.selectFrom('_variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
-  const put = db.change(upsert('variant', ['product_id', 'language', 'variant_id'], said));
+  const put = db.change(upsert('_variant', ['product_id', 'language', 'variant_id'], said));
   const drop = db.change(({ product_id, language, variant_id }: Bound<VariantKey>) =>
     query
-      .deleteFrom('variant')
+      .deleteFrom('_variant')
       .where('product_id', '=', product_id)
       .where('language', '=', language)
       .where('variant_id', '=', variant_id),
   );
   const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
     query
-      .updateTable('variant')
+      .updateTable('_variant')
       .set({ checked_at: sent_at, stale_at })
       .where('product_id', '=', product_id)
       .where('language', '=', language)

@@ -10,7 +10,7 @@ import { query } from '../sql/sql.ts';
 
 /** Returns what it has met, in all its attempts: what only a drifting one met was there. */
 export function metBy(resource: Resource, edition: RawBuilder<string>) {
-  return query.selectFrom('walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
+  return query.selectFrom('_walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
 }
 
 /**

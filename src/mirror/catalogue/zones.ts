@@ -12,10 +12,10 @@ export interface ZoneTable {
 }
 
 export function zoneTable(db: Writes): ZoneTable {
-  const zones = db.values(() => query.selectFrom('product').select('timezone').distinct());
-  const clear = db.change(() => query.deleteFrom('zone_offset'));
-  const put = db.change(({ timezone, valid_from, offset_minutes }: Bound<Tables['zone_offset']>) =>
-    query.replaceInto('zone_offset').values({ timezone, valid_from, offset_minutes }),
+  const zones = db.values(() => query.selectFrom('_product').select('timezone').distinct());
+  const clear = db.change(() => query.deleteFrom('_zone_offset'));
+  const put = db.change(({ timezone, valid_from, offset_minutes }: Bound<Tables['_zone_offset']>) =>
+    query.replaceInto('_zone_offset').values({ timezone, valid_from, offset_minutes }),
   );
   return {
     write: (now) => {

@@ -68,13 +68,13 @@ const block = 10_000;
 /** For a mirror that nothing outlives. */
 export const noCeiling: FeedCeiling = { ceiling: () => Number.POSITIVE_INFINITY, reserve: () => undefined };
 
-type Row = Tables['change'];
+type Row = Tables['_change'];
 
 export function changeReads(db: Reads): ChangeReads {
-  const newest = db.values(() => query.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'change'));
+  const newest = db.values(() => query.selectFrom('sqlite_sequence').select('seq').where('name', '=', '_change'));
   const ofDate = db.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
-      .selectFrom('change')
+      .selectFrom('_change')
       .select(['at', 'kind', 'reason', 'detail'])
       .where('product_id', '=', product_id)
       .where('date', '=', date)
@@ -98,12 +98,12 @@ type Written = Pick<Row, (typeof columns)[number]>;
 
 export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTable {
   const insert = db.change((change: Bound<Written & { bytes: number }>) =>
-    query.insertInto('change').values(({ selectFrom }) => {
-      const last = selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
+    query.insertInto('_change').values(({ selectFrom }) => {
+      const last = selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
       return { ...pick(change, columns), total_bytes: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
     }),
   );
-  const filled = db.values(() => query.selectFrom('mirror').select('filled_at').where('filled_at', 'is not', null));
+  const filled = db.values(() => query.selectFrom('_mirror').select('filled_at').where('filled_at', 'is not', null));
   const tellsFirstReads = () => filled.get() !== undefined;
   const openPass = unended(db);
   let added = 0;
@@ -135,12 +135,12 @@ export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTa
 
 /** Returns the numbers of the changes that no pass has ended yet. */
 function unended(db: Reads): () => { readonly from: number; readonly to: number } | null {
-  const newest = db.rows(() => query.selectFrom('change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1));
+  const newest = db.rows(() => query.selectFrom('_change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1));
   const bounds = db.rows(() =>
     query
-      .selectFrom('mirror')
+      .selectFrom('_mirror')
       .select(({ fn, lit, selectFrom }) => {
-        const ended = selectFrom('change').select('seq').where('kind', '=', 'pass_completed').orderBy('seq', 'desc');
+        const ended = selectFrom('_change').select('seq').where('kind', '=', 'pass_completed').orderBy('seq', 'desc');
         return ['feed_floor_seq as floor', fn.coalesce(ended.limit(1), lit(0)).as('ended')];
       })
       .where('filled_at', 'is not', null),
@@ -159,24 +159,24 @@ function pruning(db: Writes): ChangeTable['prune'] {
   // Of few rows, by their instants: not by the order of the numbers.
   const lastBefore = db.values(({ before }: Bound<{ before: number }>) =>
     query
-      .selectFrom('change')
+      .selectFrom('_change')
       .select(sql<number | null>`max(+${sql.ref('seq')})`.as('seq'))
       .where('at', '<', before),
   );
   // From the oldest on, as far as they go.
   const lastBeyond = db.values(({ bytes }: Bound<{ bytes: number }>) => {
-    const all = query.selectFrom('change').select('total_bytes').orderBy('seq', 'desc').limit(1);
+    const all = query.selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
     const first = query
-      .selectFrom('change')
+      .selectFrom('_change')
       .select('seq')
       .where('total_bytes', '>', sql<number>`${all} - ${bytes}`)
       .orderBy('seq')
       .limit(1);
     return query.selectFrom(first.as('first')).select((of) => of('seq', '-', 1).as('seq'));
   });
-  const drop = db.change(({ last }: Bound<{ last: number }>) => query.deleteFrom('change').where('seq', '<=', last));
+  const drop = db.change(({ last }: Bound<{ last: number }>) => query.deleteFrom('_change').where('seq', '<=', last));
   const raiseFloor = db.change(({ last }: Bound<{ last: number }>) =>
-    query.updateTable('mirror').set(({ fn }) => ({ feed_floor_seq: fn<number>('max', ['feed_floor_seq', last]) })),
+    query.updateTable('_mirror').set(({ fn }) => ({ feed_floor_seq: fn<number>('max', ['feed_floor_seq', last]) })),
   );
   return (before, bytes = Number.POSITIVE_INFINITY) => {
     const last = Math.max(lastBefore.get({ before }) ?? 0, lastBeyond.get({ bytes }) ?? 0);

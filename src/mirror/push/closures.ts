@@ -27,8 +27,8 @@ export interface ClosureReads {
   /** Tells whether a walk that began at `started_at` left any undecided that another one would decide. */
   askAgain(started_at: number, now: number): boolean;
   /** Returns the last that ended, or were confirmed, the newest first. */
-  decided(limit: number): Pick<Tables['closure'], 'confirmed_at' | 'ended_at'>[];
-  ofProduct(product_id: number): Tables['closure'][];
+  decided(limit: number): Pick<Tables['_closure'], 'confirmed_at' | 'ended_at'>[];
+  ofProduct(product_id: number): Tables['_closure'][];
 }
 
 /** Closures that notifications told of. */
@@ -53,7 +53,7 @@ const put = [
 type PutClosure = Pick<StoredClosure, (typeof put)[number]>;
 
 export function closureReads(db: Reads): ClosureReads {
-  const open = query.selectFrom('closure').where('ended_at', 'is', null);
+  const open = query.selectFrom('_closure').where('ended_at', 'is', null);
   const inForce = db.rows(({ product_id }: Bound<OfProduct>) => open.selectAll().where('product_id', '=', product_id));
   const counts = db.rows(() =>
     open
@@ -76,7 +76,7 @@ export function closureReads(db: Reads): ClosureReads {
   const decided = db.rows(({ limit }: Bound<{ limit: number }>) => {
     const at = sql<number | null>`coalesce(${sql.ref('confirmed_at')}, ${sql.ref('ended_at')})`;
     return query
-      .selectFrom('closure')
+      .selectFrom('_closure')
       .select(['confirmed_at', 'ended_at'])
       .where(at, 'is not', null)
       .orderBy(at, 'desc')
@@ -84,7 +84,7 @@ export function closureReads(db: Reads): ClosureReads {
   });
   const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
-      .selectFrom('closure')
+      .selectFrom('_closure')
       .selectAll()
       .where('product_id', '=', product_id)
       .orderBy('closure_id', 'desc')
@@ -105,7 +105,7 @@ type OfProduct = { product_id: number };
 function countingUnconfirmed(db: Reads): ClosureReads['unconfirmed'] {
   type Span = Bound<{ since: number; latest: number }>;
   const unconfirmed = query
-    .selectFrom('closure')
+    .selectFrom('_closure')
     .select(({ fn }) => fn.countAll<number>().as('closures'))
     .where('confirmed_at', 'is', null);
   const within = db.values(({ since, latest }: Span) =>
@@ -126,13 +126,13 @@ export function closureTable(db: Writes): ClosureTable {
   const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
     db.change(({ closure_id, at }: Bound<{ closure_id: number; at: number }>) =>
       query
-        .updateTable('closure')
+        .updateTable('_closure')
         .set({ [column]: at })
         .where('closure_id', '=', closure_id),
     );
   const [available, confirmed, ended] = [set('available_at'), set('confirmed_at'), set('ended_at')];
   const prune = db.change(({ before }: Bound<{ before: number }>) =>
-    query.deleteFrom('closure').where('ended_at', '<', before),
+    query.deleteFrom('_closure').where('ended_at', '<', before),
   );
   return {
     ...closureReads(db),
@@ -156,7 +156,7 @@ export function closureTable(db: Writes): ClosureTable {
 function putting(db: Writes): ClosureTable['put'] {
   const statement = db.change((closure: Bound<PutClosure>) =>
     query
-      .insertInto('closure')
+      .insertInto('_closure')
       .values(pick(closure, put))
       .onConflict((inForce) =>
         inForce
@@ -165,12 +165,12 @@ function putting(db: Writes): ClosureTable['put'] {
           .doUpdateSet(({ fn }) => ({
             delivery_id: closure.delivery_id,
             notified_at: closure.notified_at,
-            applied_at: fn.coalesce('closure.applied_at', closure.applied_at),
+            applied_at: fn.coalesce('_closure.applied_at', closure.applied_at),
             available_at: closure.available_at,
             confirmed_at: null,
             reason: closure.reason,
             expected_reopening: closure.expected_reopening,
-            alternative_product_id: fn.coalesce(closure.alternative_product_id, 'closure.alternative_product_id'),
+            alternative_product_id: fn.coalesce(closure.alternative_product_id, '_closure.alternative_product_id'),
           })),
       ),
   );
@@ -182,8 +182,8 @@ function putting(db: Writes): ClosureTable['put'] {
 function applying(db: Writes): ClosureTable['apply'] {
   const apply = db.change(({ product_id }: Bound<OfProduct>) =>
     query
-      .updateTable('product as p')
-      .from('closure as c')
+      .updateTable('_product as p')
+      .from('_closure as c')
       .set(({ eb, ref }) => ({
         closure_unconfirmed: 1,
         disabled_source: eb

@@ -20,7 +20,7 @@ export interface CoveringReads {
 export function coveringReads(db: Reads): CoveringReads {
   const covering = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
-      .selectFrom('subscription_product as c')
+      .selectFrom('_subscription_product as c')
       .innerJoin(working.select(['subscription_id', 'change_types']).as('s'), 's.subscription_id', 'c.subscription_id')
       .select(['s.subscription_id', 's.change_types'])
       .where('c.product_id', '=', product_id)
@@ -28,18 +28,18 @@ export function coveringReads(db: Reads): CoveringReads {
   );
   const coveredBy = db.values(({ subscription_id }: Bound<{ subscription_id: string }>) =>
     query
-      .selectFrom('subscription_product')
+      .selectFrom('_subscription_product')
       .select('product_id')
       .where('subscription_id', '=', subscription_id)
       .orderBy('product_id'),
   );
   const bare = query
-    .selectFrom('product as p')
+    .selectFrom('_product as p')
     .where('p.sellable', '=', 1)
     .where(({ exists, not, selectFrom }) =>
       not(
         exists(
-          selectFrom('subscription_product as c')
+          selectFrom('_subscription_product as c')
             .innerJoin(working.select('subscription_id').as('s'), 's.subscription_id', 'c.subscription_id')
             .select('c.product_id')
             .whereRef('c.product_id', '=', 'p.product_id'),
@@ -51,8 +51,8 @@ export function coveringReads(db: Reads): CoveringReads {
     bare
       .select(({ selectFrom }) => [
         'p.product_id',
-        selectFrom('product_text as t')
-          .innerJoin('mirror as m', 'm.language', 't.language')
+        selectFrom('_product_text as t')
+          .innerJoin('_mirror as m', 'm.language', 't.language')
           .select('t.title')
           .whereRef('t.product_id', '=', 'p.product_id')
           .as('title'),
@@ -75,7 +75,7 @@ export function coveringReads(db: Reads): CoveringReads {
 export function findingCovered(db: Writes): () => number {
   const held = (type: 'product_ids' | 'experience_ids') =>
     query
-      .selectFrom('subscription as s')
+      .selectFrom('_subscription as s')
       .crossJoin(sql<{ value: number }>`json_each(${sql.ref('s.entity_ids')})`.as<'e'>('e'))
       .where('s.held_type', '=', type)
       .where('s.declared_id', 'is not', null)
@@ -83,7 +83,7 @@ export function findingCovered(db: Writes): () => number {
   const covered = held('product_ids')
     .select(['s.subscription_id', 'e.value as product_id'])
     .where('e.value', 'in', ({ selectFrom }) =>
-      selectFrom('product').select('product_id').where('withdrawn_at', 'is', null),
+      selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null),
     )
     .union(
       held('experience_ids')
@@ -92,13 +92,13 @@ export function findingCovered(db: Writes): () => number {
     );
   const uncover = db.change(() =>
     query
-      .deleteFrom('subscription_product')
+      .deleteFrom('_subscription_product')
       .where(({ eb, refTuple }) =>
         eb(refTuple('subscription_id', 'product_id'), 'not in', covered.$asTuple('subscription_id', 'product_id')),
       ),
   );
   const cover = db.change(() =>
-    query.insertInto('subscription_product').orIgnore().columns(['subscription_id', 'product_id']).expression(covered),
+    query.insertInto('_subscription_product').orIgnore().columns(['subscription_id', 'product_id']).expression(covered),
   );
   return () => uncover.run().changes + cover.run().changes;
 }

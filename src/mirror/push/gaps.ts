@@ -4,7 +4,7 @@ import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { silentStatuses, working } from './working.ts';
 
-export type Gap = Tables['gap'];
+export type Gap = Tables['_gap'];
 
 /** What is asked about times without notifications. */
 export interface GapReads {
@@ -33,7 +33,7 @@ export interface GapTable extends GapReads {
 export function gapReads(db: Reads): GapReads {
   const toHeal = db.rows(() =>
     query
-      .selectFrom('gap')
+      .selectFrom('_gap')
       .selectAll()
       .where('closed_at', 'is', null)
       .where('to_at', 'is not', null)
@@ -41,11 +41,11 @@ export function gapReads(db: Reads): GapReads {
       .limit(1),
   );
   const gaps = db.rows(({ limit }: Bound<{ limit: number }>) =>
-    query.selectFrom('gap').selectAll().orderBy('gap_id', 'desc').limit(limit),
+    query.selectFrom('_gap').selectAll().orderBy('gap_id', 'desc').limit(limit),
   );
   const waiting = db.values(() =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => fn.countAll<number>().as('records'))
       .where('due_reason', '=', 'gap-healing'),
   );
@@ -63,7 +63,7 @@ function findingGap(db: Reads): GapReads['wasGap'] {
   type Asked = { subscription_id: string; from: number; to: number; latest: number };
   const found = db.values(({ subscription_id, from, to, latest }: Bound<Asked>) =>
     query
-      .selectFrom('gap')
+      .selectFrom('_gap')
       .select('gap_id')
       .where(({ eb, or }) => or([eb('subscription_id', 'is', null), eb('subscription_id', '=', subscription_id)]))
       .where('from_at', '<=', to)
@@ -80,7 +80,7 @@ function findingGap(db: Reads): GapReads['wasGap'] {
 function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
   const broken = db.rows(() =>
     query
-      .selectFrom('subscription as s')
+      .selectFrom('_subscription as s')
       .select(({ case: when, eb, fn, lit, or, ref }) => {
         // Where it is the address that is wrong, the status has been the same all along.
         const isByStatus = or([eb('s.address', '=', 'ours'), eb('s.status', '=', 'missing')]);
@@ -96,7 +96,7 @@ function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
   const mended = db.values(() =>
     query
       .selectFrom(working.select('subscription_id').as('s'))
-      .innerJoin('gap as g', 'g.subscription_id', 's.subscription_id')
+      .innerJoin('_gap as g', 'g.subscription_id', 's.subscription_id')
       .select('s.subscription_id')
       .where('g.to_at', 'is', null),
   );
@@ -107,8 +107,8 @@ function findingConcerned(db: Reads): GapReads['concerned'] {
   type Next = { subscription_id: string | null; after: number; limit: number };
   const concerned = db.values(({ subscription_id, after, limit }: Bound<Next>) =>
     query
-      .selectFrom('subscription_product as c')
-      .innerJoin('product as p', 'p.product_id', 'c.product_id')
+      .selectFrom('_subscription_product as c')
+      .innerJoin('_product as p', 'p.product_id', 'c.product_id')
       .select('c.product_id')
       .distinct()
       .where('p.withdrawn_at', 'is', null)
@@ -125,26 +125,30 @@ function findingConcerned(db: Reads): GapReads['concerned'] {
 export function gapTable(db: Writes): GapTable {
   type Of = Pick<Gap, 'subscription_id'>;
   const open = db.rows(({ subscription_id }: Bound<Of>) =>
-    query.selectFrom('gap').select('gap_id').where('subscription_id', 'is', subscription_id).where('to_at', 'is', null),
+    query
+      .selectFrom('_gap')
+      .select('gap_id')
+      .where('subscription_id', 'is', subscription_id)
+      .where('to_at', 'is', null),
   );
   const begin = db.change(({ subscription_id, from_at }: Bound<Pick<Gap, 'subscription_id' | 'from_at'>>) =>
-    query.insertInto('gap').values({ subscription_id, from_at }),
+    query.insertInto('_gap').values({ subscription_id, from_at }),
   );
   const end = db.change(({ subscription_id, to_at }: Bound<Of & { to_at: number }>) =>
     query
-      .updateTable('gap')
+      .updateTable('_gap')
       .set(({ fn }) => ({ to_at: fn<number>('max', [to_at, 'from_at']) }))
       .where('subscription_id', 'is', subscription_id)
       .where('to_at', 'is', null),
   );
   const healed = db.change(({ gap_id, healed_to, products }: Bound<Pick<Gap, 'gap_id' | 'healed_to' | 'products'>>) =>
     query
-      .updateTable('gap')
+      .updateTable('_gap')
       .set(({ eb }) => ({ healed_to, products: eb('products', '+', products) }))
       .where('gap_id', '=', gap_id),
   );
   const close = db.change(({ gap_id, at }: Bound<{ gap_id: number; at: number }>) =>
-    query.updateTable('gap').set({ closed_at: at }).where('gap_id', '=', gap_id),
+    query.updateTable('_gap').set({ closed_at: at }).where('gap_id', '=', gap_id),
   );
   return {
     ...gapReads(db),

@@ -4,7 +4,7 @@ import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-type Row = Tables['subscription'];
+type Row = Tables['_subscription'];
 type Key = Pick<Row, 'subscription_id'>;
 
 /** What a read or a PUT has shown; what is null keeps what was known. */
@@ -49,7 +49,7 @@ export function subscriptionLearning(db: Writes): SubscriptionLearning {
 }
 
 const changing = ({ subscription_id }: Bound<Key>) =>
-  query.updateTable('subscription').where('subscription_id', '=', subscription_id);
+  query.updateTable('_subscription').where('subscription_id', '=', subscription_id);
 
 function learning(db: Writes): SubscriptionLearning['learn'] {
   type Learned = Key &
@@ -106,7 +106,7 @@ function readsMade(
     changing(bound).set({ last_delivery_at: bound.at }).where('last_delivery_at', 'is not', bound.at),
   );
   const voidAddresses = db.change(() =>
-    query.updateTable('subscription').set({ address: 'foreign', epoch: null }).where('address', '=', 'ours'),
+    query.updateTable('_subscription').set({ address: 'foreign', epoch: null }).where('address', '=', 'ours'),
   );
   return {
     missing: (subscription_id, at) => {

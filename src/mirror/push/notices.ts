@@ -25,7 +25,7 @@ export interface Announcer extends Trust {
 /** What was announced, and what is expected to be. */
 export interface NoticeReads {
   /** The newest notices about a product, the newest first. */
-  noticesOf(product_id: number): Tables['notice'][];
+  noticesOf(product_id: number): Tables['_notice'][];
   /** Whether anything was announced from then to now. */
   noticedSince(from: number, now: number): boolean;
   /** Those whose notifications have had their time. */
@@ -35,7 +35,7 @@ export interface NoticeReads {
 }
 
 export interface NoticeTable extends NoticeReads {
-  noticed(notice: Tables['notice']): void;
+  noticed(notice: Tables['_notice']): void;
   /** One that is expected already stays as it is. */
   expect(expected: ExpectedNotice): void;
   forget(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): void;
@@ -43,23 +43,23 @@ export interface NoticeTable extends NoticeReads {
 
 export function noticeReads(db: Reads): NoticeReads {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
+    query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
   );
   const since = db.values(({ from, now }: Bound<{ from: number; now: number }>) =>
     query
-      .selectFrom('notice')
+      .selectFrom('_notice')
       .select('product_id')
       .where(({ between }) => between('received_at', from, now))
       .limit(1),
   );
   const ripe = db.rows(({ found_before }: Bound<{ found_before: number }>) =>
-    query.selectFrom('expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
+    query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
   );
   const announcers = db.rows(({ product_id, change_type }: Bound<ExpectedNotice>) =>
     query
-      .selectFrom('subscription_product as c')
+      .selectFrom('_subscription_product as c')
       .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
-      .leftJoin('notice as n', (join) =>
+      .leftJoin('_notice as n', (join) =>
         join
           .onRef('n.product_id', '=', 'c.product_id')
           .on('n.change_type', '=', change_type)
@@ -84,9 +84,9 @@ const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at'] 
 const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
 
 export function noticeTable(db: Writes): NoticeTable {
-  const note = db.change((notice: Bound<Tables['notice']>) =>
+  const note = db.change((notice: Bound<Tables['_notice']>) =>
     query
-      .insertInto('notice')
+      .insertInto('_notice')
       .values(pick(notice, noticed))
       .onConflict((known) =>
         known
@@ -98,17 +98,17 @@ export function noticeTable(db: Writes): NoticeTable {
     const { since_at, found_at } = notice;
     const latest = sql<number>`${found_at} + ${sql.lit(futureToleranceMs)}`;
     return query
-      .insertInto('expected_notice')
+      .insertInto('_expected_notice')
       .values(pick(notice, expected))
       .onConflict((known) =>
         known
           .columns(['product_id', 'change_type'])
           .doUpdateSet({ since_at, found_at })
-          .where('expected_notice.found_at', '>', latest),
+          .where('_expected_notice.found_at', '>', latest),
       );
   });
   const forget = db.change(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
-    query.deleteFrom('expected_notice').where('product_id', '=', product_id).where('change_type', '=', change_type),
+    query.deleteFrom('_expected_notice').where('product_id', '=', product_id).where('change_type', '=', change_type),
   );
   return {
     ...noticeReads(db),

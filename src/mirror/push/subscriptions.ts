@@ -6,7 +6,7 @@ import type { Tables } from '../sql/tables.ts';
 import { type CoveringReads, coveringReads, findingCovered } from './covering.ts';
 import { listText, type SubscriptionLearning, subscriptionLearning } from './learning.ts';
 
-type Row = Tables['subscription'];
+type Row = Tables['_subscription'];
 
 /** A subscription as it is stored. */
 export interface StoredSubscription
@@ -52,7 +52,7 @@ export function subscriptionTable(db: Writes): SubscriptionTable {
 
 export function subscriptionReads(db: Reads): SubscriptionReads {
   const shown = query
-    .selectFrom('subscription as s')
+    .selectFrom('_subscription as s')
     .leftJoin('subscriptions as v', 'v.subscription_id', 's.subscription_id')
     .selectAll('s')
     .select(['v.covered_products', 'v.trust']);
@@ -62,14 +62,14 @@ export function subscriptionReads(db: Reads): SubscriptionReads {
   );
   const parts = db.rows(({ declared_id }: Bound<{ declared_id: string }>) =>
     query
-      .selectFrom('subscription')
+      .selectFrom('_subscription')
       .select(['subscription_id', 'entity_ids'])
       .where('declared_id', '=', declared_id)
       .where('entity_ids', 'is not', null)
       .$narrowType<{ entity_ids: string }>(),
   );
   const walked = db.values(({ resource }: Bound<{ resource: 'products' | 'experiences' }>) =>
-    query.selectFrom('walk').select('edition').where('resource', '=', resource).where('completed_at', 'is not', null),
+    query.selectFrom('_walk').select('edition').where('resource', '=', resource).where('completed_at', 'is not', null),
   );
   const isWalked = (resource: 'products' | 'experiences') => walked.get({ resource }) !== undefined;
   return {
@@ -90,7 +90,7 @@ function findingMirrored(db: Reads): SubscriptionReads['mirrored'] {
   type Filter = Bound<{ categories: string | null; city_ids: string | null; country_ids: string | null }>;
   const visible = ({ categories, city_ids, country_ids }: Filter) =>
     query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .where('p.withdrawn_at', 'is', null)
       .where(({ eb, or }) =>
         or([eb(categories, 'is', null), eb('p.category', 'in', listed<string>(categories.$notNull()))]),
@@ -118,13 +118,13 @@ function findingMirrored(db: Reads): SubscriptionReads['mirrored'] {
 function declaring(db: Writes): SubscriptionTable['declare'] {
   const declare = db.change(({ subscription_id, declared_id, type }: Bound<WantedRow>) =>
     query
-      .insertInto('subscription')
+      .insertInto('_subscription')
       .values({ subscription_id, declared_id, type })
       .onConflict((known) => known.column('subscription_id').doUpdateSet({ declared_id, type })),
   );
   const undeclare = db.returning(({ ids }: Bound<{ ids: string }>) =>
     query
-      .updateTable('subscription')
+      .updateTable('_subscription')
       .set({ declared_id: null })
       .where('declared_id', 'is not', null)
       .where('subscription_id', 'not in', listed<string>(ids))

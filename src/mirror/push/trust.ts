@@ -34,10 +34,10 @@ export interface TrustTable extends TrustReads, NoticeTable, GapTable {
 function coverageReads(db: Reads): Pick<TrustReads, 'distrusted' | 'covered'> {
   const distrusted = db.rows(() =>
     query
-      .selectFrom('subscription as s')
+      .selectFrom('_subscription as s')
       .select(({ selectFrom }) => [
         's.subscription_id',
-        selectFrom('subscription_product as c')
+        selectFrom('_subscription_product as c')
           .select(({ fn }) => fn.countAll<number>().as('products'))
           .whereRef('c.subscription_id', '=', 's.subscription_id')
           .$asScalar()
@@ -50,7 +50,7 @@ function coverageReads(db: Reads): Pick<TrustReads, 'distrusted' | 'covered'> {
   );
   const covered = db.values(() =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select(({ fn }) => fn.countAll<number>().as('products'))
       .where('covered', '=', 1)
       .where('withdrawn_at', 'is', null),
@@ -66,7 +66,7 @@ export function trustTable(db: Writes): TrustTable {
   type Trusted = Trust & { subscription_id: string; trusted: 0 | 1 };
   const trust = db.change(({ subscription_id, announced, announceable, trusted }: Bound<Trusted>) =>
     query
-      .updateTable('subscription')
+      .updateTable('_subscription')
       .set({ announced, announceable, trusted })
       .where('subscription_id', '=', subscription_id),
   );
@@ -82,16 +82,16 @@ export function trustTable(db: Writes): TrustTable {
 }
 
 function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> {
-  const everDeclared = db.values(() => query.selectFrom('subscription').select('subscription_id').limit(1));
+  const everDeclared = db.values(() => query.selectFrom('_subscription').select('subscription_id').limit(1));
   const unnoted = db.values(({ now }: Bound<{ now: number }>) =>
-    query.selectFrom('subscription_product').select('product_id').where(isUnnoted(now)).limit(1),
+    query.selectFrom('_subscription_product').select('product_id').where(isUnnoted(now)).limit(1),
   );
   const noteSince = db.change(({ now }: Bound<{ now: number }>) =>
-    query.updateTable('subscription_product').set({ since_at: now }).where(isUnnoted(now)),
+    query.updateTable('_subscription_product').set({ since_at: now }).where(isUnnoted(now)),
   );
   const moved = db.rows(({ limit }: Bound<{ limit: number }>) =>
     query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .select(({ eb }) => ['p.product_id', eb('p.covered', '=', 0).$castTo<0 | 1>().as('covered')])
       .where('p.withdrawn_at', 'is', null)
       .where(({ eb, exists, ref, selectFrom }) =>
@@ -99,7 +99,7 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
           'p.covered',
           '<>',
           exists(
-            selectFrom('subscription_product as c')
+            selectFrom('_subscription_product as c')
               .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
               .select('c.product_id')
               .where('c.product_id', '=', ref('p.product_id'))
@@ -116,7 +116,7 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
   );
   const move = db.change(({ ids }: Bound<{ ids: string }>) =>
     query
-      .updateTable('product')
+      .updateTable('_product')
       .set(({ eb }) => ({ covered: eb('covered', '=', 0).$castTo<0 | 1>() }))
       .where('product_id', 'in', listed<number>(ids)),
   );
@@ -135,6 +135,6 @@ function covering(db: Writes): Pick<TrustTable, 'isCoverageOutdated' | 'cover'> 
 
 /** Since when a product is covered is not noted yet, or was noted by a clock that was wrong. */
 function isUnnoted(now: RawBuilder<number>) {
-  return ({ eb, or }: ExpressionBuilder<Tables, 'subscription_product'>) =>
+  return ({ eb, or }: ExpressionBuilder<Tables, '_subscription_product'>) =>
     or([eb('since_at', 'is', null), eb('since_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]);
 }

@@ -5,7 +5,7 @@ export const silentStatuses = ['degraded', 'failed', 'cancelled', 'missing'];
 
 /** Subscriptions that send, and to us. */
 export const working = query
-  .selectFrom('subscription')
+  .selectFrom('_subscription')
   .where('declared_id', 'is not', null)
   .where('status', 'not in', silentStatuses)
   .where('address', '=', 'ours');

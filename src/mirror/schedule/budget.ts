@@ -1,44 +1,54 @@
 import { type Budget, storedBudget } from '../../domain/schedule/budget.ts';
+import type { Demand } from '../../domain/schedule/price.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 
-/** What the limiter has learned, and the price of a call: so that a restart forgets neither. */
+/** The demand for extra calls as it was last surveyed (domain/schedule/price.ts). */
+export interface Surveyed {
+  readonly demand: Demand;
+  /** Calls a millisecond that the promises need. */
+  readonly promised: number;
+  /** The shortest interval between two reads of a record, in milliseconds. */
+  readonly floor: number;
+}
+
+/** What the limiter has learned, and the demand for extra calls: so that a restart forgets neither. */
 export interface BudgetReads {
   /** Null: nothing was learned, or it cannot be read. */
   learned(): Budget | null;
-  /** Per unit of weight; null: not known yet. */
-  price(): number | null;
-  pricedAt(): number | null;
+  /** Null: not surveyed yet. */
+  demand(): Surveyed | null;
+  surveyedAt(): number | null;
 }
 
 export interface BudgetTable extends BudgetReads {
   saveLearned(budget: Budget): void;
-  savePrice(price: number, at: number): void;
+  saveDemand(surveyed: Surveyed, at: number): void;
 }
 
 export function budgetReads(db: Reads): BudgetReads {
-  const state = db.values(() => query.selectFrom('budget').select('state'));
-  const price = db.values(() => query.selectFrom('budget').select('price'));
-  const pricedAt = db.values(() => query.selectFrom('budget').select('priced_at'));
+  const state = db.values(() => query.selectFrom('_budget').select('state'));
+  const demand = db.values(() => query.selectFrom('_budget').select('demand'));
+  const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
   return {
     learned: () => parse(state.get() ?? null),
-    price: () => price.get() ?? null,
-    pricedAt: () => pricedAt.get() ?? null,
+    demand: () => JSON.parse(demand.get() ?? 'null') as Surveyed | null,
+    surveyedAt: () => surveyedAt.get() ?? null,
   };
 }
 
 export function budgetTable(db: Writes): BudgetTable {
-  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('budget').set({ state }));
-  const putPrice = db.change(({ price, at }: Bound<{ price: number; at: number }>) =>
-    query.updateTable('budget').set({ price, priced_at: at }),
+  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('_budget').set({ state }));
+  const putDemand = db.change(({ demand, at }: Bound<{ demand: string; at: number }>) =>
+    query.updateTable('_budget').set({ demand, surveyed_at: at }),
   );
   return {
     ...budgetReads(db),
     saveLearned: (budget) => {
       putState.run({ state: JSON.stringify(budget) });
     },
-    savePrice: (price, at) => {
-      putPrice.run({ price, at });
+    saveDemand: (surveyed, at) => {
+      putDemand.run({ demand: JSON.stringify(surveyed), at });
     },
   };
 }

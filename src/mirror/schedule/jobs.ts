@@ -81,7 +81,7 @@ function sum(numbers: readonly number[]): number {
 function countingRecords(db: Writes): JobTable['count'] {
   const count = (bound: Bound<KindKey>) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => fn.countAll<number>().as('records'))
       .where(isOfKind(bound));
   const all = db.values(count);
@@ -103,14 +103,14 @@ function countingRecords(db: Writes): JobTable['count'] {
 function jobRows(db: Writes) {
   const state = () =>
     query
-      .selectFrom('job as j')
+      .selectFrom('_job as j')
       .select(({ fn, selectFrom }) => [
         'j.job_id',
         'j.requested_at',
         'j.records',
         'j.failed',
         'j.finished_at',
-        selectFrom('record as r')
+        selectFrom('_record as r')
           .select(fn.countAll<number>().as('left'))
           .whereRef('r.job_id', '=', 'j.job_id')
           .$asScalar()
@@ -122,31 +122,31 @@ function jobRows(db: Writes) {
     state().where('j.scope', '=', scope).where('j.finished_at', 'is', null).orderBy('j.job_id', 'desc').limit(1),
   );
   const scopeOf = db.values(({ job_id }: Bound<OfJob>) =>
-    query.selectFrom('job').select('scope').where('job_id', '=', job_id),
+    query.selectFrom('_job').select('scope').where('job_id', '=', job_id),
   );
-  const open = db.rows(() => query.selectFrom('job').select(['job_id', 'scope']).where('finished_at', 'is', null));
+  const open = db.rows(() => query.selectFrom('_job').select(['job_id', 'scope']).where('finished_at', 'is', null));
   const add = db.change(({ scope, at }: Bound<{ scope: string; at: number }>) =>
-    query.insertInto('job').values({ scope, requested_at: at, records: 0 }),
+    query.insertInto('_job').values({ scope, requested_at: at, records: 0 }),
   );
   const grow = db.change(({ job_id, records }: Bound<OfJob & { records: number }>) =>
     query
-      .updateTable('job')
+      .updateTable('_job')
       .set(({ eb }) => ({ records: eb('records', '+', records) }))
       .where('job_id', '=', job_id),
   );
   const countFailed = db.change(({ job_id }: Bound<OfJob>) =>
     query
-      .updateTable('job')
+      .updateTable('_job')
       .set(({ eb }) => ({ failed: eb('failed', '+', 1) }))
       .where('job_id', '=', job_id),
   );
   const finish = db.change(({ at }: Bound<{ at: number }>) =>
     query
-      .updateTable('job')
+      .updateTable('_job')
       .set({ finished_at: at })
       .where('finished_at', 'is', null)
       .where(({ exists, not, selectFrom }) =>
-        not(exists(selectFrom('record as r').select('r.job_id').whereRef('r.job_id', '=', 'job.job_id'))),
+        not(exists(selectFrom('_record as r').select('r.job_id').whereRef('r.job_id', '=', '_job.job_id'))),
       ),
   );
   return {
@@ -173,7 +173,7 @@ function jobTies(db: Writes) {
   type Tied = KindKey & OfJob & Planned;
   const tie = (bound: Bound<Tied>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, job_id: bound.job_id })
       .where(isOfKind(bound));
   const tieAll = db.change(tie);
@@ -182,7 +182,7 @@ function jobTies(db: Writes) {
   );
   const tieNew = db.change((bound: Bound<KindKey & OfJob & { ids: string }>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ due_reason: 'requested', job_id: bound.job_id })
       .where('fetched_at', 'is', null)
       .where('job_id', 'is', null)
@@ -191,14 +191,14 @@ function jobTies(db: Writes) {
   );
   const tieOffSale = db.change((bound: Bound<RecordKey & OfJob>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ job_id: bound.job_id })
       .where('off_sale_at', 'is not', null)
       .where('job_id', 'is', null)
       .where(isRecord(bound)),
   );
   const untie = db.change((bound: Bound<RecordKey>) =>
-    query.updateTable('record').set({ job_id: null }).where(isRecord(bound)),
+    query.updateTable('_record').set({ job_id: null }).where(isRecord(bound)),
   );
   return {
     tie: (tied: Tied, product_ids: readonly number[] | null) =>

@@ -39,13 +39,13 @@ type OfPath = { path: OptionalPath };
 export function offerReads(db: Reads): OfferReads {
   const one = db.rows(({ path }: Bound<OfPath>) =>
     query
-      .selectFrom('offer')
+      .selectFrom('_offer')
       .select(['answered_at', 'refused_at', 'not_offered_at', 'asked_at'])
       .where('path', '=', path),
   );
   const missing = db.rows(() =>
     query
-      .selectFrom('offer')
+      .selectFrom('_offer')
       .select(['path', 'not_offered_at as since', 'asked_at'])
       .where('not_offered_at', 'is not', null)
       .orderBy('path')
@@ -69,7 +69,7 @@ export function offerTable(db: Writes): OfferTable {
   type At = OfPath & { at: number };
   const answered = db.change(({ path, at }: Bound<At>) =>
     query
-      .insertInto('offer')
+      .insertInto('_offer')
       .values({ path, answered_at: at })
       .onConflict((known) =>
         known.column('path').doUpdateSet({ answered_at: at, refused_at: null, not_offered_at: null, asked_at: null }),
@@ -77,23 +77,23 @@ export function offerTable(db: Writes): OfferTable {
   );
   const refused = db.change(({ path, at }: Bound<At>) =>
     query
-      .insertInto('offer')
+      .insertInto('_offer')
       .values({ path, refused_at: at })
       .onConflict((known) =>
-        known.column('path').doUpdateSet(({ fn }) => ({ refused_at: fn.coalesce('offer.refused_at', at) })),
+        known.column('path').doUpdateSet(({ fn }) => ({ refused_at: fn.coalesce('_offer.refused_at', at) })),
       ),
   );
   const notOffered = db.change(({ path, at }: Bound<At>) =>
     query
-      .insertInto('offer')
+      .insertInto('_offer')
       .values({ path, refused_at: at, not_offered_at: at, asked_at: at })
       .onConflict((known) =>
         known
           .column('path')
-          .doUpdateSet(({ fn }) => ({ not_offered_at: fn.coalesce('offer.not_offered_at', at), asked_at: at })),
+          .doUpdateSet(({ fn }) => ({ not_offered_at: fn.coalesce('_offer.not_offered_at', at), asked_at: at })),
       ),
   );
-  const forget = db.change(({ path }: Bound<OfPath>) => query.deleteFrom('offer').where('path', '=', path));
+  const forget = db.change(({ path }: Bound<OfPath>) => query.deleteFrom('_offer').where('path', '=', path));
   return {
     ...reader,
     answered: (path, at) => {

@@ -28,17 +28,17 @@ export interface PromiseTable {
 }
 
 export function promiseTable(db: Writes): PromiseTable {
-  const stored = db.rows(() => query.selectFrom('promise').select(columns).orderBy('resource').orderBy('tier'));
-  const told = db.values(() => query.selectFrom('budget').select('category_cadences'));
+  const stored = db.rows(() => query.selectFrom('_promise').select(columns).orderBy('resource').orderBy('tier'));
+  const told = db.values(() => query.selectFrom('_budget').select('category_cadences'));
   const tell = db.change(({ own }: Bound<{ own: string }>) =>
-    query.updateTable('budget').set({ category_cadences: own }),
+    query.updateTable('_budget').set({ category_cadences: own }),
   );
-  const clear = db.change(() => query.deleteFrom('promise'));
+  const clear = db.change(() => query.deleteFrom('_promise'));
   const drop = db.change(({ resource }: Bound<{ resource: Resource }>) =>
-    query.deleteFrom('promise').where('resource', '=', resource),
+    query.deleteFrom('_promise').where('resource', '=', resource),
   );
-  const add = db.change((promise: Bound<Tables['promise']>) =>
-    query.insertInto('promise').values(pick(promise, columns)),
+  const add = db.change((promise: Bound<Tables['_promise']>) =>
+    query.insertInto('_promise').values(pick(promise, columns)),
   );
   const stale = staleRows(db);
   return {
@@ -70,7 +70,7 @@ function isPromised(resource: UntieredResource, offered: Offered): boolean {
 /** Beyond every window: a category's horizon may be longer than that of everything. */
 const lastPart = 400;
 
-function promises(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['promise'][] {
+function promises(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['_promise'][] {
   const { near, middle, far, horizon } = cadence.availability;
   const tier = (name: string, promise_ms: number, from: number, to: number) => ({
     resource: 'availability',

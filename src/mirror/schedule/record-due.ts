@@ -36,13 +36,13 @@ export interface RecordDue {
 export function recordDue(db: Writes, madeDue: () => void): RecordDue {
   const setDue = db.change((bound: Bound<RecordKey & Planned>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane })
       .where(isRecord(bound)),
   );
   const reschedule = db.change((bound: Bound<RecordKey & Planned & { stale_at: number }>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane, stale_at: bound.stale_at })
       .where(isRecord(bound)),
   );
@@ -73,7 +73,7 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
   };
 }
 
-type OfRecord = ExpressionBuilder<Schema, 'record'>;
+type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
 /** Again a minute after the last read for one of these reasons, or the last that failed; else at once. */
 function afterMinute(eb: OfRecord, now: RawBuilder<number>, reasons: readonly DueReason[]) {
@@ -92,7 +92,7 @@ function afterMinute(eb: OfRecord, now: RawBuilder<number>, reasons: readonly Du
 function notifying(db: Writes): RecordDue['notify'] {
   const notify = db.change(({ ids, at, now, lane }: Bound<{ ids: string; at: number; now: number; lane: number }>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set((eb) => {
         const due = afterMinute(eb, now, triggered);
         // What is due anyway and as urgent stays.
@@ -123,7 +123,7 @@ function bringingForward(db: Writes): RecordDue['bringForward'] {
     const { at, reason, lane } = bound;
     return (
       query
-        .updateTable('record')
+        .updateTable('_record')
         .set((eb) => {
           // The first read that decides about a closure waits for nothing, the next ones for their minute.
           const due = eb
@@ -168,7 +168,7 @@ function askingOffSale(db: Writes): RecordDue['askOffSale'] {
   type Asked = { product_id: number; at: number; since_at: number | null; lane: number };
   const ask = db.change(({ product_id, at, since_at, lane }: Bound<Asked>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set((eb) => ({
         due_at: eb.fn<number>('min', ['due_at', at]),
         due_reason: eb

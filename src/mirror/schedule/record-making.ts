@@ -45,7 +45,7 @@ function creating(db: Writes) {
   /** Of each template and each of the products, in this order. */
   const insert = (templates: RawBuilder<string>, products: RawBuilder<{ product_id: number }>) =>
     query
-      .insertInto('record')
+      .insertInto('_record')
       .orIgnore()
       .columns(['resource', 'product_id', 'edition', 'part', 'due_at', 'due_reason', 'lane'])
       .expression(
@@ -66,7 +66,7 @@ function creating(db: Writes) {
       insert(
         templates,
         sql`(${query
-          .selectFrom('product')
+          .selectFrom('_product')
           .select('product_id')
           .where('withdrawn_at', 'is', null)
           .where('category', 'is', category)})`,
@@ -81,7 +81,7 @@ function recordDropping(
 ): Pick<RecordMaking, 'dropOthers' | 'dropResource' | 'dropBeyond' | 'dropBeyondFor'> {
   const others = db.change(({ templates }: Bound<{ templates: string }>) =>
     query
-      .deleteFrom('record')
+      .deleteFrom('_record')
       .where(({ eb, refTuple, selectFrom }) =>
         eb(
           refTuple('resource', 'edition', 'part'),
@@ -94,14 +94,14 @@ function recordDropping(
   );
   const outOfJobs = db.change(({ resource }: Bound<{ resource: Resource }>) =>
     query
-      .updateTable('job')
+      .updateTable('_job')
       .set(({ eb, selectFrom }) => ({
         records: eb(
           'records',
           '-',
-          selectFrom('record as r')
+          selectFrom('_record as r')
             .select(({ fn }) => fn.countAll<number>().as('records'))
-            .whereRef('r.job_id', '=', 'job.job_id')
+            .whereRef('r.job_id', '=', '_job.job_id')
             .where('r.resource', '=', resource)
             .$asScalar()
             .$notNull(),
@@ -110,16 +110,16 @@ function recordDropping(
       .where('finished_at', 'is', null),
   );
   const ofResource = db.change(({ resource }: Bound<{ resource: Resource }>) =>
-    query.deleteFrom('record').where('resource', '=', resource),
+    query.deleteFrom('_record').where('resource', '=', resource),
   );
   const beyond = (last_part: RawBuilder<number>) =>
-    query.deleteFrom('record').where('resource', '=', 'availability').where('part', '>', last_part);
+    query.deleteFrom('_record').where('resource', '=', 'availability').where('part', '>', last_part);
   const beyondOfProduct = db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
     beyond(last_part).where('product_id', '=', product_id),
   );
   const beyondOfCategory = db.change(({ category, last_part }: Bound<{ category: string | null; last_part: number }>) =>
     beyond(last_part).where('product_id', 'in', ({ selectFrom }) =>
-      selectFrom('product').select('product_id').where('category', 'is', category),
+      selectFrom('_product').select('product_id').where('category', 'is', category),
     ),
   );
   return {

@@ -43,13 +43,13 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
   const fetched = markFetched(db);
   const told = db.change((bound: Bound<RecordKey & Volatility & { at: number }>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ told_at: bound.at, shape: bound.shape, exposure: bound.exposure })
       .where(isRecord(bound)),
   );
   const failed = db.change((bound: Bound<RecordKey & Planned & { failures: number; at: number; text: string }>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set(({ eb, fn }) => ({
         failures: eb(fn<number>('max', ['failures', bound.failures]), '+', 1),
         failed_at: bound.at,
@@ -61,14 +61,14 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
       .where(isRecord(bound)),
   );
   const astray = db.change((bound: Bound<RecordKey & { at: number }>) =>
-    query.updateTable('record').set({ unanswered_at: bound.at }).where(isRecord(bound)),
+    query.updateTable('_record').set({ unanswered_at: bound.at }).where(isRecord(bound)),
   );
   const forgetBody = db.change((bound: Bound<RecordKey>) =>
-    query.updateTable('record').set({ body_hash: null }).where(isRecord(bound)),
+    query.updateTable('_record').set({ body_hash: null }).where(isRecord(bound)),
   );
   const forgetFailures = db.change((bound: Bound<RecordKey>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set({ failures: 0, failed_at: null, failure: null })
       .where(isRecord(bound))
       .where('failures', '>', 0),
@@ -96,12 +96,12 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
 type Fetched = RecordKey &
   Planned &
   Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at'> &
-  Pick<Tables['record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
+  Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
 
 function markFetched(db: Writes): RecordOutcomes['fetched'] {
   const mark = db.change((bound: Bound<Fetched>) =>
     query
-      .updateTable('record')
+      .updateTable('_record')
       .set(({ eb, fn, ref }) => {
         const changed_at = eb.case().when(bound.changed, '=', 1).then(bound.sent_at).else(ref('changed_at')).end();
         return {
@@ -131,7 +131,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
 }
 
 /** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
-function dueAfter(eb: ExpressionBuilder<Schema, 'record'>, bound: Bound<Fetched>) {
+function dueAfter(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
   const { sent_at } = bound;
   const latest = sql<number>`${sent_at} + ${sql.lit(longestReadMs)}`;
   const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);

@@ -87,7 +87,7 @@ export function recordReads(db: Reads): RecordReads {
 function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
   type OfLane = { now: number; lane: number; limit: number };
   const ofLane = ({ now, lane, limit }: Bound<OfLane>) =>
-    query.selectFrom('record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
+    query.selectFrom('_record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
   const all = db.rows((bound: Bound<OfLane>) => ofLane(bound).orderBy('due_at'));
   const others = db.rows((bound: Bound<OfLane>) =>
     ofLane(bound).where('due_reason', 'not in', triggered).orderBy('due_at'),
@@ -100,7 +100,7 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
   );
   const ofJob = db.rows(({ now, job_id, limit }: Bound<{ now: number; job_id: number; limit: number }>) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(facts)
       .where('job_id', '=', job_id)
       .where('due_at', '<=', now)
@@ -110,7 +110,7 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
   // One look into the index a lane.
   const nextOf = (lane: number) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => fn.min('due_at').as('at'))
       .where('lane', '=', lane);
   const next = db.values(() =>
@@ -125,7 +125,7 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
   );
   const nextOfJob = db.values(({ job_id }: Bound<{ job_id: number }>) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => fn.min('due_at').as('at'))
       .where('job_id', '=', job_id),
   );
@@ -141,10 +141,10 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
 }
 
 function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'beyond'> {
-  const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('record').select(facts).where(isRecord(bound)));
+  const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('_record').select(facts).where(isRecord(bound)));
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(details)
       .where('product_id', '=', product_id)
       .orderBy('resource')
@@ -153,7 +153,7 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
   );
   const beyond = db.rows((bound: Bound<{ fetched_after: number; fetched_before: number; due_after: number }>) =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(key)
       .where(({ eb, or }) =>
         or([
@@ -179,8 +179,8 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
 function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter'> {
   const waiting = () =>
     query
-      .selectFrom('record as r')
-      .leftJoin('product as p', 'p.product_id', 'r.product_id')
+      .selectFrom('_record as r')
+      .leftJoin('_product as p', 'p.product_id', 'r.product_id')
       .select(({ exists, fn, lit, selectFrom }) => [
         'r.resource',
         'r.product_id',
@@ -190,7 +190,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
         'p.category',
         fn.coalesce('p.covered', lit(0)).as('covered'),
         exists(
-          selectFrom('checkout_information_read as c')
+          selectFrom('_checkout_information_read as c')
             .select('c.product_id')
             .whereRef('c.product_id', '=', 'r.product_id')
             .where('c.has_dynamic_pricing', '=', 1),
@@ -209,8 +209,8 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
   type After = Bound<{ product_id: number; edition: string; part: number; limit: number }>;
   const adaptive = db.rows(({ product_id, edition, part, limit }: After) =>
     query
-      .selectFrom('record as r')
-      .crossJoin('product as p')
+      .selectFrom('_record as r')
+      .crossJoin('_product as p')
       .whereRef('p.product_id', '=', 'r.product_id')
       .select(['r.resource', 'r.product_id', 'r.edition', 'r.part', 'p.category', 'p.sold', 'p.sold_at', 'r.shape'])
       .select('r.exposure')
@@ -237,13 +237,13 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'adaptiveAfter
 function recordCounts(db: Reads): Pick<RecordReads, 'answeredAstray' | 'unanswered' | 'fill'> {
   const unanswered = () =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => fn.count<number>('product_id').distinct().as('products'))
       .where('unanswered_at', 'is not', null);
   const all = db.values(unanswered);
   const astray = db.values(() => unanswered().where('failures', '>', 0));
   const fill = db.rows(() =>
-    query.selectFrom('record').select(({ and, eb, fn }) => [
+    query.selectFrom('_record').select(({ and, eb, fn }) => [
       fn.countAll<number>().as('records'),
       fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
       fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),

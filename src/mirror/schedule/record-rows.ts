@@ -14,7 +14,7 @@ export interface RecordSelection {
   readonly product_ids: readonly number[] | null;
 }
 
-type OfRecord = ExpressionBuilder<Schema, 'record'>;
+type OfRecord = ExpressionBuilder<Schema, '_record'>;
 
 /** Tells whether a row is of this kind. */
 export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
@@ -35,7 +35,7 @@ export function templateRows(templates: RawBuilder<string>) {
 }
 
 /** When a record is due as it is stored, with the lane that goes with the reason. */
-export type Planned = Pick<Tables['record'], 'due_at' | 'due_reason' | 'lane'>;
+export type Planned = Pick<Tables['_record'], 'due_at' | 'due_reason' | 'lane'>;
 
 export function planned(key: RecordKey, { at, reason }: Due): Planned {
   return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };

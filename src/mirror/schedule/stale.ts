@@ -24,7 +24,7 @@ type Which = 'all' | 'one';
 /** Rows that say themselves when they are stale, counted from the read that brought them. */
 interface StaleRows {
   /** One of several tables: for the compiler, the one that has all the columns that any of them has. */
-  readonly table: 'checkout_information_read';
+  readonly table: '_checkout_information_read';
   readonly after: 'checked_at';
 }
 
@@ -49,7 +49,7 @@ function ofProducts(resource: UntieredResource, { table, after }: StaleRows, whi
       .updateTable(`${table} as r`)
       .set(({ eb, exists, selectFrom }) => {
         const isCovered = exists(
-          selectFrom('product as p')
+          selectFrom('_product as p')
             .select('p.product_id')
             .whereRef('p.product_id', '=', 'r.product_id')
             .where('p.covered', '=', 1),

@@ -8,7 +8,7 @@ export interface WalkKey {
   readonly edition: string;
 }
 
-export type WalkState = Omit<Tables['walk'], 'resource' | 'edition'>;
+export type WalkState = Omit<Tables['_walk'], 'resource' | 'edition'>;
 
 /** Walks over paged lists, one page at a time. */
 export interface WalkTable {
@@ -26,7 +26,7 @@ export interface WalkTable {
 export function walkTable(db: Writes): WalkTable {
   const one = db.rows((bound: Bound<WalkKey>) =>
     query
-      .selectFrom('walk')
+      .selectFrom('_walk')
       .select(['started_at', 'next_page', 'attempt', 'repeated', 'completed_at'])
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
@@ -34,7 +34,7 @@ export function walkTable(db: Writes): WalkTable {
   const begin = db.change(
     ({ resource, edition, started_at, attempt }: Bound<WalkKey & Pick<WalkState, 'started_at' | 'attempt'>>) =>
       query
-        .insertInto('walk')
+        .insertInto('_walk')
         .values({ resource, edition, started_at, next_page: 1, attempt, repeated: 0, completed_at: null })
         .onConflict((known) =>
           known.columns(['resource', 'edition']).doUpdateSet({ started_at, next_page: 1, attempt, repeated: 0 }),
@@ -42,14 +42,14 @@ export function walkTable(db: Writes): WalkTable {
   );
   const advance = db.change((bound: Bound<WalkKey & Pick<WalkState, 'next_page' | 'repeated'>>) =>
     query
-      .updateTable('walk')
+      .updateTable('_walk')
       .set(({ eb }) => ({ next_page: bound.next_page, repeated: eb('repeated', '+', bound.repeated) }))
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
   const finish = db.change((bound: Bound<WalkKey & Pick<WalkState, 'completed_at'>>) =>
     query
-      .updateTable('walk')
+      .updateTable('_walk')
       .set(({ fn }) => ({ next_page: 0, completed_at: fn.coalesce(bound.completed_at, 'completed_at') }))
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
@@ -79,19 +79,19 @@ export function walkTable(db: Writes): WalkTable {
 /** The rows that a walk has met. */
 function walkRows(db: Writes) {
   const forget = db.change((bound: Bound<WalkKey>) =>
-    query.deleteFrom('walk_row').where('resource', '=', bound.resource).where('edition', '=', bound.edition),
+    query.deleteFrom('_walk_row').where('resource', '=', bound.resource).where('edition', '=', bound.edition),
   );
-  const note = db.change(({ resource, edition, id, attempt }: Bound<Tables['walk_row']>) =>
+  const note = db.change(({ resource, edition, id, attempt }: Bound<Tables['_walk_row']>) =>
     query
-      .insertInto('walk_row')
+      .insertInto('_walk_row')
       .values({ resource, edition, id, attempt })
       .onConflict((known) =>
-        known.columns(['resource', 'edition', 'id']).doUpdateSet({ attempt }).where('walk_row.attempt', '<>', attempt),
+        known.columns(['resource', 'edition', 'id']).doUpdateSet({ attempt }).where('_walk_row.attempt', '<>', attempt),
       ),
   );
   const count = db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
     query
-      .selectFrom('walk_row')
+      .selectFrom('_walk_row')
       .select(({ fn }) => [
         fn.countAll<number>().filterWhere('attempt', '=', bound.attempt).as('attempt'),
         fn.countAll<number>().as('all'),
@@ -104,7 +104,7 @@ function walkRows(db: Writes) {
       forget.run(key);
     },
     /** Returns whether this attempt meets it for the first time. */
-    note: (row: Tables['walk_row']) => note.run(row).changes > 0,
+    note: (row: Tables['_walk_row']) => note.run(row).changes > 0,
     count: (key: WalkKey, attempt: number) => count.get({ ...key, attempt }) ?? { attempt: 0, all: 0 },
   };
 }

@@ -36,10 +36,10 @@ function copyOf(cadence: UntieredResource) {
  * records say that it is due again: what is shown meanwhile is stale, and images fail closed.
  */
 export const mirrorInstants: MirrorInstants = {
-  mirror: { filled_at: 'now' },
-  zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
+  _mirror: { filled_at: 'now' },
+  _zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
   // Only an authenticated read verifies an image, and nobody knows when that one was.
-  product: {
+  _product: {
     first_seen_at: 'now',
     read_at: 'now',
     images_verified_at: 'absent',
@@ -47,27 +47,27 @@ export const mirrorInstants: MirrorInstants = {
     sold_at: 'now',
     dates_off_at: 'now',
   },
-  product_text: {
+  _product_text: {
     ...copyOf('products'),
     list_read_at: 'absent',
     detail_read_at: 'absent',
   },
-  product_price: { read_at: 'now', stale_at: { after: 'read_at', cadence: 'products' } },
-  experience: copyOf('experiences'),
-  image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
-  image_credit: { at: 'now' },
-  image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
-  image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
-  checkout_information_read: copyOf('checkout_information'),
-  variant: copyOf('variants'),
-  availability_context: { read_at: 'now' },
-  availability_span: { checked_at: 'now', stale_at: { after: 'checked_at', cadence: 'availability' } },
-  bookable: {
+  _product_price: { read_at: 'now', stale_at: { after: 'read_at', cadence: 'products' } },
+  _experience: copyOf('experiences'),
+  _image: { first_seen_at: 'now', withdrawn_at: 'now', doubted_at: 'now' },
+  _image_credit: { at: 'now' },
+  _image_takedown: { withdrawn_at: 'now', verified_at: 'absent', returned_at: 'now' },
+  _image_file: { fetched_at: 'now', checked_at: 'absent', due_at: 'ahead' },
+  _checkout_information_read: copyOf('checkout_information'),
+  _variant: copyOf('variants'),
+  _availability_context: { read_at: 'now' },
+  _availability_span: { checked_at: 'now', stale_at: { after: 'checked_at', cadence: 'availability' } },
+  _bookable: {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
   },
-  printed_price: { until_at: { leave: 'of a time at the venue, whatever our clock shows' } },
-  record: {
+  _printed_price: { until_at: { leave: 'of a time at the venue, whatever our clock shows' } },
+  _record: {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',
     changed_at: 'absent',
@@ -78,21 +78,21 @@ export const mirrorInstants: MirrorInstants = {
     off_sale_at: 'now',
     unanswered_at: 'now',
   },
-  walk: {
+  _walk: {
     started_at: { leave: 'a walk that began in the future, or long ago, begins again' },
     completed_at: 'now',
   },
-  job: { requested_at: 'now', finished_at: 'now' },
+  _job: { requested_at: 'now', finished_at: 'now' },
   // A price that is older than six hours, or younger than now, is found again; pauses in `state` end by themselves.
-  budget: { priced_at: 'absent' },
-  change: { at: 'now' },
-  absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
-  experience_absence: { last_missing_at: 'now' },
-  hold: { opened_at: 'now', last_list_at: 'now', ended_at: 'now' },
-  alarm: { raised_at: 'now', seen_at: 'now' },
+  _budget: { surveyed_at: 'absent' },
+  _change: { at: 'now' },
+  _absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
+  _experience_absence: { last_missing_at: 'now' },
+  _hold: { opened_at: 'now', last_list_at: 'now', ended_at: 'now' },
+  _alarm: { raised_at: 'now', seen_at: 'now' },
   // An "available" has to be repeated after a minute; that it was closed stands.
-  closure: { notified_at: 'now', applied_at: 'now', available_at: 'absent', confirmed_at: 'now', ended_at: 'now' },
-  subscription: {
+  _closure: { notified_at: 'now', applied_at: 'now', available_at: 'absent', confirmed_at: 'now', ended_at: 'now' },
+  _subscription: {
     status_at: 'now',
     checked_at: 'absent',
     read_not_before: 'ahead',
@@ -102,11 +102,11 @@ export const mirrorInstants: MirrorInstants = {
     not_before: 'ahead',
     last_delivery_at: 'now',
   },
-  subscription_product: { since_at: 'now' },
-  notice: { received_at: 'now' },
+  _subscription_product: { since_at: 'now' },
+  _notice: { received_at: 'now' },
   // What a subscription should have announced by a wrong clock does not count against it.
-  expected_notice: { since_at: 'row', found_at: 'row' },
-  gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
-  check_count: { day: 'day' },
-  offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
+  _expected_notice: { since_at: 'row', found_at: 'row' },
+  _gap: { from_at: 'now', to_at: 'now', closed_at: 'now' },
+  _check_count: { day: 'day' },
+  _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
 };

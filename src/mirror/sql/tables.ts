@@ -17,7 +17,7 @@ import type { Resource } from '../../domain/schedule/resources.ts';
 type Bit = 0 | 1;
 
 export interface Tables {
-  mirror: {
+  _mirror: {
     mirror_id: 1;
     pair_id: string;
     contract_version: number;
@@ -32,8 +32,8 @@ export interface Tables {
     image_size: ImageSize | null;
     feed_id: string | null;
   };
-  zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
-  product: {
+  _zone_offset: { timezone: string; valid_from: number; offset_minutes: number };
+  _product: {
     product_id: number;
     timezone: string | null;
     sale_status: SaleStatus;
@@ -61,7 +61,7 @@ export interface Tables {
     dates_off_at: number | null;
     sellable: Bit;
   };
-  product_text: {
+  _product_text: {
     product_id: number;
     language: string;
     title: string | null;
@@ -93,7 +93,7 @@ export interface Tables {
     wheelchair_access: Bit | null;
     is_package: Bit | null;
   };
-  search_entry: {
+  _search_entry: {
     search_id: number;
     product_id: number;
     language: string;
@@ -104,7 +104,7 @@ export interface Tables {
     venue: string | null;
     country: string | null;
   };
-  search_text: {
+  _search_text: {
     search_id: number;
     name: string;
     title: string;
@@ -114,13 +114,13 @@ export interface Tables {
     tagline: string;
     summary: string;
   };
-  search_word: { word: string; language: string; term: string; documents: number };
-  search_delete: { shorter: string; word: string };
-  search_letter: { letter: string; folded: string };
-  search_generic_word: { language: string; word: string };
-  search_rules: { rules_id: number; version: string };
-  product_list_place: { product_id: number; list_place: number };
-  product_price: {
+  _search_word: { word: string; language: string; term: string; documents: number };
+  _search_delete: { shorter: string; word: string };
+  _search_letter: { letter: string; folded: string };
+  _search_generic_word: { language: string; word: string };
+  _search_rules: { rules_id: number; version: string };
+  _product_list_place: { product_id: number; list_place: number };
+  _product_price: {
     product_id: number;
     currency: string;
     from_price: number | null;
@@ -128,8 +128,8 @@ export interface Tables {
     read_at: number;
     stale_at: number;
   };
-  product_tag: { product_id: number; tag_id: number };
-  experience: {
+  _product_tag: { product_id: number; tag_id: number };
+  _experience: {
     experience_id: number;
     title: string | null;
     tagline: string | null;
@@ -149,9 +149,9 @@ export interface Tables {
     changed_at: number;
     stale_at: number;
   };
-  mirror_language: { language: string };
-  product_experience: { product_id: number; experience_id: number };
-  image: {
+  _mirror_language: { language: string };
+  _product_experience: { product_id: number; experience_id: number };
+  _image: {
     product_id: number;
     image_key: string;
     position: number;
@@ -161,8 +161,8 @@ export interface Tables {
     withdrawn_at: number | null;
     doubted_at: number | null;
   };
-  image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
-  image_takedown: {
+  _image_credit: { product_id: number; image_key: string; at: number; old: string | null; new: string | null };
+  _image_takedown: {
     product_id: number;
     image_key: string;
     withdrawn_at: number;
@@ -171,7 +171,7 @@ export interface Tables {
     credit: string | null;
     returned_at: number | null;
   };
-  image_file: {
+  _image_file: {
     product_id: number;
     image_key: string;
     size: ImageSize;
@@ -191,7 +191,7 @@ export interface Tables {
     failure: string | null;
     failure_kind: 'gone' | 'failed' | null;
   };
-  checkout_information_read: {
+  _checkout_information_read: {
     product_id: number;
     language: string;
     has_timeslots: Bit | null;
@@ -203,7 +203,7 @@ export interface Tables {
     changed_at: number;
     stale_at: number;
   };
-  variant: {
+  _variant: {
     product_id: number;
     language: string;
     variant_id: number;
@@ -215,8 +215,8 @@ export interface Tables {
     stale_at: number;
     variant_type: string | null;
   };
-  availability_context: { product_id: number; currency: string; document: string; read_at: number };
-  availability_span: {
+  _availability_context: { product_id: number; currency: string; document: string; read_at: number };
+  _availability_span: {
     product_id: number;
     currency: string;
     from_date: string;
@@ -227,7 +227,7 @@ export interface Tables {
     max_tickets_per_order: number | null;
     variant_ids: string;
   };
-  day: {
+  _day: {
     product_id: number;
     currency: string;
     date: string;
@@ -240,7 +240,7 @@ export interface Tables {
     lowest_adult_price: number | null;
     price_variant_type: string | null;
   };
-  bookable: {
+  _bookable: {
     product_id: number;
     currency: string;
     date: string;
@@ -251,7 +251,7 @@ export interface Tables {
     lowest_adult_price: number | null;
     price_variant_type: string | null;
   };
-  printed_price: {
+  _printed_price: {
     product_id: number;
     currency: string;
     until_at: number;
@@ -259,9 +259,9 @@ export interface Tables {
     lowest_adult_price: number | null;
     price_variant_type: string | null;
   };
-  unpriced: { product_id: number };
-  day_document: { document_id: number; document: string };
-  record: {
+  _unpriced: { product_id: number };
+  _day_document: { document_id: number; document: string };
+  _record: {
     resource: Resource;
     product_id: number;
     edition: string;
@@ -285,7 +285,7 @@ export interface Tables {
     off_sale_at: number | null;
     unanswered_at: number | null;
   };
-  closure: {
+  _closure: {
     closure_id: number;
     product_id: number;
     delivery_id: number;
@@ -298,7 +298,7 @@ export interface Tables {
     expected_reopening: string | null;
     alternative_product_id: number | null;
   };
-  walk: {
+  _walk: {
     resource: Resource;
     edition: string;
     started_at: number;
@@ -307,8 +307,8 @@ export interface Tables {
     repeated: number;
     completed_at: number | null;
   };
-  walk_row: { resource: Resource; edition: string; id: number; attempt: number };
-  job: {
+  _walk_row: { resource: Resource; edition: string; id: number; attempt: number };
+  _job: {
     job_id: number;
     scope: string;
     requested_at: number;
@@ -316,7 +316,7 @@ export interface Tables {
     failed: number;
     finished_at: number | null;
   };
-  change: {
+  _change: {
     seq: number;
     at: number;
     product_id: number;
@@ -327,7 +327,7 @@ export interface Tables {
     reason: DueReason | null;
     total_bytes: number;
   };
-  absence: {
+  _absence: {
     product_id: number;
     missing_walks: number;
     first_missing_at: number;
@@ -337,15 +337,15 @@ export interface Tables {
     release: Release | null;
     rejected: Bit;
   };
-  experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
-  offer: {
+  _experience_absence: { experience_id: number; missing_walks: number; last_missing_at: number };
+  _offer: {
     path: OptionalPath;
     answered_at: number | null;
     refused_at: number | null;
     not_offered_at: number | null;
     asked_at: number | null;
   };
-  hold: {
+  _hold: {
     hold_id: number;
     opened_at: number;
     lists: number;
@@ -353,7 +353,7 @@ export interface Tables {
     ended_at: number | null;
     outcome: HoldOutcome | null;
   };
-  alarm: {
+  _alarm: {
     kind:
       | 'images-vanished'
       | 'images-disk'
@@ -373,7 +373,7 @@ export interface Tables {
     seen_at: number;
     products: number;
   };
-  subscription: {
+  _subscription: {
     subscription_id: string;
     declared_id: string | null;
     type: SubscriptionType;
@@ -401,10 +401,10 @@ export interface Tables {
     trusted: Bit;
     failure_kind: AttemptFailure | null;
   };
-  subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
-  notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
-  expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
-  gap: {
+  _subscription_product: { subscription_id: string; product_id: number; since_at: number | null };
+  _notice: { subscription_id: string; product_id: number; change_type: string; received_at: number };
+  _expected_notice: { product_id: number; change_type: ChangeType; since_at: number; found_at: number };
+  _gap: {
     gap_id: number;
     subscription_id: string | null;
     from_at: number;
@@ -413,14 +413,14 @@ export interface Tables {
     products: number;
     closed_at: number | null;
   };
-  budget: {
+  _budget: {
     budget_id: 1;
     state: string | null;
-    price: number | null;
-    priced_at: number | null;
+    demand: string | null;
+    surveyed_at: number | null;
     category_cadences: string | null;
   };
-  check_count: {
+  _check_count: {
     product_id: number;
     tier: Tier;
     day: number;
@@ -435,22 +435,22 @@ export interface Tables {
     unknown: number;
     unanswered: number;
   };
-  promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
+  _promise: { resource: string; tier: string; promise_ms: number; first_part: number; last_part: number };
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
 export interface Defaulted {
-  mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
-  product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
-  search_entry: 'search_id';
-  image_file: 'failures';
-  day_document: 'document_id';
-  record: 'failures' | 'lane';
-  closure: 'closure_id';
-  job: 'job_id' | 'failed';
-  change: 'seq';
-  absence: 'rejected';
-  hold: 'hold_id';
-  subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
-  gap: 'gap_id' | 'healed_to' | 'products';
+  _mirror: 'feed_floor_seq' | 'last_delivery_id' | 'last_order_number';
+  _product: 'closure_unconfirmed' | 'sold' | 'covered' | 'sellable';
+  _search_entry: 'search_id';
+  _image_file: 'failures';
+  _day_document: 'document_id';
+  _record: 'failures' | 'lane';
+  _closure: 'closure_id';
+  _job: 'job_id' | 'failed';
+  _change: 'seq';
+  _absence: 'rejected';
+  _hold: 'hold_id';
+  _subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
+  _gap: 'gap_id' | 'healed_to' | 'products';
 }

@@ -109,7 +109,7 @@ export interface Views {
 /** SQLite's own. */
 export interface OfSqlite {
   /** The highest number that each AUTOINCREMENT has given out. */
-  sqlite_sequence: { name: 'change'; seq: number };
+  sqlite_sequence: { name: '_change'; seq: number };
   /** The second search index takes commands through the column that has its name. */
   search_terms: { search_terms: 'optimize' };
 }

@@ -3,7 +3,7 @@ import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-export type Alarm = Tables['alarm'];
+export type Alarm = Tables['_alarm'];
 
 /** How many products a condition is about, and when that was seen. */
 type Met = Pick<Alarm, 'kind' | 'products'> & { readonly at: number };
@@ -28,17 +28,17 @@ export interface AlarmTable {
 }
 
 export function alarmTable(db: Writes): AlarmTable {
-  const one = db.rows(({ kind }: Bound<OfKind>) => query.selectFrom('alarm').selectAll().where('kind', '=', kind));
-  const all = db.rows(() => query.selectFrom('alarm').selectAll().orderBy('kind'));
+  const one = db.rows(({ kind }: Bound<OfKind>) => query.selectFrom('_alarm').selectAll().where('kind', '=', kind));
+  const all = db.rows(() => query.selectFrom('_alarm').selectAll().orderBy('kind'));
   const raise = db.change(({ kind, at, products }: Bound<Met>) =>
     query
-      .insertInto('alarm')
+      .insertInto('_alarm')
       .values({ kind, raised_at: at, seen_at: at, products })
       .onConflict((known) => known.column('kind').doUpdateSet({ seen_at: at, products })),
   );
   const add = db.change(({ kind, at, products, started_at }: Bound<Met & { started_at: number }>) =>
     query
-      .insertInto('alarm')
+      .insertInto('_alarm')
       .values({ kind, raised_at: at, seen_at: at, products })
       .onConflict((known) =>
         known.column('kind').doUpdateSet(({ between, case: when, eb, lit, ref }) => ({
@@ -47,15 +47,15 @@ export function alarmTable(db: Writes): AlarmTable {
             products,
             '+',
             when()
-              .when(between('alarm.seen_at', started_at, at))
-              .then(ref('alarm.products'))
+              .when(between('_alarm.seen_at', started_at, at))
+              .then(ref('_alarm.products'))
               .else(lit(0))
               .end(),
           ),
         })),
       ),
   );
-  const clear = db.change(({ kind }: Bound<OfKind>) => query.deleteFrom('alarm').where('kind', '=', kind));
+  const clear = db.change(({ kind }: Bound<OfKind>) => query.deleteFrom('_alarm').where('kind', '=', kind));
   const clearImages = clearingImages(db);
   const known = (kind: Alarm['kind']) => (one.get({ kind }) === undefined ? 'new' : 'known');
 
@@ -91,15 +91,15 @@ type OfKind = Pick<Alarm, 'kind'>;
 function clearingImages(db: Writes): AlarmTable['clearImages'] {
   const clear = db.change(({ started_at, now }: Bound<{ started_at: number; now: number }>) =>
     query
-      .deleteFrom('alarm')
+      .deleteFrom('_alarm')
       .where('kind', '=', 'images-vanished')
       .where(({ eb, or }) =>
         or([eb('seen_at', '<', started_at), eb('seen_at', '>', sql<number>`${now} + ${sql.lit(futureToleranceMs)}`)]),
       )
       .where(({ exists, selectFrom }) =>
         exists(
-          selectFrom('product as p')
-            .innerJoin('image as i', 'i.product_id', 'p.product_id')
+          selectFrom('_product as p')
+            .innerJoin('_image as i', 'i.product_id', 'p.product_id')
             .select('p.product_id')
             .where('p.images_verified_at', '>=', started_at)
             .where('p.images_verified_at', '<=', now)

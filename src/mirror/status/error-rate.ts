@@ -19,7 +19,7 @@ const tiers: readonly Tier[] = ['near', 'middle', 'far'];
 
 export function errorRateOf(db: Reads): ErrorRate {
   const sums = query
-    .selectFrom('check_count')
+    .selectFrom('_check_count')
     .select(({ fn }) => [
       fn.sum<number>('checks').as('checks'),
       fn.sum<number>('wrong').as('wrong'),

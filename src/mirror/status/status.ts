@@ -90,7 +90,7 @@ export interface SubscriptionStatus {
 export function readStatus(db: Database, quarantineAfter: number): MirrorStatus {
   const reads = readsOf(db);
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
-  const alarms = reads.rows(() => query.selectFrom('alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
+  const alarms = reads.rows(() => query.selectFrom('_alarm').select(['kind', 'raised_at', 'products']).orderBy('kind'));
   return {
     path: db.name,
     file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
@@ -128,7 +128,7 @@ function aboutItself(
 function productCounts(db: Reads): MirrorStatus['products'] {
   const counts = db.rows(() =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select(({ fn }) => [
         fn.countAll<number>().filterWhere('withdrawn_at', 'is', null).as('visible'),
         fn.countAll<number>().filterWhere('sellable', '=', 1).as('sellable'),
@@ -153,7 +153,7 @@ function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'
 function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => [
         fn.countAll<number>().as('all'),
         fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
@@ -163,7 +163,7 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
   );
   const failures = db.rows(() =>
     query
-      .selectFrom('record')
+      .selectFrom('_record')
       .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
       .where('failures', '>', 0)
       .$narrowType<{ failure: string }>()
@@ -181,14 +181,14 @@ function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
   const subscriptions = db.rows(() =>
     query
       .selectFrom('subscriptions as v')
-      .innerJoin('subscription as s', 's.subscription_id', 'v.subscription_id')
+      .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
       .selectAll('v')
       .select('s.trusted')
       .orderBy('v.subscription_id'),
   );
   const gaps = db.rows(() =>
     query
-      .selectFrom('gap')
+      .selectFrom('_gap')
       .select(['subscription_id', 'from_at', 'to_at', 'products'])
       .where('closed_at', 'is', null)
       .orderBy('gap_id', 'desc')
@@ -199,7 +199,7 @@ function pushStatus(db: Reads): Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
 
 /** While the alarm about them lasts, as of when it was last seen. */
 function unconfirmedImages(db: Reads): MirrorStatus['unconfirmed_images'] {
-  const seen = db.values(() => query.selectFrom('alarm').select('seen_at').where('kind', '=', 'images-unverified'));
+  const seen = db.values(() => query.selectFrom('_alarm').select('seen_at').where('kind', '=', 'images-unverified'));
   const seen_at = seen.get();
   if (seen_at === undefined) return [];
   const late = imageLedgerReads(db).unconfirmed(seen_at - imageAlarmAfterMs);
@@ -210,7 +210,7 @@ function contradictedSales(db: Reads): MirrorStatus['contradicted'] {
   const found = db
     .rows(() =>
       query
-        .selectFrom('product')
+        .selectFrom('_product')
         .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<number | null>('dates_off_at').as('since')])
         .where('dates_off_at', 'is not', null)
         .where('sellable', '=', 1),

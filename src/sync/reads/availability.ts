@@ -1,18 +1,18 @@
 import { namesOtherDates, otherDatesAlarm } from '../../domain/catalogue/answered-span.ts';
 import type { AvailabilityAnswer } from '../../domain/catalogue/availability.ts';
 import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
-import { dueForIncomingDate, type NextWindow } from '../../domain/schedule/cadence.ts';
+import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { addDays, type Dates } from '../../domain/time/dates.ts';
-import { startOfDate, venueToday } from '../../domain/time/venue.ts';
+import type { Dates } from '../../domain/time/dates.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
-import type { ProductPolicy, SyncPorts } from '../records/context.ts';
+import type { SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import type { Commit } from './commit.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
+import { datesOf, mayWait, nextWindow } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -56,6 +56,7 @@ export async function refreshAvailability(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
+  if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
   const read = await readAvailability(ports, record, {
     signal,
     commit: async (work) => ports.mirror.transaction(work),
@@ -88,7 +89,7 @@ export async function readAvailability(
   const [language] = policy.extent.languages;
   const requests = requestsFor(ports, window);
   let sent_at = Number.POSITIVE_INFINITY;
-  let changed = false;
+  const found: Found = { changed: false, noticed: false };
   let body_hash: string | null = null;
   let known = record.body_hash;
 
@@ -96,7 +97,7 @@ export async function readAvailability(
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const read = { sent_at, changed, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
+    const read = { sent_at, ...found, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
     settleStored(ports, record, read);
     release(ports, record, { sent_at, before: product });
   };
@@ -132,7 +133,7 @@ export async function readAvailability(
         body_hash = whole && rest.length === 0 && covered.asAsked ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const where = { from: answered.from, today: window.today, product, first } as const;
-        changed = storeAnswer(ports, record, where, cut) || changed;
+        note(found, storeAnswer(ports, record, where, cut));
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
         if (requests.endsWith(rest)) settle();
         return 'stored';
@@ -150,7 +151,7 @@ export async function readAvailability(
       settle();
       return 'stored';
     }, 'now');
-  return { kind: 'stored', changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+  return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */
@@ -212,17 +213,29 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
   return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
 }
 
+/** Whether an answer changed anything in the mirror, and whether a shopper would notice it. */
+interface Found {
+  changed: boolean;
+  noticed: boolean;
+}
+
+/** Adds what one answer changed to what those before it did. */
+function note(found: Found, { changed, noticed }: Found): void {
+  found.changed ||= changed;
+  found.noticed ||= noticed;
+}
+
 function storeAnswer(
   { mirror, clock, policy, log }: SyncPorts,
   record: RecordFacts,
   { from, today, product, first }: Pick<WindowRead, 'from' | 'today' | 'first'> & { product: KnownProduct },
   reading: Answered,
-): boolean {
+): Found {
   const { product_id, edition: currency, part, due_reason: reason } = record;
   const { sent_at, hash } = reading;
   if (reading.kind === 'unchanged') {
     mirror.availability.confirm({ product_id, currency, hash, sent_at });
-    return false;
+    return { changed: false, noticed: false };
   }
   const now = clock.now();
   const { refused_prices: prices = 0 } = reading.value;
@@ -242,16 +255,8 @@ function storeAnswer(
   if (part === 0) mirror.availability.prune({ product_id, currency }, today);
   const lessVariants = mirror.variants.forget(read, mirror.availability.variantIds(product_id));
   if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
-  return days.changed > 0 || newVariants || lessVariants;
-}
-
-/** Returns the window whose first date moves here at midnight; null if it was never read or is none. */
-function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
-  const part = record.part + 1;
-  const window = policy.of(category).extent.windows.find((each) => each.part === part);
-  const next = window === undefined ? null : mirror.records.find({ ...record, part });
-  if (window === undefined || next?.fetched_at == null) return null;
-  return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
+  const others = newVariants || lessVariants;
+  return { changed: days.changed > 0 || others, noticed: days.noticed > 0 || others };
 }
 
 function cappedAway(covered_to: string): NoAnswer {
@@ -259,20 +264,5 @@ function cappedAway(covered_to: string): NoAnswer {
     kind: 'failed',
     code: 'capped',
     message: `the answer ends at ${covered_to}, before the first date asked for`,
-  };
-}
-
-/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
-function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
-  const window = extent.windows.find((each) => each.part === part);
-  if (window === undefined) return null;
-  const { earliest, latest } = venueToday(product.timezone, now);
-  const end = part === extent.windows.length - 1 ? latest : earliest;
-  return {
-    from: addDays(earliest, window.first_day),
-    to: addDays(end, window.last_day),
-    today: earliest,
-    midnight: startOfDate(addDays(earliest, 1), product.timezone),
-    every: window.every,
   };
 }

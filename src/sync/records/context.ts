@@ -2,6 +2,8 @@ import type { Chance, Clock, Entropy } from '../../clock.ts';
 import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { RemovalLimits } from '../../domain/sale/absence.ts';
+import type { Budget } from '../../domain/schedule/budget.ts';
+import type { ExtraLimits } from '../../domain/schedule/extra-calls.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { RetryBudget } from '../../domain/schedule/retry-budget.ts';
 import type { Logger } from '../../log.ts';
@@ -29,10 +31,9 @@ export interface Policy extends ProductPolicy {
   readonly listOrdered: boolean;
   /** Null: records are read by their cadences alone. */
   readonly adaptive: {
-    /** Extra calls, as a share of those that the cadences need. */
-    readonly extra: number;
-    /** No record is read again earlier than this, in milliseconds. */
-    readonly floor: number;
+    readonly limits: ExtraLimits;
+    /** No record is read again earlier than this, in milliseconds; null: by the number of products (pricing.ts). */
+    readonly floor: number | null;
   } | null;
   /** More products missing at once than this are held back. */
   readonly removals: RemovalLimits;
@@ -57,6 +58,8 @@ export interface Ports {
   readonly policy: Policy;
   readonly retries: RetryBudget;
   readonly answerLengths: AnswerLengths;
+  /** What has been learned of the service's limit. */
+  readonly budget: () => Budget;
   /** Finds out whether the service has the path of single products; concurrent refused reads share one answer. */
   readonly productPath: SharedAnswer<PathVerdict>;
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
-import { readsPerPeriod } from '../../domain/schedule/cadence.ts';
+import { dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
+import { extraCalls, limitsAfterPressure } from '../../domain/schedule/extra-calls.ts';
 import {
   addDemand,
   clearingPrice,
@@ -10,31 +11,37 @@ import {
   type Priced,
   pricesAround,
 } from '../../domain/schedule/price.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import type { Volatility } from '../../domain/schedule/volatility.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
-import type { Ports } from './context.ts';
+import { believed } from './beliefs.ts';
+import type { Ports, SyncPorts } from './context.ts';
+import { neededCalls } from './counted.ts';
 import { cadenceOf } from './reschedule.ts';
-import { believed } from './settle.ts';
 
-/** How long a price is valid: rates of change move slowly, and a wrong price corrects itself each time. */
+/** How long a demand is valid: rates of change move slowly, and a wrong price corrects itself each time. */
 const holdsMs = 6 * 3_600_000;
 const dayMs = 86_400_000;
 /** The number of records between two turns of the event loop: a millisecond or two. */
 const slice = 100;
-/** The largest share of the ceiling for extra reads: the rest is for what cannot wait. */
-const mostOfCeiling = 0.7;
+/** Below so many products nothing is read again sooner than this, and above it than that, unless configured. */
+const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
+
+type PricingPorts = Pick<SyncPorts, 'mirror' | 'clock' | 'policy' | 'budget'>;
 
 /**
- * Computes the price of a call when it is six hours old: finds, a slice of availability records at a time, the price at
- * which together they demand as many calls as may be spent (price.ts).
+ * Computes the demand for extra calls when it is six hours old: at several prices, a slice of availability records at a
+ * time (price.ts).
  */
-export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void> {
+export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
-  const due_at = priceDueAt(ports);
-  // A price from the future was set by a wrong clock.
+  const due_at = surveyDueAt(ports);
+  // A survey from the future was stored by a wrong clock.
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
-  const known = mirror.budget.price();
-  let demand: Demand = noDemand(pricesAround(known === noExtraCalls ? null : known));
+  const floor = policy.adaptive.floor ?? (mirror.products.count() < floors.products ? floors.few : floors.many);
+  let demand: Demand = noDemand(pricesAround(lastPrice(ports)));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
     const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);
@@ -42,29 +49,56 @@ export async function findPrice(ports: Ports, signal: AbortSignal): Promise<void
     if (records.length === 0) break;
     demand = addDemand(
       demand,
-      records.map((record) => pricedOf(ports, record)),
+      records.map((record) => pricedOf(ports, record, floor)),
     );
     cursor = records.at(-1) ?? null;
     await setImmediate();
   }
-  const price = clearingPrice(demand, policy.adaptive.extra, (policy.ceiling * mostOfCeiling) / 1000);
-  mirror.transaction(() => mirror.budget.savePrice(price, clock.now()));
+  const surveyed = { demand, floor, promised: neededCalls(ports) / dayMs };
+  mirror.transaction(() => mirror.budget.saveDemand(surveyed, clock.now()));
 }
 
-/** Returns when the price of a call is computed next; null: none is needed, or not before the fill has ended. */
-export function priceDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
+/** Returns when the demand is computed next; null: it need not be, or not before the fill has ended. */
+export function surveyDueAt({ mirror, policy }: Pick<Ports, 'mirror' | 'policy'>): number | null {
   if (policy.adaptive === null || mirror.filledAt() === null) return null;
-  const priced_at = mirror.budget.pricedAt();
-  return priced_at === null ? 0 : priced_at + holdsMs;
+  const surveyed_at = mirror.budget.surveyedAt();
+  return surveyed_at === null ? 0 : surveyed_at + holdsMs;
 }
 
-/** Returns a record as the price computation needs it. */
-function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord): Priced {
+/** Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth a call. */
+export function dueAfterRead(
+  ports: PricingPorts,
+  record: Pick<RecordFacts, 'resource' | 'product_id' | 'edition' | 'part'>,
+  { fetched_at, cadence, product }: { fetched_at: number; cadence: number; product: KnownProduct },
+  volatility: Volatility,
+): Due {
+  const { policy, clock } = ports;
+  const weight = weightOf(policy.of(product.category).weight, soldBy(clock.now(), product.sold, product.sold_at));
+  return dueByWorth(record, fetched_at, cadence, { volatility, weight, ...marketOf(ports) });
+}
+
+/** The price of a call now, and the shortest interval between two reads; before the first survey none is worth one. */
+function marketOf({ mirror, clock, policy, budget }: PricingPorts): { readonly price: number; readonly floor: number } {
+  const surveyed = mirror.budget.demand();
+  if (surveyed === null || policy.adaptive === null) return { price: noExtraCalls, floor: 0 };
+  const { demand, promised, floor } = surveyed;
+  const learned = budget();
+  const limits = limitsAfterPressure(policy.adaptive.limits, learned, clock.now());
+  return { price: clearingPrice(demand, extraCalls(limits, promised, learned.rate / 1000)), floor };
+}
+
+function lastPrice(ports: PricingPorts): number | null {
+  const { price } = marketOf(ports);
+  return price === noExtraCalls ? null : price;
+}
+
+/** Returns a record as the demand counts it. */
+function pricedOf({ policy, clock }: Pick<Ports, 'policy' | 'clock'>, record: AdaptiveRecord, floor: number): Priced {
   const own = policy.of(record.category);
   return {
     volatility: believed(record),
     weight: weightOf(own.weight, soldBy(clock.now(), record.sold, record.sold_at)),
     cap: dayMs / readsPerPeriod(dayMs, cadenceOf(own, record, null)),
-    floor: policy.adaptive?.floor ?? 0,
+    floor,
   };
 }

@@ -1,22 +1,21 @@
-import { soldBy, weightOf } from '../../domain/catalogue/category.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/schedule/backoff.ts';
-import { dueByCadence, dueByWorth } from '../../domain/schedule/cadence.ts';
-import { noExtraCalls } from '../../domain/schedule/price.ts';
+import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
-import { usualLane } from '../../domain/schedule/resources.ts';
-import { afterVisit, priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
+import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
 import { noteAnswer } from './absence.ts';
+import { believed, priorOf } from './beliefs.ts';
 import type { SyncPorts } from './context.ts';
 import { decidesAbsence } from './deciding-reads.ts';
+import { dueAfterRead } from './pricing.ts';
 
 /** The result of refreshing a record. */
 export type Refreshed =
   | { readonly kind: 'stored'; readonly changed: boolean }
   /** The record itself failed: it is retried after a backoff, and no other record waits. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Back-pressure or no connection: not the record's failure, it stays due. */
+  /** Back-pressure or no connection: not the record's failure, it stays due. Or not worth a call any more: planned again. */
   | { readonly kind: 'postponed' }
   /** The service refuses the key, so every other read would fail too. */
   | { readonly kind: 'key-refused'; readonly message: string };
@@ -33,6 +32,8 @@ export type NoAnswer =
 export interface StoredRead {
   readonly sent_at: number;
   readonly changed: boolean;
+  /** Whether a shopper would notice what changed: only that teaches a rate of change. Left out: as `changed`. */
+  readonly noticed?: boolean;
   readonly body_hash: string | null;
   readonly cadence: number;
   /** The product, if extra calls may be made for it. */
@@ -51,7 +52,7 @@ export interface StoredRead {
 
 /** Called in the transaction that stores a read: plans when the record is due again. */
 export function settleStored(
-  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'log' | 'budget'>,
   record: RecordFacts,
   read: StoredRead,
 ): Refreshed {
@@ -78,29 +79,28 @@ export function settleStored(
 }
 
 function dueAfter(
-  { mirror, policy, clock }: Pick<SyncPorts, 'mirror' | 'policy' | 'clock'>,
+  ports: Pick<SyncPorts, 'mirror' | 'policy' | 'clock' | 'budget'>,
   record: RecordFacts,
   { sent_at, cadence, worth }: StoredRead,
   volatility: Volatility | null,
 ): Due {
-  if (policy.adaptive === null || worth === undefined) return dueByCadence(record, sent_at, cadence);
-  return dueByWorth(record, sent_at, cadence, {
-    volatility: volatility ?? believed(record),
-    weight: weightOf(policy.of(worth.category).weight, soldBy(clock.now(), worth.sold, worth.sold_at)),
-    price: mirror.budget.price() ?? noExtraCalls,
-    floor: policy.adaptive.floor,
-  });
+  if (ports.policy.adaptive === null || worth === undefined) return dueByCadence(record, sent_at, cadence);
+  return dueAfterRead(ports, record, { fetched_at: sent_at, cadence, product: worth }, volatility ?? believed(record));
 }
 
 /**
  * Returns what this visit teaches about the rate of change; null without an earlier visit to compare with. A change
  * reported by a failed order was already counted.
  */
-function learned(record: RecordFacts, { sent_at, changed }: StoredRead, now: number): Volatility | null {
+function learned(
+  record: RecordFacts,
+  { sent_at, changed, noticed = changed }: StoredRead,
+  now: number,
+): Volatility | null {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
-    return afterVisit(believed(record), sent_at - fetched_at, changed, priorOf(record));
+    return afterVisit(believed(record), sent_at - fetched_at, noticed, priorOf(record));
   return afterVisit(believed(record), sent_at - told_at, false, priorOf(record));
 }
 
@@ -112,16 +112,6 @@ export function noteTold({ mirror }: Pick<SyncPorts, 'mirror'>, record: RecordFa
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
   mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
-}
-
-/** Returns the believed rate of change of a record: learned from its visits, or the usual one of its kind. */
-export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
-  const { shape, exposure } = record;
-  return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
-}
-
-function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
-  return priorVolatility(usualLane(resource, part));
 }
 
 /** Called when a read had no usable answer: decides whose failure it is, and when to retry. The old copy stays. */

@@ -8,9 +8,9 @@ import { venueToday } from '../../domain/time/venue.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
+import { believed } from '../records/beliefs.ts';
 import type { Ports } from '../records/context.ts';
 import { cadenceOf } from '../records/reschedule.ts';
-import { believed } from '../records/settle.ts';
 
 /**
  * Everything that decides when a product is read, and what is shown of it. Instants in epoch milliseconds; null: never.
@@ -139,7 +139,7 @@ export function explainProduct(
   };
 }
 
-function explainClosure(closure: Tables['closure']): ExplainedClosure {
+function explainClosure(closure: Tables['_closure']): ExplainedClosure {
   const { notified_at, applied_at, confirmed_at, ended_at, reason, expected_reopening, alternative_product_id } =
     closure;
   const open = confirmed_at !== null ? 'confirmed' : applied_at === null ? 'waits for its read' : 'off sale until read';

@@ -9,9 +9,8 @@ import {
   productsOf,
   shareOut,
 } from '../../domain/schedule/plan.ts';
-import type { MirrorFacts } from '../../mirror/reading.ts';
-import type { Ports } from '../records/context.ts';
-import { listCadence } from '../records/reschedule.ts';
+import { staleWith } from '../../domain/schedule/price.ts';
+import { type CatalogueFacts, catalogueOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -34,14 +33,17 @@ export interface Plan {
    * than promised.
    */
   readonly broken: readonly { readonly lane: string; readonly factor: number }[];
+  /**
+   * What calls buy: the expected share of shoppers' time in which some shown date is no longer true, from what reads have
+   * taught so far. Empty before the first survey, six hours after the fill at the latest.
+   */
+  readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly untrue: number }[];
   /** The additional calls a day that a change would cost. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }
 
-type Facts = Pick<Ports, 'policy'> & { readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'> };
-
 /** Makes the plan for the current catalogue and configuration. */
-export function makePlan(facts: Facts, shares: LaneShares): Plan {
+export function makePlan(facts: CatalogueFacts, shares: LaneShares): Plan {
   const { policy, mirror } = facts;
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
@@ -61,6 +63,7 @@ export function makePlan(facts: Facts, shares: LaneShares): Plan {
     broken: lanes
       .filter(({ wanted, got }) => wanted > got * 1.0001)
       .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
+    buys: buysOf(facts, catalogue),
     what_if: whatIf(facts, catalogue).map(([change, other]) => ({
       change,
       calls_per_day: callsPerDay(planOf(other)) - calls_per_day,
@@ -68,26 +71,26 @@ export function makePlan(facts: Facts, shares: LaneShares): Plan {
   };
 }
 
-/** Returns the mirrored catalogue, as a plan counts it. */
-export function catalogueOf({ mirror, policy }: Facts): Catalogue {
-  const { extent, cadence } = policy;
-  return {
-    groups: mirror.categories.counts().map(({ category, ...counts }) => {
-      const own = policy.of(category);
-      return { ...counts, windows: own.extent.windows, cadence: own.cadence };
-    }),
-    experiences: mirror.experiences.count(),
-    languages: extent.languages.length,
-    currencies: extent.currencies.length,
-    page_size: policy.pageSize,
-    resources: extent.resources,
-    walks: { ...cadence, products: listCadence(cadence) },
-    extra: policy.adaptive?.extra ?? 0,
-    look: dayMs,
-  };
+/** Returns what the cadences alone, half, all and twice the extra calls buy. */
+function buysOf({ mirror }: CatalogueFacts, catalogue: Catalogue): Plan['buys'] {
+  const surveyed = mirror.budget.demand();
+  if (surveyed === null) return [];
+  const needed = callsPerDay(planOf({ ...catalogue, extra: null }));
+  const extra = callsPerDay(planOf(catalogue)) - needed;
+  return (
+    [
+      ['the promises alone', 0],
+      ['half the extra calls', 0.5],
+      ['as configured', 1],
+      ['twice the extra calls', 2],
+    ] as const
+  ).flatMap(([what, times]) => {
+    const untrue = staleWith(surveyed.demand, (times * extra) / dayMs);
+    return untrue === null ? [] : [{ what, calls_per_day: needed + times * extra, untrue }];
+  });
 }
 
-function whatIf({ policy }: Facts, catalogue: Catalogue): [string, Catalogue][] {
+function whatIf({ policy }: CatalogueFacts, catalogue: Catalogue): [string, Catalogue][] {
   const { cadence, daysPerRequest } = policy;
   const further = windows({ ...cadence.availability, horizon: longHorizon }, daysPerRequest);
   const longer = catalogue.groups.map((group) =>

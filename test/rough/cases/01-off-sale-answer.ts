@@ -32,7 +32,7 @@ async function reopened(subject: Subject, cached: { status: number; body: string
   const meanwhile = bookable();
   const status = await cli('status');
   const [due] = ask<{ at: number }>(
-    `SELECT min(due_at) AS at FROM record WHERE resource = 'availability' AND product_id = ${product.id}`,
+    `SELECT min(due_at) AS at FROM _record WHERE resource = 'availability' AND product_id = ${product.id}`,
   );
   const seconds = Math.round(((due?.at ?? 0) - Date.now()) / 1000);
   sandbox.faults.clear();

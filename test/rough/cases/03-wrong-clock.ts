@@ -25,7 +25,7 @@ function look(path: string): Seen {
     return {
       images: one('SELECT count(*) FROM images'),
       bookable: one('SELECT count(*) FROM bookable_days'),
-      next_read: Math.round((one('SELECT max(due_at) FROM record') - Date.now()) / day),
+      next_read: Math.round((one('SELECT max(due_at) FROM _record') - Date.now()) / day),
     };
   } finally {
     db.close();

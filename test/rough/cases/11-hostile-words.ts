@@ -53,11 +53,11 @@ export const cases: readonly RoughCase[] = [
     run: async (subject) => {
       const { config, mirror } = await filled(subject, () => undefined);
       const db = new Database(mirror);
-      const product_id = db.prepare('SELECT product_id FROM image LIMIT 1').pluck().get();
-      db.prepare('UPDATE product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
+      const product_id = db.prepare('SELECT product_id FROM _image LIMIT 1').pluck().get();
+      db.prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
       db.prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-         INSERT INTO image (product_id, image_key, position, credit, document, first_seen_at)
+         INSERT INTO _image (product_id, image_key, position, credit, document, first_seen_at)
          SELECT ?, 'u-' || printf('%032d', i), 100 + i, 'c', '{"large":"https://images.example.com/' || i || '.jpg"}', 1 FROM n`,
       ).run(product_id);
       db.close();

@@ -102,7 +102,7 @@ export const cases: readonly RoughCase[] = [
       const sandbox = await sandboxOf(subject);
       const config = configure(subject, sandbox.url);
       await run(subject, ['--config', config, 'resync', '--all', '--wait'], { ms: 30_000 });
-      change(subject, "UPDATE record SET due_at = 0 WHERE resource = 'variants'");
+      change(subject, "UPDATE _record SET due_at = 0 WHERE resource = 'variants'");
       sandbox.faults.add({ kind: 'status', status: 401, times: 4 });
       const daemon = start(subject, ['--config', config, 'run']);
       await daemon.said(/refuses the key/);
@@ -113,7 +113,7 @@ export const cases: readonly RoughCase[] = [
       const { daemon: live } = jsonOf<{ daemon: { key_refused: string | null } }>(stdout);
       const late = ask<{ n: number }>(
         subject,
-        "SELECT count(*) AS n FROM record WHERE resource = 'variants' AND due_at = 0",
+        "SELECT count(*) AS n FROM _record WHERE resource = 'variants' AND due_at = 0",
       );
       const green = live?.key_refused === null && late?.n === 0;
       return {
@@ -127,7 +127,7 @@ export const cases: readonly RoughCase[] = [
     claim: 'an outage is told of when it begins and when it ends, not once for every failed call',
     run: async (subject) => {
       const { sandbox, config } = await filled(subject);
-      change(subject, "UPDATE record SET due_at = 0 WHERE resource = 'availability'");
+      change(subject, "UPDATE _record SET due_at = 0 WHERE resource = 'availability'");
       await sandbox.setReachable('no');
       const daemon = start(subject, ['--config', config, 'run']);
       await daemon.said(/daemon started/);
@@ -173,7 +173,7 @@ export const cases: readonly RoughCase[] = [
       const id = sandbox.products()[0]?.id;
       change(
         subject,
-        `UPDATE record SET failures = 1, failure = 'reset: no answer', due_reason = 'retry', due_at = fetched_at + 30000 WHERE product_id = ${id}`,
+        `UPDATE _record SET failures = 1, failure = 'reset: no answer', due_reason = 'retry', due_at = fetched_at + 30000 WHERE product_id = ${id}`,
       );
       const { stdout } = await run(subject, ['--config', config, 'explain', String(id), '--json']);
       const { calls_per_day = Number.NaN } = jsonOf<{ calls_per_day: number }>(stdout);
@@ -212,7 +212,7 @@ export const cases: readonly RoughCase[] = [
       const { calls } = sandbox.calls.counts();
       const failure = ask<{ failure: string }>(
         subject,
-        "SELECT failure FROM record WHERE resource = 'products'",
+        "SELECT failure FROM _record WHERE resource = 'products'",
       )?.failure;
       const green = resync.code === 69 && calls < 1000 && (failure ?? '').includes('does not end');
       return { green, said: `exit ${resync.code} after ${calls} calls: ${failure ?? 'no failure'}` };
@@ -237,7 +237,7 @@ export const cases: readonly RoughCase[] = [
       const { code } = await run(subject, ['--config', config, 'resync', '--products', '--wait'], { ms: 30_000 });
       const walk = ask<{ n: number; completed_at: number | null }>(
         subject,
-        "SELECT (SELECT count(*) FROM products) AS n, completed_at FROM walk WHERE resource = 'products' AND edition = 'en/EUR'",
+        "SELECT (SELECT count(*) FROM products) AS n, completed_at FROM _walk WHERE resource = 'products' AND edition = 'en/EUR'",
       );
       const complete = walk?.completed_at != null;
       return {
@@ -252,12 +252,12 @@ export const cases: readonly RoughCase[] = [
     run: async (subject) => {
       const { config } = await filled(subject, { list_order: 'shifting', page_size: 'ignored' });
       for (let times = 0; times < 3; times += 1) {
-        change(subject, 'UPDATE walk SET started_at = started_at - 3600000');
+        change(subject, 'UPDATE _walk SET started_at = started_at - 3600000');
         await run(subject, ['--config', config, 'resync', '--products', '--wait'], { ms: 30_000 });
       }
       const found = ask<{ n: number; missing: number }>(
         subject,
-        'SELECT (SELECT count(*) FROM products) AS n, (SELECT count(*) FROM absence) AS missing',
+        'SELECT (SELECT count(*) FROM products) AS n, (SELECT count(*) FROM _absence) AS missing',
       );
       return {
         green: found?.n === 12 && found.missing === 0,

@@ -120,7 +120,7 @@ export async function duringMigration({
   await readers.more(Math.max(left, 1000));
   const results = await readers.stop();
   const db = new Database(path, { readonly: true });
-  const rows = Number(db.prepare('SELECT count(*) FROM day').pluck().get());
+  const rows = Number(db.prepare('SELECT count(*) FROM _day').pluck().get());
   db.close();
   return { results, ms, meanwhile, rows };
 }

@@ -8,7 +8,7 @@ import type { Tables } from '../../sql/tables.ts';
 import { variantTypes } from '../variant-types.ts';
 import type { OfProduct } from './window.ts';
 
-type Key = Pick<Tables['bookable'], 'product_id' | 'currency' | 'date'>;
+type Key = Pick<Tables['_bookable'], 'product_id' | 'currency' | 'date'>;
 
 /** Where a date is, and whom its variants are for. */
 export interface DateSetting {
@@ -29,27 +29,27 @@ export interface BookableTable {
 export function bookableTable(db: Writes): BookableTable {
   const put = db.change(
     upsert(
-      'bookable',
+      '_bookable',
       ['product_id', 'currency', 'date', 'from_at'],
       ['until_at', 'lowest_price', 'max_tickets', 'lowest_adult_price', 'price_variant_type'],
     ),
   );
   const drop = db.change(({ product_id, currency, date }: Bound<Key>) =>
     query
-      .deleteFrom('bookable')
+      .deleteFrom('_bookable')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '=', date),
   );
   const dropBefore = db.change(({ product_id, currency, date }: Bound<Key>) =>
     query
-      .deleteFrom('bookable')
+      .deleteFrom('_bookable')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '<', date),
   );
   const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('product').select('timezone').where('product_id', '=', product_id),
+    query.selectFrom('_product').select('timezone').where('product_id', '=', product_id),
   );
   const typesOf = variantTypes(db);
   const instant = venueInstants();

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type DayForm, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
+import { type DayForm, isNoticed, otherOffers, soldOut, summarise } from '../../../domain/catalogue/availability.ts';
 import { nothingPrinted, type PrintedPrice, printedOn } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
@@ -9,20 +9,21 @@ import type { Tables } from '../../sql/tables.ts';
 import type { BookableTable, DateSetting } from './bookable.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
-type Day = Tables['day'];
+type Day = Tables['_day'];
 export type StoredDay = Pick<
   Day,
   'date' | 'hash' | 'document_id' | 'available' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'
 >;
 type DayKey = Pick<Day, 'product_id' | 'currency' | 'date'>;
 
-type DayRead = WindowRead & DateSetting;
+/** `most`: how many tickets one may order; null: the service names no limit. */
+type DayRead = WindowRead & DateSetting & { readonly most: number | null };
 
 /**
- * What a date is beside the stored one: `counts` if only the tickets left differ. `offers` if no change of its state tells
- * that times or prices differ, or that it has its first row.
+ * What a date is beside the stored one: `counts` if only the tickets left differ, `unnoticed` if there are more of them
+ * than one may order. `offers` if no change of its state tells that times or prices differ, or that it has its first row.
  */
-type DayStored = 'same' | 'counts' | 'state' | 'offers';
+type DayStored = 'same' | 'unnoticed' | 'counts' | 'state' | 'offers';
 
 /** Dates with what is offered on them. */
 export interface DayTable {
@@ -40,7 +41,7 @@ const soldOutHash = 'sold-out';
 export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTable): DayTable {
   const inRange = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
-      .selectFrom('day')
+      .selectFrom('_day')
       .select(['date', 'hash', 'document_id', 'available', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
@@ -49,7 +50,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   );
   const put = db.change(
     upsert(
-      'day',
+      '_day',
       ['product_id', 'currency', 'date'],
       [
         'available',
@@ -66,7 +67,7 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
   const documents = dayDocuments(db);
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
     query
-      .deleteFrom('day')
+      .deleteFrom('_day')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '<', date),
@@ -78,7 +79,8 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const document = form === undefined ? null : JSON.stringify(form);
       const digest = document === null ? soldOutHash : hash('sha256', document, 'base64url').slice(0, 16);
       if (stored?.hash === digest) return 'same';
-      const offersDiffer = stored === undefined || otherOffers(documents.of(stored.document_id), form);
+      const before = stored === undefined ? undefined : documents.of(stored.document_id);
+      const offersDiffer = stored === undefined || otherOffers(before, form);
       const document_id = documents.replace(stored?.document_id ?? null, document);
       const { available, ...summary } = form === undefined ? soldOut : summarise(form);
       const next = { available: available ? (1 as const) : (0 as const), lowest_price: summary.lowest_price };
@@ -89,7 +91,8 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
       const told =
         stored !== undefined || read.first === 'again' ? tellDay(changes, key, { stored, next, read }) : null;
       if (told !== null && told !== 'price_changed') return 'state';
-      return offersDiffer || otherPrice(stored, printed) ? 'offers' : 'counts';
+      if (offersDiffer || otherPrice(stored, printed)) return 'offers';
+      return isNoticed(before, form, read.most) ? 'counts' : 'unnoticed';
     },
     prune: ({ product_id, currency }, date) => {
       documents.dropBefore({ product_id, currency }, date);
@@ -102,21 +105,21 @@ export function dayTable(db: Writes, changes: ChangeTable, bookable: BookableTab
 /** Returns the documents of dates, apart from what is searched by. */
 function dayDocuments(db: Writes) {
   const one = db.values(({ document_id }: Bound<{ document_id: number }>) =>
-    query.selectFrom('day_document').select('document').where('document_id', '=', document_id),
+    query.selectFrom('_day_document').select('document').where('document_id', '=', document_id),
   );
   const add = db.change(({ document }: Bound<{ document: string }>) =>
-    query.insertInto('day_document').values({ document }),
+    query.insertInto('_day_document').values({ document }),
   );
-  const put = db.change(({ document, document_id }: Bound<Tables['day_document']>) =>
-    query.updateTable('day_document').set({ document }).where('document_id', '=', document_id),
+  const put = db.change(({ document, document_id }: Bound<Tables['_day_document']>) =>
+    query.updateTable('_day_document').set({ document }).where('document_id', '=', document_id),
   );
   const drop = db.change(({ document_id }: Bound<{ document_id: number }>) =>
-    query.deleteFrom('day_document').where('document_id', '=', document_id),
+    query.deleteFrom('_day_document').where('document_id', '=', document_id),
   );
   const dropBefore = db.change(({ product_id, currency, date }: Bound<DayKey>) =>
-    query.deleteFrom('day_document').where('document_id', 'in', (of) =>
+    query.deleteFrom('_day_document').where('document_id', 'in', (of) =>
       of
-        .selectFrom('day')
+        .selectFrom('_day')
         .select((day) => day.ref('document_id').$notNull().as('document_id'))
         .where('product_id', '=', product_id)
         .where('currency', '=', currency)

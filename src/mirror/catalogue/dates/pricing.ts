@@ -8,7 +8,7 @@ import type { BookableTable } from './bookable.ts';
 import { printedPrices } from './printed-prices.ts';
 
 type Priced = Pick<
-  Tables['day'],
+  Tables['_day'],
   'product_id' | 'currency' | 'date' | 'document_id' | 'lowest_adult_price' | 'price_variant_type'
 >;
 
@@ -23,24 +23,24 @@ export interface Pricing {
 export function pricingOf(db: Writes, bookable: BookableTable, changes: ChangeTable): Pricing {
   const dates = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
-      .selectFrom('day as d')
-      .innerJoin('day_document as c', 'c.document_id', 'd.document_id')
+      .selectFrom('_day as d')
+      .innerJoin('_day_document as c', 'c.document_id', 'd.document_id')
       .select(['d.currency', 'd.date', 'd.lowest_adult_price', 'd.price_variant_type', 'c.document'])
       .where('d.product_id', '=', product_id),
   );
   const change = db.change((bound: Bound<Omit<Priced, 'document_id'>>) =>
     query
-      .updateTable('day')
+      .updateTable('_day')
       .set({ lowest_adult_price: bound.lowest_adult_price, price_variant_type: bound.price_variant_type })
       .where('product_id', '=', bound.product_id)
       .where('currency', '=', bound.currency)
       .where('date', '=', bound.date),
   );
   const unpriced = db.values(({ limit }: Bound<{ limit: number }>) =>
-    query.selectFrom('unpriced').select('product_id').orderBy('product_id').limit(limit),
+    query.selectFrom('_unpriced').select('product_id').orderBy('product_id').limit(limit),
   );
   const drop = db.change(({ product_id }: Bound<{ product_id: number }>) =>
-    query.deleteFrom('unpriced').where('product_id', '=', product_id),
+    query.deleteFrom('_unpriced').where('product_id', '=', product_id),
   );
   const printed = printedPrices(db);
 

@@ -4,7 +4,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { OfProduct } from './window.ts';
 
-type Step = Tables['printed_price'];
+type Step = Tables['_printed_price'];
 
 /** What is printed of products, from one instant to another. */
 export interface PrintedPrices {
@@ -15,25 +15,25 @@ export interface PrintedPrices {
 export function printedPrices(db: Writes): PrintedPrices {
   const bookable = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
-      .selectFrom('bookable')
+      .selectFrom('_bookable')
       .select(['from_at', 'until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency),
   );
   const stored = db.rows(({ product_id, currency }: Bound<OfProduct>) =>
     query
-      .selectFrom('printed_price')
+      .selectFrom('_printed_price')
       .select(['until_at', 'lowest_price', 'lowest_adult_price', 'price_variant_type'])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .orderBy('until_at'),
   );
   const drop = db.change(({ product_id, currency }: Bound<OfProduct>) =>
-    query.deleteFrom('printed_price').where('product_id', '=', product_id).where('currency', '=', currency),
+    query.deleteFrom('_printed_price').where('product_id', '=', product_id).where('currency', '=', currency),
   );
   const put = db.change(
     upsert(
-      'printed_price',
+      '_printed_price',
       ['product_id', 'currency', 'until_at'],
       ['lowest_price', 'lowest_adult_price', 'price_variant_type'],
     ),

@@ -6,7 +6,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { OfProduct, WindowRead } from './window.ts';
 
-type Span = Tables['availability_span'];
+type Span = Tables['_availability_span'];
 type SpanKey = OfProduct & Pick<Span, 'from_date'>;
 
 /** What an answer says of all its dates. */
@@ -34,21 +34,21 @@ export function spanTable(db: Writes): SpanTable {
   const overlapping = spansOver(db);
   const drop = db.change(({ product_id, currency, from_date }: Bound<SpanKey>) =>
     query
-      .deleteFrom('availability_span')
+      .deleteFrom('_availability_span')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('from_date', '=', from_date),
   );
   const dropBefore = db.change(({ product_id, currency, date }: Bound<OfProduct & { date: string }>) =>
     query
-      .deleteFrom('availability_span')
+      .deleteFrom('_availability_span')
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('to_date', '<', date),
   );
   const putOne = db.change(
     upsert(
-      'availability_span',
+      '_availability_span',
       ['product_id', 'currency', 'from_date'],
       ['to_date', 'checked_at', 'stale_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'],
     ),
@@ -80,7 +80,7 @@ export function spanTable(db: Writes): SpanTable {
 function spansOver(db: Writes) {
   return db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
-      .selectFrom('availability_span')
+      .selectFrom('_availability_span')
       .selectAll()
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
@@ -94,7 +94,7 @@ function asked(db: Writes): Pick<SpanTable, 'confirm' | 'limits' | 'wasRead' | '
   const overlapping = spansOver(db);
   const mark = db.change((bound: Bound<OfProduct & Pick<WindowRead, 'hash' | 'sent_at'>>) =>
     query
-      .updateTable('availability_span')
+      .updateTable('_availability_span')
       .set((of) => ({
         stale_at: of(of('stale_at', '-', of.ref('checked_at')), '+', bound.sent_at),
         checked_at: bound.sent_at,
@@ -105,7 +105,7 @@ function asked(db: Writes): Pick<SpanTable, 'confirm' | 'limits' | 'wasRead' | '
       .where('checked_at', '<=', bound.sent_at),
   );
   const variants = db.values(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('availability_span').select('variant_ids').where('product_id', '=', product_id),
+    query.selectFrom('_availability_span').select('variant_ids').where('product_id', '=', product_id),
   );
 
   return {

@@ -13,8 +13,8 @@ export interface DueFiles {
 export function dueFiles(db: Reads): DueFiles {
   const dueAt = ({ now, limit }: Bound<{ now: number; limit: number }>) =>
     query
-      .selectFrom('image_file as f')
-      .innerJoin('product as p', 'p.product_id', 'f.product_id')
+      .selectFrom('_image_file as f')
+      .innerJoin('_product as p', 'p.product_id', 'f.product_id')
       .selectAll('f')
       .where('f.due_at', '<=', now)
       .orderBy('p.first_seen_at')
@@ -27,7 +27,7 @@ export function dueFiles(db: Reads): DueFiles {
   };
   const waiting = db.values(({ now }: Bound<{ now: number }>) =>
     query
-      .selectFrom('image_file')
+      .selectFrom('_image_file')
       .select((of) => of.fn.count<number>('product_id').distinct().as('products'))
       .where('file', 'is', null)
       .where('due_at', '<=', now)

@@ -51,19 +51,19 @@ export function imageFileTable(db: Writes): ImageFileTable {
   const outcomes = fileOutcomes(db);
   const isUsed = db.values(({ file }: Bound<{ file: string }>) =>
     query
-      .selectFrom('image_file')
+      .selectFrom('_image_file')
       .select((of) => of.lit(1).as('one'))
       .where('file', '=', file)
       .limit(1),
   );
   const any = db.values(() =>
     query
-      .selectFrom('image_file')
+      .selectFrom('_image_file')
       .select((of) => of.lit(1).as('one'))
       .limit(1),
   );
   const kept = query
-    .selectFrom('image_file')
+    .selectFrom('_image_file')
     .select((of) => of.ref('file').$notNull().as('file'))
     .where('file', 'is not', null);
   const files = db.values(() => kept.distinct());
@@ -74,7 +74,7 @@ export function imageFileTable(db: Writes): ImageFileTable {
     query
       .selectFrom(
         query
-          .selectFrom('image_file')
+          .selectFrom('_image_file')
           .select((of) => of.fn.max('bytes').as('bytes'))
           .where('file', 'is not', null)
           .groupBy('file')

@@ -1,7 +1,7 @@
 import type { ImageType } from '../../../domain/catalogue/image-file.ts';
 import type { Tables } from '../../sql/tables.ts';
 
-export type ImageFile = Tables['image_file'];
+export type ImageFile = Tables['_image_file'];
 export type ImageFileKey = Pick<ImageFile, 'product_id' | 'image_key' | 'size'>;
 
 /** What a whole, verified file brings to its row. */

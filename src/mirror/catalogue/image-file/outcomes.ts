@@ -38,7 +38,7 @@ export function fileOutcomes(db: Writes): FileOutcomes {
 
 function rowOf({ product_id, image_key, size, url }: Bound<Asked>) {
   return query
-    .updateTable('image_file')
+    .updateTable('_image_file')
     .where('product_id', '=', product_id)
     .where('image_key', '=', image_key)
     .where('size', '=', size)
@@ -88,14 +88,14 @@ function keyOf({ product_id, image_key, size, url }: ImageFile): Asked {
 function withoutAnswer(db: Writes): Pick<FileOutcomes, 'postpone' | 'lost'> {
   const postpone = db.change(({ origin, until }: Bound<{ origin: string; until: number }>) =>
     query
-      .updateTable('image_file')
+      .updateTable('_image_file')
       .set({ due_at: until })
       .where('due_at', '<', until)
       .where((of) => sql<boolean>`substr(${of.ref('url')}, 1, length(${origin}) + 1) = ${origin} || '/'`),
   );
   const lost = db.change(({ files, now }: Bound<{ files: string; now: number }>) =>
     query
-      .updateTable('image_file')
+      .updateTable('_image_file')
       .set({ ...none, due_at: now })
       .where('file', 'in', listed<string>(files)),
   );

@@ -31,7 +31,7 @@ export function wantedFiles(db: Writes): WantedFiles {
     query
       .selectFrom(
         query
-          .selectFrom('product')
+          .selectFrom('_product')
           .select('product_id')
           .where('product_id', '>', after)
           .orderBy('product_id')
@@ -55,11 +55,11 @@ export function wantedFiles(db: Writes): WantedFiles {
  * is read.
  */
 function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
-  const products = query.selectFrom('product as p');
+  const products = query.selectFrom('_product as p');
   const images =
     order === 'products'
-      ? products.crossJoin('image as i').whereRef('i.product_id', '=', 'p.product_id')
-      : products.innerJoin('image as i', 'i.product_id', 'p.product_id');
+      ? products.crossJoin('_image as i').whereRef('i.product_id', '=', 'p.product_id')
+      : products.innerJoin('_image as i', 'i.product_id', 'p.product_id');
   return images
     .where('i.withdrawn_at', 'is', null)
     .where('p.withdrawn_at', 'is', null)
@@ -77,7 +77,7 @@ function hasUrl(document: Expression<string>, size: Expression<string>): RawBuil
 function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
   const want = db.change(({ after, last, sizes, now }: Bound<InRange>) =>
     query
-      .insertInto('image_file')
+      .insertInto('_image_file')
       .columns(['product_id', 'image_key', 'size', 'url', 'due_at'])
       .expression(
         shownAt(now, 'products')
@@ -104,12 +104,12 @@ function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
             failure: null,
             failure_kind: null,
           }))
-          .whereRef('image_file.url', '<>', 'excluded.url'),
+          .whereRef('_image_file.url', '<>', 'excluded.url'),
       ),
   );
   const drop = db.returning(({ after, last, sizes, now }: Bound<InRange>) =>
     query
-      .deleteFrom('image_file as f')
+      .deleteFrom('_image_file as f')
       .where('f.product_id', '>', after)
       .where('f.product_id', '<=', last)
       .where((of) =>
@@ -137,7 +137,7 @@ function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
 function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
   const returned = db.change(({ now }: Bound<{ now: number }>) =>
     query
-      .updateTable('image_file as f')
+      .updateTable('_image_file as f')
       .set({ failure: null, failure_kind: null })
       .where('f.failure_kind', '=', 'gone')
       .where((of) =>
@@ -145,7 +145,7 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
           of('f.checked_at', '>', of(now, '+', futureToleranceMs)),
           of('f.checked_at', '<', (product) =>
             product
-              .selectFrom('product as p')
+              .selectFrom('_product as p')
               .select('p.images_verified_at')
               .whereRef('p.product_id', '=', 'f.product_id'),
           ),
@@ -155,7 +155,7 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
   // An instant that cannot be.
   const recover = db.change(({ now }: Bound<{ now: number }>) =>
     query
-      .updateTable('image_file')
+      .updateTable('_image_file')
       .set({ due_at: now })
       .where((of) => of('due_at', '>', of(now, '+', longestWaitMs + futureToleranceMs))),
   );

@@ -13,7 +13,10 @@ const longestChain = 8;
 
 export function recommending(db: Writes, changes: ChangeTable): Recommending {
   const direct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('product').select(['product_id', 'withdrawn_at']).where('alternative_product_id', '=', product_id),
+    query
+      .selectFrom('_product')
+      .select(['product_id', 'withdrawn_at'])
+      .where('alternative_product_id', '=', product_id),
   );
   return {
     tell: (alternative_product_id, by) => {

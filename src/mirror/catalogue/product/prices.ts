@@ -6,7 +6,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { ProductRead } from './entry.ts';
 
-type Price = Tables['product_price'];
+type Price = Tables['_product_price'];
 
 /** The price from which a product is sold, by currency. */
 export interface ProductPrices {
@@ -16,10 +16,14 @@ export interface ProductPrices {
 
 export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
   const one = db.rows(({ product_id, currency }: Bound<Pick<Price, 'product_id' | 'currency'>>) =>
-    query.selectFrom('product_price').selectAll().where('product_id', '=', product_id).where('currency', '=', currency),
+    query
+      .selectFrom('_product_price')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency),
   );
   const put = db.change(
-    upsert('product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
+    upsert('_product_price', ['product_id', 'currency'], ['from_price', 'prediscount_price', 'read_at', 'stale_at']),
   );
   return {
     store: ({ product_id, from_price, prediscount_price = null }, read, product) => {

@@ -71,7 +71,7 @@ export function productReads(db: Reads): ProductReads {
 function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
   const known = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .select(['product_id', 'timezone', 'sale_status', 'expected_reopening', 'sellable', 'read_at', 'dates_off_at'])
       .select(['category', 'sold', 'sold_at', 'covered'])
       .select((of) => hasDynamicPricing(of.ref('p.product_id')).as('has_dynamic_pricing'))
@@ -79,18 +79,18 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
   );
   const visible = db.values(({ product_id }: Bound<OfProduct>) =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select('product_id')
       .where('product_id', '=', product_id)
       .where('withdrawn_at', 'is', null),
   );
   const standing = query
-    .selectFrom('image as i')
+    .selectFrom('_image as i')
     .select((of) => of.fn.countAll<number>().as('images'))
     .where('i.withdrawn_at', 'is', null);
   const shown = db.rows(({ product_id }: Bound<OfProduct>) =>
     query
-      .selectFrom('product as p')
+      .selectFrom('_product as p')
       .select(['sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at'])
       .select('images_verified_at')
       .select((of) => primaryTitle(of.ref('p.product_id')).as('title'))
@@ -134,7 +134,7 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
 }
 
 function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'isVisible' | 'shown' | 'countImages'> {
-  const visible = query.selectFrom('product').select('product_id').where('withdrawn_at', 'is', null);
+  const visible = query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null);
   const all = db.values(() => visible.orderBy('product_id'));
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
     visible.where('product_id', '>', product_id).orderBy('product_id').limit(limit),
@@ -142,7 +142,7 @@ function visibleProducts(db: Reads): Omit<ProductReads, 'find' | 'isVisible' | '
   const verifiedBefore = db.values(({ at, limit }: Bound<{ at: number } & Limited>) =>
     visible.where('images_verified_at', '<', at).orderBy('images_verified_at').limit(limit),
   );
-  const counted = query.selectFrom('product').select((of) => of.fn.countAll<number>().as('products'));
+  const counted = query.selectFrom('_product').select((of) => of.fn.countAll<number>().as('products'));
   const count = db.values(() => counted.where('withdrawn_at', 'is', null));
   const contradicted = db.values(({ since_at }: Bound<{ since_at: number }>) =>
     counted.where('dates_off_at', '<=', since_at).where('sellable', '=', 1),

@@ -50,11 +50,11 @@ const otherColumns = [
 export function productRows(db: Writes, { changes, closures, search, images: ledger }: Ports): ProductRows {
   const one = db.rows(({ product_id }: Bound<Pick<Product, 'product_id'>>) =>
     query
-      .selectFrom('product')
+      .selectFrom('_product')
       .select(['product_id', ...productColumns])
       .where('product_id', '=', product_id),
   );
-  const put = db.change(upsert('product', ['product_id'], productColumns));
+  const put = db.change(upsert('_product', ['product_id'], productColumns));
   const images = imageTable(db, changes, ledger);
   const tags = productTags(db);
   const alternatives = recommending(db, changes);

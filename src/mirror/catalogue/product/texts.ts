@@ -10,7 +10,7 @@ import type { Tables } from '../../sql/tables.ts';
 import type { SearchTable } from '../search.ts';
 import type { ProductRead, StoredProduct } from './entry.ts';
 
-type Text = Tables['product_text'];
+type Text = Tables['_product_text'];
 
 /** `differing`: what readers see otherwise than before, by its members and columns. */
 export type TextChange = Pick<StoredProduct, 'fields' | 'before_at'> & {
@@ -36,9 +36,9 @@ const shownColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
 
 export function productTexts(db: Writes, search: SearchTable): ProductTexts {
   const one = db.rows(({ product_id, language }: Bound<Pick<Text, 'product_id' | 'language'>>) =>
-    query.selectFrom('product_text').selectAll().where('product_id', '=', product_id).where('language', '=', language),
+    query.selectFrom('_product_text').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
-  const put = db.change(upsert('product_text', ['product_id', 'language'], textColumns));
+  const put = db.change(upsert('_product_text', ['product_id', 'language'], textColumns));
 
   function store(entry: ProductEntry, read: ProductRead): TextChange {
     const { source, language, sent_at, now, stale_at } = read;

@@ -14,21 +14,21 @@ export interface ListPlaceTable {
 const worthWriting = 20;
 
 export function listPlaceTable(db: Writes): ListPlaceTable {
-  const put = db.change(({ product_id, list_place }: Bound<Tables['product_list_place']>) =>
+  const put = db.change(({ product_id, list_place }: Bound<Tables['_product_list_place']>) =>
     query
-      .insertInto('product_list_place')
+      .insertInto('_product_list_place')
       .values({ product_id, list_place })
       .onConflict((known) =>
         known
           .doUpdateSet((of) => ({ list_place: of.ref('excluded.list_place') }))
           .where((of) => {
-            const [was, is] = [of.ref('product_list_place.list_place'), of.ref('excluded.list_place')];
+            const [was, is] = [of.ref('_product_list_place.list_place'), of.ref('excluded.list_place')];
             const moved = of.fn<number>('abs', [of(was, '-', is)]);
             return of(of(moved, '*', worthWriting), '>', of.fn<number>('min', [was, is]));
           }),
       ),
   );
-  const clear = db.change(() => query.deleteFrom('product_list_place'));
+  const clear = db.change(() => query.deleteFrom('_product_list_place'));
   return {
     note: (product_ids, first) => {
       for (const [index, product_id] of product_ids.entries()) put.run({ product_id, list_place: first + index });

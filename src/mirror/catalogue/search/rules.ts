@@ -16,28 +16,28 @@ const version = '1';
  */
 export function applySearchRules(connection: Database): boolean {
   const db = writesTo(connection);
-  if (db.values(() => query.selectFrom('search_rules').select('version')).get() === version) return false;
+  if (db.values(() => query.selectFrom('_search_rules').select('version')).get() === version) return false;
   db.transaction(() => makeAgain(db));
   return true;
 }
 
 function makeAgain(db: Writes): void {
-  db.change(() => query.deleteFrom('search_letter')).run();
-  db.change(() => query.deleteFrom('search_generic_word')).run();
-  const putLetter = db.change(({ letter, folded }: Bound<Tables['search_letter']>) =>
-    query.insertInto('search_letter').values({ letter, folded }),
+  db.change(() => query.deleteFrom('_search_letter')).run();
+  db.change(() => query.deleteFrom('_search_generic_word')).run();
+  const putLetter = db.change(({ letter, folded }: Bound<Tables['_search_letter']>) =>
+    query.insertInto('_search_letter').values({ letter, folded }),
   );
   for (const [letter, folded] of foldedLetters()) putLetter.run({ letter, folded });
-  const putGeneric = db.change(({ language, word }: Bound<Tables['search_generic_word']>) =>
-    query.insertInto('search_generic_word').orIgnore().values({ language, word }),
+  const putGeneric = db.change(({ language, word }: Bound<Tables['_search_generic_word']>) =>
+    query.insertInto('_search_generic_word').orIgnore().values({ language, word }),
   );
   for (const [language, word] of genericWords()) putGeneric.run({ language, word: fold(word) });
   // All are read before anything is written: a connection does one at a time.
-  const entries = db.rows(() => query.selectFrom('search_entry').select(entryColumns)).all();
+  const entries = db.rows(() => query.selectFrom('_search_entry').select(entryColumns)).all();
   searchWords(db).rebuild(entries);
   const note = db.change(() =>
     query
-      .insertInto('search_rules')
+      .insertInto('_search_rules')
       .values({ rules_id: 1, version })
       .onConflict((before) => before.doUpdateSet({ version })),
   );

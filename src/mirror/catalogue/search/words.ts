@@ -12,7 +12,7 @@ import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { stemOf } from './stems.ts';
 
-/** What a product says in a language, as `search_entry` has it. */
+/** What a product says in a language, as `_search_entry` has it. */
 export interface Entry extends Said {
   readonly search_id: number;
   readonly language: string;
@@ -22,7 +22,7 @@ export const entryColumns = [
   'search_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
 ] as const; // biome-ignore format: a list of columns
 
-type Word = Tables['search_word'];
+type Word = Tables['_search_word'];
 
 /** The second index, its words and their deletions. */
 export interface SearchWords {
@@ -89,12 +89,12 @@ export function searchWords(db: Writes): SearchWords {
 /** Returns the terms of each entry, which the second index is made of. */
 function wordTexts(db: Writes) {
   const put = db.change(
-    upsert('search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
+    upsert('_search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
   );
   const drop = db.change(({ search_id }: Bound<{ search_id: number }>) =>
-    query.deleteFrom('search_text').where('search_id', '=', search_id),
+    query.deleteFrom('_search_text').where('search_id', '=', search_id),
   );
-  const clear = db.change(() => query.deleteFrom('search_text'));
+  const clear = db.change(() => query.deleteFrom('_search_text'));
   const optimise = db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
   return { put, drop, clear: () => clear.run(), optimise: () => optimise.run() };
 }
@@ -104,31 +104,34 @@ function wordCounts(db: Writes) {
   // A look-up and a write: a write that returns something makes a table of its own for it, each time.
   const counted = db.values(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
     query
-      .selectFrom('search_word')
+      .selectFrom('_search_word')
       .select('documents')
       .where('word', '=', word)
       .where('language', '=', language)
       .where('term', '=', term),
   );
-  const count = db.change(upsert('search_word', ['word', 'language', 'term'], ['documents']));
+  const count = db.change(upsert('_search_word', ['word', 'language', 'term'], ['documents']));
   const forget = db.change(({ word, language, term }: Bound<Omit<Word, 'documents'>>) =>
-    query.deleteFrom('search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
+    query.deleteFrom('_search_word').where('word', '=', word).where('language', '=', language).where('term', '=', term),
   );
   const isKnown = db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
     query
-      .selectFrom('search_word')
+      .selectFrom('_search_word')
       .select((of) => of.lit(1).as('one'))
       .where('word', '=', word)
       .where((of) => of(of.fn<number>('instr', ['term', of.val(' ')]), '=', 0))
       .limit(1),
   );
-  const putDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
-    query.insertInto('search_delete').orIgnore().values({ shorter, word }),
+  const putDeletion = db.change(({ shorter, word }: Bound<Tables['_search_delete']>) =>
+    query.insertInto('_search_delete').orIgnore().values({ shorter, word }),
   );
-  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['search_delete']>) =>
-    query.deleteFrom('search_delete').where('shorter', '=', shorter).where('word', '=', word),
+  const dropDeletion = db.change(({ shorter, word }: Bound<Tables['_search_delete']>) =>
+    query.deleteFrom('_search_delete').where('shorter', '=', shorter).where('word', '=', word),
   );
-  const clear = [db.change(() => query.deleteFrom('search_word')), db.change(() => query.deleteFrom('search_delete'))];
+  const clear = [
+    db.change(() => query.deleteFrom('_search_word')),
+    db.change(() => query.deleteFrom('_search_delete')),
+  ];
 
   const add = (language: string, [word, term]: WordReading, documents: number): void => {
     const before = counted.get({ word, language, term });

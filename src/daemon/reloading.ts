@@ -1,0 +1,153 @@
+import type { LoadedConfig } from '../config/load.ts';
+import { writeRefusalOf } from '../files/write-refusal.ts';
+import { keepListeners } from '../kept-listener.ts';
+import type { Logger } from '../log.ts';
+import { type Daemon, type DaemonOverrides, startDaemon } from './daemon.ts';
+import { acceptedChanges, type Reload, type ReloadOutcome, refusalOf } from './reload.ts';
+
+export interface ReloadingOptions {
+  readonly log: Logger;
+  /** Reads the configuration with all its secrets; throws what is wrong with it. */
+  load(): LoadedConfig;
+  /** Called when another configuration begins to take over, and when the daemon runs again. */
+  readonly reloading?: (phase: 'begins' | 'ends') => void;
+  readonly overrides?: Omit<DaemonOverrides, 'kept' | 'reload'>;
+}
+
+/** A daemon that can take another configuration. */
+export interface ReloadingDaemon extends AsyncDisposable, Reload {
+  /** Returns the daemon that runs; null: one configuration is taking over from another. */
+  current(): Daemon | null;
+  /** Resolves when no configuration is taking over. */
+  settled(): Promise<void>;
+  /** Rejects when no daemon can go on. */
+  readonly broken: Promise<never>;
+}
+
+/**
+ * Starts a daemon. A reload ends it in order and starts it again with the new configuration, in the same process: whatever
+ * a start does with a key, a reload does. The listeners stay open, and requests that come meanwhile wait. If the start
+ * fails the old configuration is started again.
+ */
+export async function startReloading({
+  log,
+  load,
+  reloading = () => undefined,
+  overrides = {},
+}: ReloadingOptions): Promise<ReloadingDaemon> {
+  const listeners = keepListeners();
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  let loaded = load();
+  const outcome = outcomes(log);
+  let swapping: Promise<void> | null = null;
+  let current: Daemon | null = null;
+
+  async function start(next: LoadedConfig): Promise<void> {
+    log.level = next.config.log.level;
+    for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
+    current = await startDaemon(next, log, { ...overrides, kept: listeners.open, reload });
+    const { admin, storefront, receiver } = current;
+    log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
+    current.broken.catch(broken.reject);
+    loaded = next;
+  }
+
+  async function swap(daemon: Daemon, next: LoadedConfig): Promise<void> {
+    const before = loaded;
+    current = null;
+    reloading('begins');
+    try {
+      await daemon[Symbol.asyncDispose]();
+      await start(next);
+      outcome.taken();
+    } catch (error) {
+      outcome.refuse(error);
+      await start(before);
+    }
+    await listeners.closeUnused();
+    reloading('ends');
+  }
+
+  const reload: Reload = {
+    begin: () => {
+      const daemon = current;
+      if (daemon === null) {
+        // A signal that comes while one configuration takes over may be about a later edit.
+        void swapping?.then(reload.begin);
+        return outcome.last();
+      }
+      try {
+        const { next, changed } = accepted({ daemon, loaded, load, rule: overrides.allowList ?? 'check' });
+        outcome.accept(changed, daemon.wiring.ports.clock.now());
+        if (changed.length > 0) {
+          listeners.hold();
+          swapping = swap(daemon, next).catch(broken.reject);
+        }
+      } catch (error) {
+        outcome.refuse(error, daemon.wiring.ports.clock.now());
+      }
+      return outcome.last();
+    },
+    last: outcome.last,
+  };
+
+  async function end(): Promise<void> {
+    const closed = listeners.close();
+    await current?.[Symbol.asyncDispose]();
+    listeners.cut();
+    await closed;
+  }
+
+  await start(loaded).catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
+  return {
+    ...reload,
+    current: () => current,
+    settled: async () => void (await swapping),
+    broken: broken.promise,
+    async [Symbol.asyncDispose]() {
+      await swapping;
+      await end();
+    },
+  };
+}
+
+/** Remembers how the last reload ended, and logs it. */
+function outcomes(log: Logger) {
+  let outcome: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
+  return {
+    last: () => outcome,
+    accept: (changed: string[], asked_at: number): void => {
+      outcome = { ...outcome, asked_at, changed, refused: null };
+      if (changed.length === 0) log.info('configuration has not changed');
+    },
+    taken: (): void => {
+      outcome = { ...outcome, reloads: outcome.reloads + 1 };
+      log.info({ changed: outcome.changed }, 'configuration reloaded');
+    },
+    refuse: (error: unknown, asked_at = outcome.asked_at): void => {
+      const refused = refusalOf(error);
+      outcome = { ...outcome, asked_at, changed: [], refused };
+      const { message, details } = refused;
+      log.error({ message, details }, 'configuration not reloaded: the old one stays');
+    },
+  };
+}
+
+/** Returns the configuration to take over, and what it changes; throws where there is none. */
+function accepted({ daemon, loaded, load, rule }: Question): { next: LoadedConfig; changed: string[] } {
+  // With a full disk or a locked file no start succeeds, the old one's neither.
+  const { trouble } = daemon.wiring.storage.status();
+  if (trouble !== null) throw writeRefusalOf(trouble.kind);
+  const next = load();
+  return { next, changed: acceptedChanges(loaded, next, rule) };
+}
+
+interface Question extends Pick<ReloadingOptions, 'load'> {
+  readonly daemon: Daemon;
+  readonly loaded: LoadedConfig;
+  readonly rule: 'check' | 'force';
+}

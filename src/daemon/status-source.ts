@@ -1,0 +1,61 @@
+import { backupStatus } from '../backup/keep.ts';
+import { quarantineAfter } from '../domain/schedule/backoff.ts';
+import type { JobRuns } from '../domain/schedule/job-runs.ts';
+import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { statusReader } from '../mirror/status/reader.ts';
+import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
+import { snapshotStatus } from '../snapshot/snapshot.ts';
+import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
+import { withConditions } from '../status/verdict.ts';
+import type { Parts } from './parts.ts';
+import type { Wiring } from './wiring.ts';
+
+/** Reads what the mirror says of itself, at most so old. */
+export type MirrorStatusReader = (max_age_ms: number) => Promise<MirrorStatus> | MirrorStatus;
+
+/** Reads the mirror's status in a thread of its own. Disposing ends it. */
+export function mirrorStatusOf({ mirror, files, ports }: Pick<Wiring, 'mirror' | 'files' | 'ports'>) {
+  const stack = new AsyncDisposableStack();
+  const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
+    db.close();
+  });
+  const statuses = stack.use(statusReader(mirror.path, ports.clock.monotonic));
+  // A reader that opens the path now finds no mirror, or another one: the connection still open shows what was
+  // mirrored.
+  const read: MirrorStatusReader = (max_age_ms) =>
+    files.isWell('mirror') ? statuses.read(max_age_ms) : readStatus(reader, quarantineAfter);
+  return { read, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Puts the status together: what the mirror says, what only the daemon knows, and the conditions that both amount to. */
+export function statusSource(
+  parts: Omit<Parts, 'status'>,
+  { jobs, mirrorStatus }: { readonly jobs: () => readonly JobRuns[]; readonly mirrorStatus: MirrorStatusReader },
+): Parts['status'] {
+  const { wiring, key, snapshots, backups, receiving, conditions } = parts;
+  const { mirror, inbox, files, limiter, ports, config, storage } = wiring;
+  const inboxStatus = (): InboxStatus => ({
+    ...inbox.deliveries.counts(),
+    ...inbox.deliveries.bytes(),
+    budget_bytes: config.retention.deliveries_bytes,
+    last_delivery_at: Math.max(0, ...inbox.deliveries.lastBySubscription().values()) || null,
+    receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
+  });
+  return async (max_age_ms) => {
+    files.look();
+    const status = await mirrorStatus(max_age_ms);
+    const now = ports.clock.now();
+    const whole = {
+      ...status,
+      alarms: [...files.alarms(), ...status.alarms, ...storage.alarms(), ...snapshots.alarms(), ...backups.alarms()],
+      storage: storage.status(),
+      storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
+      daemon: liveStatus(limiter, key.refused()),
+      inbox: inboxStatus(),
+      jobs: jobs(),
+      snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
+      backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
+    };
+    return withConditions(whole, now, conditions.memory());
+  };
+}

@@ -1,0 +1,80 @@
+import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
+import { type InboxTables, query } from './tables.ts';
+
+/** A time during which a condition was shown. */
+export type ConditionPeriod = Readonly<InboxTables['condition_period']>;
+
+/** What held at one look. */
+interface Shown {
+  readonly code: string;
+  readonly since: number | null;
+  readonly says: string;
+}
+
+/** When conditions were shown, for 90 days: survives a mirror that is repaired or filled anew. */
+export interface ConditionPeriods {
+  /** Those that still hold, as of the last look. */
+  open(): ConditionPeriod[];
+  /** The periods that lasted at `from` or began later, the oldest first. */
+  flips(from: number): ConditionPeriod[];
+  /** Notes what holds now: begins and ends periods. Writes nothing where nothing has changed. */
+  note(held: readonly Shown[], now: number): { readonly began: readonly string[]; readonly ended: readonly string[] };
+  /** Returns whether the condition holds, and so was acknowledged. */
+  acknowledge(code: string, because: string, now: number): boolean;
+  /** Forgets those that ended before then. */
+  prune(before: number): void;
+}
+
+const columns = ['code', 'began_at', 'says'] as const;
+
+export function conditionPeriods(db: Writes): ConditionPeriods {
+  const open = db.rows(() => query.selectFrom('condition_period').selectAll().where('ended_at', 'is', null));
+  const flips = db.rows(({ from }: Bound<{ from: number }>) =>
+    query
+      .selectFrom('condition_period')
+      .selectAll()
+      .where(({ or, eb }) => or([eb('ended_at', 'is', null), eb('ended_at', '>=', from)]))
+      .orderBy('began_at')
+      .orderBy('period_id'),
+  );
+  const begin = db.change((period: Bound<Pick<ConditionPeriod, 'code' | 'began_at' | 'says'>>) =>
+    query.insertInto('condition_period').values(pick(period, columns)),
+  );
+  const end = db.change(({ code, now }: Bound<{ code: string; now: number }>) =>
+    query
+      .updateTable('condition_period')
+      .set(({ fn }) => ({ ended_at: fn<number>('max', ['began_at', now]) }))
+      .where('code', '=', code)
+      .where('ended_at', 'is', null),
+  );
+  const acknowledge = db.change(({ code, because, now }: Bound<{ code: string; because: string; now: number }>) =>
+    query
+      .updateTable('condition_period')
+      .set({ acknowledged: because, acknowledged_at: now })
+      .where('code', '=', code)
+      .where('ended_at', 'is', null),
+  );
+  const prune = db.change(({ before }: Bound<{ before: number }>) =>
+    query.deleteFrom('condition_period').where('ended_at', '<', before),
+  );
+  return {
+    open: () => open.all(),
+    flips: (from) => flips.all({ from }),
+    note: (held, now) => {
+      const known = new Set(open.all().map(({ code }) => code));
+      const holds = new Set(held.map(({ code }) => code));
+      const began = held.filter(({ code }) => !known.has(code));
+      const ended = [...known].filter((code) => !holds.has(code));
+      if (began.length + ended.length > 0)
+        db.transaction(() => {
+          for (const code of ended) end.run({ code, now });
+          for (const { code, since, says } of began) begin.run({ code, began_at: Math.min(since ?? now, now), says });
+        });
+      return { began: began.map(({ code }) => code), ended };
+    },
+    acknowledge: (code, because, now) => db.transaction(() => acknowledge.run({ code, because, now }).changes > 0),
+    prune: (before) => {
+      db.transaction(() => prune.run({ before }));
+    },
+  };
+}

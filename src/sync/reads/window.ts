@@ -1,0 +1,55 @@
+import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { addDays } from '../../domain/time/dates.ts';
+import { startOfDate, venueToday } from '../../domain/time/venue.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import { believed } from '../records/beliefs.ts';
+import type { ProductPolicy, SyncPorts } from '../records/context.ts';
+import { dueAfterRead } from '../records/pricing.ts';
+
+/**
+ * Tells whether a read that seemed worth an extra call no longer is, and plans it again: the service has pushed back
+ * since, or what may be spent has fallen. After midnight it is read as planned: its window has moved by a date.
+ */
+export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
+  const { mirror, clock, policy } = ports;
+  const { fetched_at } = record;
+  const product = mirror.products.find(record.product_id);
+  if (fetched_at === null || product === null) return false;
+  const window = datesOf(policy.of(product.category), product, record.part, fetched_at);
+  if (window === null || clock.now() >= window.midnight) return false;
+  const worth = dueAfterRead(ports, record, { fetched_at, cadence: window.every, product }, believed(record));
+  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
+  const due = sooner !== null && sooner.at < worth.at ? sooner : worth;
+  if (isStillWorth(due, fetched_at, clock.now())) return false;
+  mirror.transaction(() => mirror.records.reschedule(record, due, fetched_at + window.every));
+  return true;
+}
+
+/** Returns the window whose first date moves here at midnight; null if it was never read or is none. */
+export function nextWindow(
+  { mirror, policy }: SyncPorts,
+  record: RecordFacts,
+  { category }: KnownProduct,
+): NextWindow | null {
+  const part = record.part + 1;
+  const window = policy.of(category).extent.windows.find((each) => each.part === part);
+  const next = window === undefined ? null : mirror.records.find({ ...record, part });
+  if (window === undefined || next?.fetched_at == null) return null;
+  return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
+}
+
+/** Returns the dates of a window from the venue's today; the last one is a day longer if the zone is unknown. */
+export function datesOf({ extent }: ProductPolicy, product: KnownProduct, part: number, now: number) {
+  const window = extent.windows.find((each) => each.part === part);
+  if (window === undefined) return null;
+  const { earliest, latest } = venueToday(product.timezone, now);
+  const end = part === extent.windows.length - 1 ? latest : earliest;
+  return {
+    from: addDays(earliest, window.first_day),
+    to: addDays(end, window.last_day),
+    today: earliest,
+    midnight: startOfDate(addDays(earliest, 1), product.timezone),
+    every: window.every,
+  };
+}

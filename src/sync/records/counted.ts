@@ -1,0 +1,44 @@
+import { type Catalogue, callsPerDay, planOf } from '../../domain/schedule/plan.ts';
+import { mostExtra } from '../../domain/schedule/price.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
+import type { Policy } from './context.ts';
+import { listCadence } from './reschedule.ts';
+
+const dayMs = 86_400_000;
+
+export interface CatalogueFacts {
+  readonly policy: Policy;
+  readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences'>;
+}
+
+/** Returns the mirrored catalogue, as a plan counts it. */
+export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
+  const { extent, cadence } = policy;
+  return {
+    groups: mirror.categories.counts().map(({ category, ...counts }) => {
+      const own = policy.of(category);
+      return { ...counts, windows: own.extent.windows, cadence: own.cadence };
+    }),
+    experiences: mirror.experiences.count(),
+    languages: extent.languages.length,
+    currencies: extent.currencies.length,
+    page_size: policy.pageSize,
+    resources: extent.resources,
+    walks: { ...cadence, products: listCadence(cadence) },
+    extra: extraOf({ mirror, policy }),
+    look: dayMs,
+  };
+}
+
+/** Returns the calls a day that the promises need. */
+export function neededCalls(facts: CatalogueFacts): number {
+  return callsPerDay(planOf({ ...catalogueOf(facts), extra: null }));
+}
+
+function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Catalogue['extra'] {
+  if (adaptive === null) return null;
+  const rate = Math.min(mirror.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
+  const demand = mirror.budget.demand()?.demand ?? null;
+  const most = demand === null || demand.needed === 0 ? Number.POSITIVE_INFINITY : mostExtra(demand) / demand.needed;
+  return { ...adaptive.limits, rate, most };
+}

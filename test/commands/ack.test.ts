@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { runHere } from '../fakes/run-here.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfigText } from '../fakes/test-config.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+
+it('an acknowledged warning leaves status at 0 until it ends, also across a restart; when it comes again it is news', async () => {
+  using directory = temporaryDirectory();
+  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+  const file = join(directory.path, 'catalogued.yaml');
+  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const start = () => startDaemon(loadConfig({ file, env: { CATALOGUED_API_KEY: 'k' } }), testLog('silent').log);
+  const run = (...args: string[]) => runHere(['--config', file, ...args]);
+  const ack = () => run('ack', 'images-refused', '--because', 'theirs, until Friday');
+  const acknowledged = async () =>
+    (JSON.parse((await run('status', '--json')).stdout) as { conditions: { acknowledged: string | null }[] })
+      .conditions;
+  {
+    await using daemon = await start();
+    while (daemon.wiring.mirror.filledAt() === null) await daemon.tick();
+    expect((await run('status')).code).toBe(0);
+    expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
+    daemon.wiring.mirror.alarms.set('images-refused', { at: Date.now(), products: 1 });
+    expect((await run('status')).code).toBe(1);
+    expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
+    const { code, stdout } = await run('status');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Images .*Acknowledged: theirs, until Friday\.$/m)]);
+  }
+  await using daemon = await start();
+  expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
+  daemon.wiring.mirror.alarms.set('images-refused', null);
+  await daemon.schedule.run('conditions');
+  daemon.wiring.mirror.alarms.set('images-refused', { at: Date.now(), products: 1 });
+  expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
+  expect(daemon.wiring.inbox.conditions.flips(0)).toMatchObject([
+    { code: 'images-refused', ended_at: expect.any(Number) },
+  ]);
+});

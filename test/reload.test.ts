@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { adminClient } from '../src/admin/client.ts';
+import { systemClock } from '../src/clock.ts';
+import type { LoadedConfig, Secrets } from '../src/config/load.ts';
+import { createSecret } from '../src/config/secrets.ts';
+import { type ReloadingDaemon, startReloading } from '../src/daemon/reloading.ts';
+import { CataloguedError } from '../src/errors.ts';
+import type { Logger } from '../src/log.ts';
+import { needs } from './fakes/needs.ts';
+import { startSandbox } from './fakes/start-sandbox.ts';
+import { testConfig } from './fakes/test-config.ts';
+import { testLog } from './fakes/test-log.ts';
+import { temporaryDirectory } from './fakes/test-mirror.ts';
+
+interface Stage extends AsyncDisposable {
+  readonly daemon: ReloadingDaemon;
+  readonly sandbox: Awaited<ReturnType<typeof startSandbox>>;
+  readonly log: Logger;
+  lines(): Record<string, unknown>[];
+  readonly client: ReturnType<typeof adminClient>;
+  /** What the configuration file says from now on. */
+  says(more: Record<string, unknown>, secrets?: Partial<Secrets>): void;
+  breaks(error: CataloguedError): void;
+  reload(): Promise<ReturnType<ReloadingDaemon['last']>>;
+}
+
+async function stage(more: Record<string, unknown> = {}, secrets: Partial<Secrets> = {}, key?: string): Promise<Stage> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(temporaryDirectory());
+  const sandbox = stack.use(
+    await startSandbox({ clock: systemClock, seed: 1, products: 5, lean: true, key: key ?? null }),
+  );
+  let load = (): LoadedConfig => testConfig(path, sandbox.url, more, secrets);
+  const { log, lines } = testLog();
+  const daemon = stack.use(await startReloading({ log, load: () => load() }));
+  const client = adminClient(`unix:${join(path, 'state', 'admin.sock')}`, null);
+  const closing = stack.move();
+  return {
+    daemon,
+    sandbox,
+    log,
+    lines,
+    client,
+    says: (next, others = secrets) => {
+      load = () => testConfig(path, sandbox.url, next, others);
+    },
+    breaks: (error) => {
+      load = () => {
+        throw error;
+      };
+    },
+    reload: async () => {
+      daemon.begin();
+      await daemon.settled();
+      return daemon.last();
+    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+describe('a reload', () => {
+  it('takes over every key that differs, the log level among them, and says which', async () => {
+    await using world = await stage({ log: { level: 'info' } });
+    world.says({ log: { level: 'warn' }, cadence: { images: '3d' }, service: { languages: ['en', 'de'] } });
+    expect(await world.reload()).toMatchObject({
+      reloads: 1,
+      changed: expect.arrayContaining(['log.level', 'cadence.images', 'service.languages']),
+      refused: null,
+    });
+    expect(world.log.level).toBe('warn');
+    expect(world.daemon.current()?.wiring.config.cadence.images).toBe(3 * 86_400_000);
+    expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
+  });
+
+  it('changes nothing where the file says what it said', async () => {
+    await using world = await stage();
+    const before = world.daemon.current();
+    expect(await world.reload()).toMatchObject({ reloads: 0, changed: [], refused: null });
+    expect(world.daemon.current()).toBe(before);
+  });
+
+  it('takes another key of the service, and sends it from then on', async () => {
+    const authorized = { profile: { authorization: { header: 'Authorization' } } };
+    await using world = await stage({ service: authorized }, { api_key: createSecret('the-first') }, 'the-second');
+    await world.daemon.current()?.tick();
+    const status = () => world.client.call({ operation: 'GET /v1/status' });
+    expect(await status()).toMatchObject({ daemon: { key_refused: expect.any(String) } });
+    world.says({ service: authorized }, { api_key: createSecret('the-second') });
+    expect(await world.reload()).toMatchObject({ changed: ['the secret of service.api_key_file'], refused: null });
+    await world.daemon.current()?.tick();
+    expect(await status()).toMatchObject({ daemon: { key_refused: null } });
+  });
+
+  it('keeps the old configuration, and the daemon that runs, where the new one is wrong', async () => {
+    await using world = await stage();
+    const before = world.daemon.current();
+    world.breaks(
+      new CataloguedError('configuration', 'catalogued.yaml has a problem:', {
+        exitCode: 78,
+        details: ['line 3: cadence.product: unknown key'],
+        hint: 'fix the problems',
+      }),
+    );
+    expect(await world.reload()).toMatchObject({
+      reloads: 0,
+      refused: { exit_code: 78, details: ['line 3: cadence.product: unknown key'], hint: 'fix the problems' },
+    });
+    expect(world.daemon.current()).toBe(before);
+    expect(world.lines()).toContainEqual(
+      expect.objectContaining({ level: 'error', msg: 'configuration not reloaded: the old one stays' }),
+    );
+  });
+
+  it('is refused as a whole where a key takes a restart, and names it', async () => {
+    await using world = await stage();
+    const before = world.daemon.current();
+    world.says({ mirror: { path: './elsewhere.db' }, cadence: { images: '3d' } });
+    expect(await world.reload()).toMatchObject({
+      refused: { exit_code: 78, details: expect.arrayContaining(['mirror.path has changed']) },
+    });
+    expect(world.daemon.current()).toBe(before);
+  });
+
+  it('starts the old configuration again where the new one cannot be started', async () => {
+    await using world = await stage();
+    await using taken = Object.assign(createServer(), {
+      async [Symbol.asyncDispose]() {
+        taken.close();
+      },
+    });
+    taken.listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const listen = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+    world.says({ storefront: { listen } }, { storefront_token: createSecret('a'.repeat(32)) });
+    expect(await world.reload()).toMatchObject({
+      reloads: 0,
+      refused: { message: expect.stringContaining('it is in use') },
+    });
+    expect(world.daemon.current()?.wiring.config.storefront.listen).toBeNull();
+    expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
+  });
+
+  it('opens a listener that is new, and closes one that is no longer named', async () => {
+    await using world = await stage();
+    const secrets = { storefront_token: createSecret('a'.repeat(32)) };
+    world.says({ storefront: { listen: '127.0.0.1:0' } }, secrets);
+    await world.reload();
+    const address = world.daemon.current()?.storefront ?? '';
+    expect((await fetch(`${address}/v1/changes`)).status).toBe(401);
+    world.says({});
+    await world.reload();
+    await expect(fetch(`${address}/v1/changes`)).rejects.toThrow('fetch failed');
+  });
+});
+
+describe('across reloads', () => {
+  it('every request is answered, by an old or a new daemon', async () => {
+    await using world = await stage();
+    const answers: unknown[] = [];
+    let going = true;
+    const askers = Array.from({ length: 4 }, async () => {
+      while (going) answers.push(await world.client.call({ operation: 'GET /v1/schedule' }));
+    });
+    for (let days = 2; days < 6; days += 1) {
+      world.says({ cadence: { images: `${days}d` } });
+      expect(await world.reload()).toMatchObject({ refused: null });
+      expect(await world.client.call({ operation: 'GET /v1/reload' })).toMatchObject({ reloads: days - 1 });
+    }
+    going = false;
+    await Promise.all(askers);
+    expect(answers.length).toBeGreaterThan(3);
+    expect(answers.filter((answer) => answer === null)).toEqual([]);
+  });
+
+  it('each delivery that is answered 200 is stored, and none is refused', async () => {
+    const receiver = { listen: '127.0.0.1:0', public_url: 'http://127.0.0.1:1/hooks' };
+    await using world = await stage({ receiver }, { receiver_secret: createSecret('m'.repeat(32)) });
+    const inbox = () => world.daemon.current()?.wiring.inbox;
+    const epoch = inbox()?.addresses.current('all', systemClock.now()) ?? 0;
+    const url = `${world.daemon.current()?.receiver}/hooks/${inbox()?.addresses.token('all', epoch)}`;
+    const statuses: number[] = [];
+    let going = true;
+    const posters = Array.from({ length: 4 }, async () => {
+      while (going) statuses.push((await fetch(url, { method: 'POST', body: '{}' })).status);
+    });
+    for (let days = 2; days < 6; days += 1) {
+      world.says({ receiver, cadence: { images: `${days}d` } });
+      expect(await world.reload()).toMatchObject({ refused: null });
+    }
+    going = false;
+    await Promise.all(posters);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(inbox()?.deliveries.counts().received).toBe(statuses.length);
+  });
+
+  it('no more calls are made than the ceiling allows for the time, and one burst', needs('time'), async () => {
+    const budget = { requests_per_second: 20, concurrency: 4 };
+    const began = systemClock.monotonic();
+    await using world = await stage({ budget });
+    const { calls } = world.sandbox;
+    for (let days = 2; days < 5; days += 1) {
+      await calls.reached(calls.counts().calls + 4);
+      world.says({ budget, cadence: { images: `${days}d` } });
+      expect(await world.reload()).toMatchObject({ refused: null });
+    }
+    await calls.reached(calls.counts().calls + 4);
+    const seconds = (systemClock.monotonic() - began) / 1000;
+    expect(calls.counts().calls).toBeLessThanOrEqual(20 * seconds + 2);
+  });
+});
