@@ -34,7 +34,7 @@ it('the first configuration of the container is valid, and puts everything on it
   expect(config.admin.listen).toBe('unix:/state/admin.sock');
 });
 
-describe('the compose file', needs('compose'), () => {
+describe('the compose file', needs('compose', 'time'), () => {
   it('is valid by its schema, and everything that it mounts is there', () => {
     const { services, networks } = composed();
     const { config } = parseConfig(text('config/container/catalogued.yaml'), image().env);
@@ -86,6 +86,7 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
   let storefront: Running;
   let proxy: Running;
   let directory = '';
+  let caddy: Running | null = null;
   let token = '';
   afterAll(() => stack.disposeAsync());
 
@@ -144,7 +145,10 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
       () => fetched('https://proxy:8443/'),
       (shown) => shown.trim().split('\n').length > 8,
     );
-    const subscriptions = () => fetched('http://service:9000/sandbox/subscriptions');
+    const subscriptions = () => {
+      const applied = daemon.exec('/opt/node/node', '/app/dist/cli.js', 'subscription', 'apply');
+      return `${fetched('http://service:9000/sandbox/subscriptions')}${applied.output}`;
+    };
     await until(subscriptions, (shown) => shown.includes('callback_url'));
     token = /hooks\.example\.com\/catalogued\/([\w-]+)/.exec(subscriptions())?.[1] ?? '';
   }, 60_000);
@@ -153,9 +157,9 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
   function fetched(url: string, ...args: string[]): string {
     return pod.curl('-sk', '--interface', caller, '--max-time', '5', ...args, url);
   }
-  const posted = (body: string) =>
+  const posted = (body: string, at = 'https://proxy:8443') =>
     fetched(
-      `https://proxy:8443/catalogued/${token}`,
+      `${at}/catalogued/${token}`,
       '-o',
       '/dev/null',
       '-w',
@@ -206,8 +210,24 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
         'CATALOGUED_SERVICE__BASE_URL=http://service:9000',
         'CATALOGUED_CONFIG=/dev/null',
         ...image().healthcheck,
-      ).status,
-    ).toBe(75);
+      ),
+    ).toMatchObject({ status: 75, output: expect.stringContaining('no daemon runs') });
+  });
+
+  it('take a delivery through Caddy as config/proxy has it, and none of more than 1 MiB', needs('caddy'), async () => {
+    const tls = `:8444 {\n\ttls ${join(directory, 'secrets/tls_certificate')} ${join(directory, 'secrets/tls_key')}`;
+    const file = join(directory, 'Caddyfile');
+    const blocks = text('config/proxy/Caddyfile').replace('127.0.0.1:8480', `${addresses.catalogued}:8480`);
+    writeFileSync(
+      file,
+      blocks.replace('hooks.example.com {', tls).replace('{\n\tlog', '{\n\tauto_https off\n\tadmin off\n\tlog'),
+    );
+    caddy = pod.outside('caddy', 'run', '--adapter', 'caddyfile', '--config', file);
+    await caddy.said('serving initial configuration');
+    const through = (body: string) => posted(body, `https://${addresses.proxy}:8444`);
+    expect(through(delivery)).toBe('200');
+    // Its version of Debian 12 cuts the connection instead.
+    expect(['413', '000']).toContain(through(`@${join(directory, 'large')}`));
   });
 
   it('have the program as first process, which waits for its children and ends in order by SIGTERM', async () => {
@@ -219,8 +239,10 @@ describe('its three containers', needs('compose', 'pod', 'nginx', 'php', 'openss
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('keep the address of a delivery out of what nginx writes, also where the receiver is away', () => {
+  it('keep the address of a delivery out of what a proxy writes, also where the receiver is away', () => {
     expect(posted(delivery)).toBe('502');
+    if (caddy !== null) expect(posted(delivery, `https://${addresses.proxy}:8444`)).toBe('502');
+    expect(caddy?.output() ?? '').not.toContain(token);
     expect(proxy.output()).not.toContain(token);
     expect(proxy.output()).toContain('GET / HTTP');
   });

@@ -140,11 +140,7 @@ function rootScript(at: string, hosts: string, { command, env, user, mounts }: C
   ].join('\n');
 }
 
-function watched(
-  child: ChildProcess,
-  { user: { uid, gid }, env }: Inside,
-  log: string,
-): Running {
+function watched(child: ChildProcess, { user: { uid, gid }, env }: Inside, log: string): Running {
   const ended = new Promise<number | null>((resolve) => {
     child.on('close', (code: number | null) => resolve(code));
   });
@@ -171,7 +167,7 @@ function watched(
         ];
         return {
           status: 0,
-          output: execFileSync('nsenter', [...enter, 'env', '-i', ...variables(env), ...command], {
+          output: execFileSync('nsenter', [...enter, 'env', '-i', '-C', '/', ...variables(env), ...command], {
             encoding: 'utf8',
             stdio: 'pipe',
           }),
