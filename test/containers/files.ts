@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-export const composeFile = `${root}config/container/compose.yaml`;
+const composeFile = `${root}config/container/compose.yaml`;
 
 export interface Service {
   readonly image: string;
