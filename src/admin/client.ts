@@ -48,14 +48,6 @@ function silent(listen: string, patience_ms: number): CataloguedError {
   );
 }
 
-function forbidden(listen: string, cause: unknown): CataloguedError {
-  return new CataloguedError('permission', `this user may not ask the daemon at ${listen}`, {
-    exitCode: exitCodes.permission,
-    hint: "run the command as root or as the daemon's user; storefronts read the file, and have a door of their own",
-    cause,
-  });
-}
-
 export function adminClient(listen: string, token: { reveal(): string } | null): AdminClient {
   const address = listenAddress(listen);
   const target = 'socket' in address ? { socketPath: address.socket } : { host: address.host, port: address.port };
@@ -91,7 +83,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       call.on('error', (error: NodeJS.ErrnoException) => {
         const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
         if (nobody) resolve(null);
-        else reject(error.code === 'EACCES' ? forbidden(listen, error) : error);
+        else reject(error.code === 'EACCES' ? denied(listen, error) : error);
       });
       const leave = () => call.destroy(signal?.reason as Error);
       if (signal?.aborted) leave();
@@ -101,6 +93,15 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       return promise;
     },
   };
+}
+
+/** Of a socket in a directory that this user cannot enter: whether a daemon runs is not known. */
+function denied(listen: string, cause: Error): CataloguedError {
+  return new CataloguedError('permission', `this user cannot ask the daemon at ${listen}: permission denied`, {
+    exitCode: exitCodes.permission,
+    hint: 'run the command as the user of the daemon, or as root',
+    cause,
+  });
 }
 
 /** Fills in the names of a path like `/v1/schedule/{name}/run`. */

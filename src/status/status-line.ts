@@ -1,8 +1,11 @@
 import { number, printable, short } from '../format.ts';
-import { type Judged, verdictOf } from './verdict.ts';
+import { type JudgedStatus, verdictOf } from './verdict.ts';
 
 /** Says in one line how true the mirror is, for `systemctl status`. */
-export function statusLine(status: Judged & { readonly products: { readonly visible: number } }, now: number): string {
+export function statusLine(
+  status: JudgedStatus & { readonly products: { readonly visible: number } },
+  now: number,
+): string {
   const { state, reasons } = verdictOf(status, now);
   const [first = '', ...others] = reasons;
   const more = others.length === 0 ? '' : ` (and ${others.length} more: catalogued status)`;
