@@ -17,7 +17,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   images: 60,
   oldest_image_at: now - 48 * hour,
   unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0 },
+  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
   failures: [],
   freshness: [
     {
