@@ -1,5 +1,5 @@
 import type { Severity } from '../domain/conditions/condition.ts';
-import { grouped, type ShownWithin, type Span, shownWithin, wholeOf } from '../domain/conditions/history.ts';
+import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../domain/conditions/history.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../domain/conditions/table.ts';
 import { ago, duration, number, short } from '../format.ts';
 import { type Html, html } from './html.ts';
@@ -97,16 +97,16 @@ function saidOf({ times, shown_ms }: ShownWithin): string {
   return times === 0 ? 'never' : `${number(times)} ×, ${duration(shown_ms)}`;
 }
 
-function spanText(span: Span): string {
+function spanText(span: ShownSpan): string {
   return `${fromTo(span)}, ${duration(span.to - span.from)}`;
 }
 
-function groupText(group: readonly Span[]): string {
+function groupText(group: readonly ShownSpan[]): string {
   const shown_ms = group.reduce((sum, { from, to }) => sum + to - from, 0);
   return `${fromTo(wholeOf(group))}, ${group.length === 1 ? '' : `${number(group.length)} ×, `}${duration(shown_ms)}`;
 }
 
-function fromTo({ from, to, lasts }: Span): string {
+function fromTo({ from, to, lasts }: ShownSpan): string {
   return `${minute(from)} to ${lasts ? 'now' : minute(to)} UTC`;
 }
 

@@ -9,10 +9,10 @@ export interface ShownWithin {
   readonly times: number;
   readonly shown_ms: number;
   /** Ascending, without gaps of length 0 and without overlaps. */
-  readonly spans: readonly Span[];
+  readonly spans: readonly ShownSpan[];
 }
 
-export interface Span {
+export interface ShownSpan {
   readonly from: number;
   readonly to: number;
   /** Whether it lasts at the end of the whole. */
@@ -34,8 +34,8 @@ export function shownWithin(periods: readonly ShownPeriod[], from: number, to: n
 }
 
 /** Groups ascending spans that are no further apart than `gap_ms`, as a drawing has to that cannot tell them apart. */
-export function grouped(spans: readonly Span[], gap_ms: number): Span[][] {
-  const groups: Span[][] = [];
+export function grouped(spans: readonly ShownSpan[], gap_ms: number): ShownSpan[][] {
+  const groups: ShownSpan[][] = [];
   let end = Number.NEGATIVE_INFINITY;
   for (const span of spans) {
     if (span.from - end > gap_ms) groups.push([span]);
@@ -46,7 +46,7 @@ export function grouped(spans: readonly Span[], gap_ms: number): Span[][] {
 }
 
 /** Returns the span from the beginning of the first to the latest end. */
-export function wholeOf(spans: readonly Span[]): Span {
+export function wholeOf(spans: readonly ShownSpan[]): ShownSpan {
   return spans.reduce((whole, { to, lasts }) => ({
     from: whole.from,
     to: Math.max(whole.to, to),
