@@ -236,7 +236,7 @@ function progress(text: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r${text}\u001b[K` : `${text}\n`);
 }
 
-function print({ ages, calls, predicted, fill, broken, seconds, differences, first }: Month, days: number): void {
+function print({ ages, calls, predicted, fill, broken, feed, seconds, differences, first }: Month, days: number): void {
   const rows = ages.map(({ tier, promise_ms, records, reads, worst_ms, stale_share }) => [
     tier,
     duration(promise_ms),
@@ -249,6 +249,9 @@ function print({ ages, calls, predicted, fill, broken, seconds, differences, fir
   const off = (100 * (calls - predicted)) / predicted;
   say(
     `${number(calls)} calls in ${days} days after a fill of ${number(fill)}; plan predicted ${number(Math.round(predicted))} (${off >= 0 ? '+' : ''}${off.toFixed(1)} %)\n`,
+  );
+  say(
+    `change feed: ${number(feed.lines)} lines and ${number(feed.bytes)} bytes on the day that told most (at most 60,000 and 15 MB at 7,500 products)\n`,
   );
   const hoursBroken = Object.entries(broken).map(([name, count]) => `${name}, ${count} times`);
   say(
