@@ -20,10 +20,14 @@ const compared: Comparison = {
   last_attempt: null,
 };
 
-function managed(comparison: Partial<Comparison>, result: 'passed' | 'failed' = 'passed'): ManagedSubscriptions {
+function managed(
+  comparison: Partial<Comparison>,
+  result: 'passed' | 'failed' = 'passed',
+  answered = false,
+): ManagedSubscriptions {
   const work: Pick<SubscriptionWork, 'compare' | 'selfTest'> = {
     compare: async () => [{ ...compared, ...comparison }],
-    selfTest: async () => ({ result, message: 'no answer in time' }),
+    selfTest: async () => ({ result, message: 'no answer in time', answered }),
   };
   return { work: work as SubscriptionWork };
 }
@@ -84,8 +88,14 @@ describe('the doctor', () => {
     ],
     ['hears the receiver at its public address', {}, 'receiver', { verdict: 'ok' }],
     [
-      'hears nobody there',
+      'cannot tell where nobody answers: this network may not let it',
       { subscriptions: managed({}, 'failed') },
+      'receiver',
+      { verdict: 'skipped', found: 'cannot tell: from here no answer in time' },
+    ],
+    [
+      'hears somebody else there',
+      { subscriptions: managed({}, 'failed', true) },
       'receiver',
       { verdict: 'wrong', found: 'not reached through its public address: no answer in time' },
     ],

@@ -128,7 +128,12 @@ function listOf(parts: Parts): Job[] {
     },
     { name: 'image-sweep', every: hour, run: () => guarded(images.sweep) },
     // After all others: it looks at what they have come to.
-    { name: 'conditions', every: minute, ...looks, run: async () => parts.conditions.look(await parts.status(0)) },
+    {
+      name: 'conditions',
+      every: minute,
+      ...looks,
+      run: (signal) => parts.conditions.look(() => parts.status(0), signal),
+    },
   ];
 }
 

@@ -6,7 +6,6 @@ import { statusReader } from '../mirror/status/reader.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import { withConditions } from '../status/verdict.ts';
 import type { Parts } from './parts.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -56,6 +55,6 @@ export function statusSource(
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failure(), now),
       backup: backupStatus(config.backup, { filled_at: status.filled_at, failure: backups.failure(), now }),
     };
-    return withConditions(whole, now, conditions.memory());
+    return { ...whole, conditions: conditions.conditionsOf(whole) };
   };
 }

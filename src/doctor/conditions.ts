@@ -11,6 +11,8 @@ const alsoChecked: Readonly<Partial<Record<ConditionCode, string>>> = {
   'disk-low': 'disk space',
   'service-unreachable': 'service',
   'key-refused': 'service',
+  'receiver-unreachable': 'receiver',
+  'clock-off': 'clock',
 };
 
 /** Returns a check for each condition that a running daemon shows, and that none of the other checks has found. */

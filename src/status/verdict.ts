@@ -1,4 +1,4 @@
-import { conditionsOf, type HeldCondition, type Memory } from '../domain/conditions/decide.ts';
+import { conditionsOf, type HeldCondition } from '../domain/conditions/decide.ts';
 import type { ConditionFacts } from '../domain/conditions/facts.ts';
 import { duration, number } from '../format.ts';
 
@@ -40,11 +40,13 @@ export function conditionSays({ since, says, todo, explains, acknowledged }: Hel
   return `${says}${lasts}${folded}. ${todo}.${known}`;
 }
 
-/** Adds to a status the conditions that hold. */
-export function withConditions<Status extends ConditionFacts>(
+/** What conditions are decided by where no daemon has watched. */
+type Unwatched = Omit<ConditionFacts, 'watched' | 'tried'>;
+
+/** Adds to a status the conditions that hold as far as it tells by itself. */
+export function withConditions<Status extends Unwatched>(
   status: Status,
   now: number,
-  memory?: Memory,
 ): Status & { readonly conditions: readonly HeldCondition[] } {
-  return { ...status, conditions: conditionsOf(status, now, memory) };
+  return { ...status, conditions: conditionsOf({ ...status, watched: null, tried: null }, now) };
 }

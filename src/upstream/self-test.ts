@@ -6,6 +6,8 @@ import type { Clock } from '../clock.ts';
 export interface SelfTestAnswer {
   readonly result: 'passed' | 'failed';
   readonly message: string;
+  /** Whether anybody answered: a network may not let a machine reach its own public address. */
+  readonly answered: boolean;
 }
 
 export interface SelfTestOptions {
@@ -30,18 +32,22 @@ export async function selfTest(options: SelfTestOptions, signal: AbortSignal): P
   using deadline = clock.deadline(deadline_ms, signal);
   try {
     const { status, body } = await post(`${public_url.replace(/\/+$/, '')}/${token}`, deadline.signal);
-    if (status !== 404) return failed(`it answers ${status} where the receiver answers 404`);
-    if (refusal !== null && body !== refusal) return failed('another program than the receiver answers 404');
-    return { result: 'passed', message: 'the receiver answers' };
+    if (status !== 404) return failed(`it answers ${status} where the receiver answers 404`, 'answered');
+    if (refusal !== null && body !== refusal)
+      return failed('another program than the receiver answers 404', 'answered');
+    return { result: 'passed', message: 'the receiver answers', answered: true };
   } catch (error) {
     signal.throwIfAborted();
     const { code } = error as NodeJS.ErrnoException;
-    return failed(deadline.signal.aborted ? 'no answer in time' : `it cannot be reached (${code ?? 'no HTTP'})`);
+    return failed(
+      deadline.signal.aborted ? 'no answer in time' : `it cannot be reached (${code ?? 'no HTTP'})`,
+      'silent',
+    );
   }
 }
 
-function failed(message: string): SelfTestAnswer {
-  return { result: 'failed', message };
+function failed(message: string, heard: 'answered' | 'silent'): SelfTestAnswer {
+  return { result: 'failed', message, answered: heard === 'answered' };
 }
 
 function post(url: string, signal: AbortSignal): Promise<{ status: number; body: string }> {

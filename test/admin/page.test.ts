@@ -33,7 +33,7 @@ const known: Omit<DaemonStatus, 'conditions'> = {
   images: 60,
   oldest_image_at: now - 48 * hour,
   unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0 },
+  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
   failures: [],
   freshness: [
     {
@@ -164,7 +164,7 @@ function textOf(status: Omit<DaemonStatus, 'conditions'>): string {
 const empty: typeof known = {
   ...known,
   filled_at: null,
-  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0 },
+  records: { all: 0, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
   freshness: [],
   images: 0,
   oldest_image_at: null,
@@ -241,8 +241,8 @@ describe('the operator page says', () => {
     ],
     [
       'that the service is away, for a minute as a remark',
-      { ...known, daemon: { ...known.daemon, unreachable_since: now - 59_000 } },
-      [/is true/, /been unreachable for 59 s/],
+      { ...known, daemon: { ...known.daemon, unreachable_since: now - 44_000 } },
+      [/is true/, /been unreachable for 44 s/],
     ],
     [
       'that the service is away, and then with what that leads to in the same line',

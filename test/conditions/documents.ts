@@ -45,12 +45,6 @@ const ownRules = [
     summary: 'Something answers where the daemon should, without its metrics.',
     todo: 'See what listens at admin.listen.',
   }),
-  rule('CataloguedDeliveriesNotStored', {
-    expr: 'increase(catalogued_receiver_failed_total[15m]) > 0',
-    severity: 'error',
-    summary: 'Deliveries are answered 503: is the disk full?',
-    todo: 'catalogued status says why.',
-  }),
   rule('CataloguedNotTrue', {
     expr: `catalogued_true == 0 and on (instance) catalogued_filled_timestamp_seconds and on (instance) (catalogued_condition == 1 ${unacknowledged})`,
     for: '30m',

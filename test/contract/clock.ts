@@ -1,6 +1,6 @@
 /*
  * Columns that change without a change in the feed: `clock: true` in schema/contract.json. A copy reads them again by a
- * clock of its own (docs/copies.md). All others are announced: test/storefronts/copies.test.ts sees each of them change, and
+ * clock of its own (docs/copies.md). All others are announced: test/copies.test.ts sees each of them change, and
  * fails for one that is neither here nor seen.
  */
 

@@ -1,16 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { conditionsOf, metSince, noMemory } from '../../src/domain/conditions/decide.ts';
-import type { ConditionFacts } from '../../src/domain/conditions/facts.ts';
+import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
+import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const minute = 60_000;
 
+const emptyInbox = { waiting: 0, applied: 0, superseded: 0, quarantined: 0, last_delivery_at: null, receiver: null };
+
 /** A mirror of which nothing is wrong. */
 const healthy: ConditionFacts = {
   filled_at: 0,
   wal_bytes: 0,
+  records: { all: 12, never_fetched: 0, failing_long: 0, last_read_at: now },
+  subscriptions: [],
   freshness: [
     { resource: 'availability', tier: 'near', records: 12, stale: 0, expired: 0, promise_ms: 360 * minute, kept: 1 },
   ],
@@ -20,7 +25,10 @@ const healthy: ConditionFacts = {
   alarms: [],
   snapshot: null,
   backup: { late: 0, failure: null, made_at: now, directory: '/b' },
-  daemon: { unreachable_since: null, key_refused: null },
+  daemon: { unreachable_since: null, key_refused: null, calls: 0 },
+  inbox: emptyInbox,
+  watched: null,
+  tried: null,
   storage: { trouble: null, directories: [] },
   jobs: [],
 };
@@ -28,7 +36,7 @@ const stale: ConditionFacts = {
   ...healthy,
   freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, kept: 0 as const })),
 };
-const away = (since: number) => ({ unreachable_since: since, key_refused: null });
+const away = (since: number) => ({ unreachable_since: since, key_refused: null, calls: 0 });
 
 function check(facts: ConditionFacts, expected: readonly ConditionCode[], memory = noMemory): void {
   expect(conditionsOf(facts, now, memory).map(({ code }) => code)).toEqual(expected);
@@ -60,12 +68,82 @@ describe('the table of conditions', () => {
   });
 });
 
+describe('what a daemon has watched', () => {
+  /** The conditions after a status for each minute. */
+  const shownAfter = (...statuses: Partial<ConditionFacts>[]) => {
+    let watched: Watched | null = null;
+    let memory = noMemory;
+    let at = now - statuses.length * minute;
+    let facts = healthy;
+    for (const status of statuses) {
+      at += minute;
+      watched = watchedNow(watched, { ...healthy, ...status }, at);
+      facts = { ...healthy, ...status, watched };
+      memory = { ...memory, met: metSince(facts, at, memory) };
+    }
+    return conditionsOf(facts, at, memory).map(({ code }) => code);
+  };
+  const repeated = (status: (each: number) => Partial<ConditionFacts>, times: number) =>
+    Array.from({ length: times }, (_, each) => status(each));
+  const calling = (calls: number) => ({ daemon: { ...away(0), unreachable_since: null, calls } });
+  const waiting = (applied: number) => ({ inbox: { ...emptyInbox, waiting: 3, applied } });
+  const filling = (never_fetched: number) => ({
+    filled_at: null,
+    records: { ...healthy.records, never_fetched },
+  });
+
+  it('calls without a record that is read are no progress after half an hour; with one they are, and idle they are none', () => {
+    expect(shownAfter(...repeated((each) => calling(each), 30))).toEqual([]);
+    expect(shownAfter(...repeated((each) => calling(each), 31))).toEqual(['no-progress']);
+    const read = (each: number) => ({ records: { ...healthy.records, last_read_at: now - each } });
+    expect(shownAfter(...repeated((each) => ({ ...calling(each), ...read(each) }), 60))).toEqual([]);
+    expect(shownAfter(...repeated(() => calling(7), 600), calling(30))).toEqual([]);
+  });
+
+  it('deliveries that wait are stuck when none was applied for ten minutes', () => {
+    expect(shownAfter(...repeated(() => waiting(7), 11))).toEqual(['deliveries-stuck']);
+    expect(shownAfter(...repeated((each) => waiting(each), 60))).toEqual([]);
+  });
+
+  it('a fill does not end when no further record was read for the first time within an hour', () => {
+    expect(shownAfter(...repeated((each) => filling(100 - each), 60))).toEqual([]);
+    expect(shownAfter(...repeated(() => filling(2), 60))).toEqual([]);
+    expect(shownAfter(...repeated(() => filling(2), 61))).toEqual(['fill-endless']);
+  });
+
+  it('a delivery that could not be stored is told of for a quarter of an hour', () => {
+    const failing = (failed: number) => ({ inbox: { ...emptyInbox, receiver: { failed } } });
+    expect(shownAfter(failing(0), failing(1))).toEqual(['deliveries-refused']);
+    expect(shownAfter(failing(0), ...repeated(() => failing(1), 16))).toEqual(['deliveries-refused']);
+    expect(shownAfter(failing(0), ...repeated(() => failing(1), 17))).toEqual([]);
+  });
+});
+
+describe('our own public address', () => {
+  const silent = { result: 'failed', answered: false, message: '', since: now } as const;
+  const nothing = { subscriptions: [{ status: 'active' }], last_delivery_at: now - 1 };
+  it.each([
+    ['is reached where the test passes', { ...silent, result: 'passed' } as const, nothing, 'yes'],
+    ['is not where another program answers', { ...silent, answered: true }, nothing, 'no'],
+    ['cannot be told where nobody answers, as without a hairpin', silent, nothing, 'cannot-tell'],
+    [
+      'is not where the service calls a subscription degraded, too',
+      silent,
+      { ...nothing, subscriptions: [{ status: 'degraded' }] },
+      'no',
+    ],
+    ['is reached where a delivery came since', silent, { ...nothing, last_delivery_at: now }, 'yes'],
+  ])('%s', (_, test, heard, expected) => {
+    expect(reachedFromOutside(test, heard)).toBe(expected);
+  });
+});
+
 describe('a condition', () => {
   it('is none where nothing is wrong', () => check(healthy, []));
 
   it('is shown as soon as it has lasted long enough, and not before', () => {
-    check({ ...healthy, daemon: away(now - minute + 1) }, []);
-    check({ ...healthy, daemon: away(now - minute) }, ['service-unreachable']);
+    check({ ...healthy, daemon: away(now - 44_999) }, []);
+    check({ ...healthy, daemon: away(now - 45_000) }, ['service-unreachable']);
   });
 
   it('of which the facts do not say since when lasts from the look that met it first', () => {

@@ -43,6 +43,7 @@ export interface DaemonOverrides extends Omit<Overrides, 'imageHost'> {
 
 /** An image host of a test is asked as fast as it goes, or time has to pass by itself. */
 const outsideJobs: ReadonlySet<string> = new Set([
+  'conditions',
   'snapshot',
   'backup',
   'restore-drill',

@@ -28,7 +28,7 @@ describe('a self-test of the public address', () => {
       seen.push([request.method, request.url]);
       response.writeHead(404).end('not found');
     }, 'not found');
-    expect(await at.answer).toEqual({ result: 'passed', message: 'the receiver answers' });
+    expect(await at.answer).toEqual({ result: 'passed', message: 'the receiver answers', answered: true });
     expect(seen).toEqual([['POST', `/hooks/${token}`]]);
   });
 
@@ -54,6 +54,6 @@ describe('a self-test of the public address', () => {
     await using at = await asked(() => arrived.resolve());
     await arrived.promise;
     await at.clock.advance(10_000);
-    expect(await at.answer).toEqual({ result: 'failed', message: 'no answer in time' });
+    expect(await at.answer).toEqual({ result: 'failed', message: 'no answer in time', answered: false });
   });
 });

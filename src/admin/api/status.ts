@@ -42,7 +42,14 @@ const mirror = {
   unconfirmed_images: z.array(
     z.object({ product_id: z.int(), images: count, verified_at: instant, hidden_from: instant }),
   ),
-  records: z.object({ all: count, never_fetched: count, failing: count, quarantined: count }),
+  records: z.object({
+    all: count,
+    never_fetched: count,
+    failing: count,
+    quarantined: count,
+    failing_long: count,
+    last_read_at: never,
+  }),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
   freshness: z.array(promise),
   removals: z.object({ held: count, since: instant }).nullable(),

@@ -5,6 +5,14 @@ import type { JobRuns } from '../schedule/job-runs.ts';
 export interface ConditionFacts {
   readonly filled_at: number | null;
   readonly wal_bytes: number;
+  readonly records: {
+    readonly all: number;
+    readonly never_fetched: number;
+    /** Failing for days: tried once a day by now. */
+    readonly failing_long: number;
+    readonly last_read_at: number | null;
+  };
+  readonly subscriptions: readonly { readonly status: string | null }[];
   readonly freshness: readonly FreshnessFacts[];
   readonly removals: { readonly held: number; readonly since: number } | null;
   readonly contradicted: { readonly products: number; readonly since: number } | null;
@@ -23,9 +31,25 @@ export interface ConditionFacts {
   /** False: a daemon runs, but does not answer; null: none runs. Left out by the daemon itself. */
   readonly daemon_answers?: boolean | null;
   /* The rest is null without a daemon. */
-  readonly daemon: { readonly unreachable_since: number | null; readonly key_refused: string | null } | null;
+  readonly daemon: {
+    readonly unreachable_since: number | null;
+    readonly key_refused: string | null;
+    readonly calls: number;
+  } | null;
+  readonly inbox: InboxFacts | null;
   readonly storage: StorageFacts | null;
   readonly jobs: readonly JobRuns[] | null;
+  readonly watched: Watched | null;
+  readonly tried: Tried | null;
+}
+
+interface InboxFacts {
+  readonly waiting: number;
+  readonly applied: number;
+  readonly superseded: number;
+  readonly quarantined: number;
+  readonly last_delivery_at: number | null;
+  readonly receiver: { readonly failed: number } | null;
 }
 
 interface FreshnessFacts {
@@ -56,4 +80,42 @@ export interface StorageFacts {
     readonly low_below_bytes: number;
     readonly low: 0 | 1;
   }[];
+}
+
+/** What a daemon knows of its own progress by having looked before. Instants are when it was seen first. */
+export interface Watched {
+  /** Records that were never read, and since when they have not become fewer. */
+  readonly fill: Still<number>;
+  /** When a record was last read; and how many calls have been made since then. */
+  readonly reads: Still<number | null> & { readonly calls: number };
+  /** Deliveries settled; null: none waits. */
+  readonly settled: Still<number> | null;
+  /** Deliveries answered 503, and when the last was. */
+  readonly failed: { readonly count: number; readonly last_at: number | null };
+}
+
+/** A figure, and since when it has been the same. */
+export interface Still<Value> {
+  readonly value: Value;
+  readonly since: number;
+}
+
+/** What a daemon has tried for itself. */
+export interface Tried {
+  /** Since when no connection to the service could be made although no call was due; null: one could. */
+  readonly unreachable_since: number | null;
+  /** How far the service's clock is ahead of ours; null: it does not say. */
+  readonly clock_offset_ms: number | null;
+  /** The last test of our own public address; null: none was made. */
+  readonly public_address: AddressTest | null;
+}
+
+export interface AddressTest {
+  /** `skipped`: there is nothing to test. */
+  readonly result: 'passed' | 'failed' | 'skipped';
+  /** Whether anybody answered. */
+  readonly answered: boolean;
+  readonly message: string;
+  /** When it failed first without having passed since; of one that passed, when it was made. */
+  readonly since: number;
 }

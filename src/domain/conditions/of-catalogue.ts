@@ -11,6 +11,7 @@ const stopsReads = [
   'disk-full',
   'file-locked',
   'daemon-silent',
+  'no-progress',
 ];
 
 /** Fewer checks and orders than these tell nothing. */
@@ -64,6 +65,16 @@ export const ofCatalogue = {
       removals === null
         ? null
         : { since: removals.since, says: `${number(removals.held)} products are missing from the list, and held` },
+  },
+  'records-failing': {
+    about: 'Failing',
+    severity: 'warning',
+    means:
+      'the reads of some records have failed for two days or more. They keep their last good data and are tried once a day',
+    todo: '`catalogued status` says why they fail, `catalogued explain PRODUCT` of one; tell the service what it answers',
+    depends_on: [...stopsReads, 'no-progress', 'fill-endless'],
+    found: ({ records: { failing_long } }) =>
+      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records have failed for days` },
   },
   'images-vanished': {
     about: 'Images',

@@ -1,8 +1,52 @@
 import { number } from '../../format.ts';
-import { type ConditionKinds, noted } from './condition.ts';
+import { type ConditionKinds, minute, noted } from './condition.ts';
+import { reachedFromOutside } from './watched.ts';
 
 /** Conditions of subscriptions, their deliveries and what these announce. */
 export const ofPush = {
+  'receiver-unreachable': {
+    about: 'Receiver',
+    severity: 'warning',
+    means:
+      'the receiver is not reached at `receiver.public_url`: something else answers there, or nobody does and the service calls a subscription degraded',
+    todo: 'Check the proxy in front of the receiver, DNS and the firewall; `catalogued doctor` tests it again',
+    depends_on: ['inbox-lost', 'inbox-damaged'],
+    visible_after_ms: 15 * minute,
+    found: ({ tried, inbox, subscriptions }) => {
+      const test = tried?.public_address ?? null;
+      if (test === null || inbox === null) return null;
+      const { last_delivery_at } = inbox;
+      return reachedFromOutside(test, { subscriptions, last_delivery_at }) === 'no'
+        ? { since: test.since, says: `it is not reached at its public address: ${test.message}` }
+        : null;
+    },
+  },
+  'deliveries-refused': {
+    about: 'Inbox',
+    severity: 'error',
+    means:
+      'deliveries were answered 503 within the last quarter of an hour, because they could not be stored. The service sends them again',
+    todo: 'See the log: the disk, or another program that writes `inbox.db`',
+    depends_on: ['disk-full', 'file-locked', 'inbox-lost', 'inbox-damaged'],
+    found: ({ watched }, now) => {
+      const at = watched?.failed.last_at ?? null;
+      return at === null || now - at > 15 * minute
+        ? null
+        : { since: null, says: 'some could not be stored, and were answered 503' };
+    },
+  },
+  'deliveries-stuck': {
+    about: 'Inbox',
+    severity: 'error',
+    means: 'deliveries wait in the inbox, and for ten minutes none was applied',
+    todo: 'See the log, then restart the daemon: nothing is lost; report it',
+    depends_on: ['mirror-lost', 'mirror-damaged', 'disk-full', 'file-locked', 'clock-doubted'],
+    visible_after_ms: 10 * minute,
+    found: ({ watched, inbox }) =>
+      watched === null || watched.settled === null || inbox === null
+        ? null
+        : { since: watched.settled.since, says: `${number(inbox.waiting)} wait, and none is applied` },
+  },
   'closures-held': {
     about: 'Closures',
     severity: 'warning',
@@ -40,7 +84,14 @@ export const ofPush = {
     means:
       'reads find changes that a subscription should have announced. Its products are read as if it were not there',
     todo: 'See `catalogued subscription show`; ask the service whether it sends, and your proxy whether it refuses',
-    depends_on: ['subscription-broken', 'subscription-taken', 'disk-full', 'inbox-lost', 'inbox-damaged'],
+    depends_on: [
+      'receiver-unreachable',
+      'subscription-broken',
+      'subscription-taken',
+      'disk-full',
+      'inbox-lost',
+      'inbox-damaged',
+    ],
     found: noted(
       'subscription-silent',
       (products) => `a subscription misses changes; ${number(products)} products are read as often as without it`,
@@ -59,7 +110,7 @@ export const ofPush = {
     means:
       'a subscription is degraded, failed or cancelled, and could not be revived yet. Its products are read as if it were not there',
     todo: '`catalogued doctor` tests the public address; `catalogued subscription list` says what was tried, `catalogued subscription reactivate` tries now',
-    depends_on: ['service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
+    depends_on: ['receiver-unreachable', 'service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
     found: noted(
       'subscription-broken',
       (products) => `a subscription sends nothing; ${number(products)} products are read as often as without it`,

@@ -1,9 +1,14 @@
-import { printable } from '../../format.ts';
+import { duration, number, printable } from '../../format.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
 import { type ConditionKinds, minute, noted } from './condition.ts';
 
 /** How long an outage must last to be shown: a connection is lost now and then. */
-const unreachableShownMs = minute;
+const unreachableShownMs = 45_000;
+
+/** Between our clock and the service's; below it, tokens are corrected and nobody suffers. */
+const clockOffMs = minute;
+/** So many calls without a record that was read are no accident. */
+const fruitlessCalls = 20;
 
 /** Jobs whose failures have a condition of their own. */
 const toldElsewhere: ReadonlySet<string> = new Set(['snapshot', 'backup', 'restore-drill']);
@@ -26,10 +31,10 @@ export const ofService = {
     means: 'no connection to the service can be made. Storefronts notice nothing until promises are broken',
     todo: 'Check the network and `service.base_url`; if others cannot reach the service either, wait',
     visible_after_ms: unreachableShownMs,
-    found: ({ daemon }) =>
-      daemon === null || daemon.unreachable_since === null
-        ? null
-        : { since: daemon.unreachable_since, says: 'it cannot be reached: readers keep what is mirrored' },
+    found: ({ daemon, tried }) => {
+      const since = daemon?.unreachable_since ?? tried?.unreachable_since ?? null;
+      return since === null ? null : { since, says: 'it cannot be reached: readers keep what is mirrored' };
+    },
   },
   'checks-flood': {
     about: 'Checks',
@@ -52,6 +57,68 @@ export const ofService = {
       () =>
         'the machine’s clock is wrong or has jumped: the daemon uses the time since boot and the service’s time, and deletes nothing by age',
     ),
+  },
+  'clock-off': {
+    about: 'Clock',
+    severity: 'warning',
+    means:
+      'our clock and the service’s differ by more than a minute. One of them is wrong, usually ours: readers judge by it what is stale',
+    todo: 'Set the clock and keep it right: `timedatectl set-ntp true`; if it is right, tell the service',
+    depends_on: ['clock-doubted'],
+    visible_after_ms: 5 * minute,
+    found: ({ tried }) => {
+      const offset = tried?.clock_offset_ms ?? null;
+      if (offset === null || Math.abs(offset) <= clockOffMs) return null;
+      const side = offset > 0 ? 'behind' : 'ahead of';
+      return { since: null, says: `it is ${duration(Math.abs(offset))} ${side} the service’s` };
+    },
+  },
+  'no-progress': {
+    about: 'Progress',
+    severity: 'error',
+    means: 'calls are made, and for half an hour no record was read by them',
+    todo: 'See `catalogued status` for why reads fail and `catalogued probe` for what the service answers; then restart the daemon, and report it',
+    depends_on: [
+      'key-refused',
+      'service-unreachable',
+      'mirror-lost',
+      'mirror-damaged',
+      'disk-full',
+      'file-locked',
+      'clock-doubted',
+    ],
+    visible_after_ms: 30 * minute,
+    found: ({ daemon, watched }) => {
+      const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
+      return watched === null || fruitless < fruitlessCalls
+        ? null
+        : { since: watched.reads.since, says: `${fruitless} calls were made, and no record was read` };
+    },
+  },
+  'fill-endless': {
+    about: 'Filling',
+    severity: 'error',
+    means: 'the mirror was never filled, and for an hour no further record was read for the first time',
+    todo: '`catalogued status` says what fails: a record that the service never answers is named there, and `catalogued explain PRODUCT` says why',
+    depends_on: [
+      'no-progress',
+      'key-refused',
+      'service-unreachable',
+      'mirror-lost',
+      'mirror-damaged',
+      'disk-full',
+      'disk-low',
+      'file-locked',
+      'clock-doubted',
+    ],
+    visible_after_ms: 60 * minute,
+    found: ({ filled_at, records, watched }) =>
+      filled_at !== null || watched === null
+        ? null
+        : {
+            since: watched.fill.since,
+            says: `${number(records.never_fetched)} of ${number(records.all)} records were never read, and they do not become fewer`,
+          },
   },
   'job-failing': {
     about: 'Jobs',

@@ -47,6 +47,9 @@ export interface MirrorStatus {
     readonly never_fetched: number;
     readonly failing: number;
     readonly quarantined: number;
+    /** Of those, the ones that have failed for two days at least. */
+    readonly failing_long: number;
+    readonly last_read_at: number | null;
   };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   readonly freshness: readonly Freshness[];
@@ -150,16 +153,22 @@ function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'
   return shown.get() ?? { images: 0, oldest_image_at: null };
 }
 
+/** In quarantine a record is tried, and fails, once a day. */
+const longDays = 2;
+
 function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
-    query
-      .selectFrom('_record')
-      .select(({ fn }) => [
-        fn.countAll<number>().as('all'),
-        fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
-        fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
-        fn.countAll<number>().filterWhere('failures', '>=', quarantineAfter).as('quarantined'),
-      ]),
+    query.selectFrom('_record').select(({ fn }) => [
+      fn.countAll<number>().as('all'),
+      fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
+      fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
+      fn.countAll<number>().filterWhere('failures', '>=', quarantineAfter).as('quarantined'),
+      fn
+        .countAll<number>()
+        .filterWhere('failures', '>', quarantineAfter + longDays)
+        .as('failing_long'),
+      fn.max<number | null>('fetched_at').as('last_read_at'),
+    ]),
   );
   const failures = db.rows(() =>
     query
@@ -172,7 +181,14 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       .limit(5),
   );
   return {
-    records: counts.get() ?? { all: 0, never_fetched: 0, failing: 0, quarantined: 0 },
+    records: counts.get() ?? {
+      all: 0,
+      never_fetched: 0,
+      failing: 0,
+      quarantined: 0,
+      failing_long: 0,
+      last_read_at: null,
+    },
     failures: failures.all(),
   };
 }

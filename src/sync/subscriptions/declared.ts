@@ -15,7 +15,9 @@ export interface SubscriptionPorts extends Pick<Ports, 'mirror' | 'clock' | 'cha
   /** Returns false while the machine's clock is in doubt: no callback address is replaced because of its age. */
   mayRotate(): boolean;
   /** Asks our own public address, as a stranger would. */
-  selfTest(signal: AbortSignal): Promise<{ readonly result: SelfTest; readonly message: string }>;
+  selfTest(
+    signal: AbortSignal,
+  ): Promise<{ readonly result: SelfTest; readonly message: string; readonly answered?: boolean }>;
 }
 
 export interface SubscriptionSettings {
