@@ -79,7 +79,7 @@ async function read(reader: Reader, times: number[], work: Promise<unknown>): Pr
     ended = true;
   };
   work.then(over, over);
-  const ids = reader.search({ sellable: true, limit: 40 }).map(({ product_id }) => product_id);
+  const ids = reader.products({ limit: 40 }).map(({ product_id }) => product_id);
   const from = new Date().toISOString().slice(0, 10);
   for (let turn = 0; !ended; turn += 1) {
     const id = ids[turn % ids.length] ?? 0;
