@@ -20,7 +20,7 @@ import {
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {
   return new Command('explain')
@@ -47,14 +47,18 @@ export function explainCommand(io: Io): Command {
       if (options.date !== undefined) {
         refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date);
-        io.stdout.write(options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title));
+        io.stdout.write(
+          options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title, widthOf(io)),
+        );
         return;
       }
-      io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+      io.stdout.write(
+        options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
+      );
     });
 }
 
-function render(found: Explanation, now: number): string {
+function render(found: Explanation, now: number, width: number): string {
   const { records, closures } = found;
   const facts = [['Product', `${found.product_id}  ${titleOf(found)}`], ...explainedFacts(found, now)];
   const failing = records.filter(({ failure }) => failure !== null);
@@ -65,16 +69,17 @@ function render(found: Explanation, now: number): string {
     table(
       recordHeadings,
       records.map((record) => recordCells(record, now)),
+      width,
     ),
     ...unansweredDates(found, now),
-    ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed)]),
+    ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
     ...failing.map(
       ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
     ),
   ].join('\n')}\n`;
 }
 
-function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null): string {
+function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null, width: number): string {
   const shown = now.map(
     ({ currency, state, checked_at, stale }) =>
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
@@ -91,6 +96,6 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
     reason ?? '-',
   ]);
   if (rows.length > 0)
-    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows));
+    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows, width));
   return `${lines.join('\n')}\n`;
 }
