@@ -331,14 +331,15 @@ SELECT l.product_id, l.min_latitude, l.max_latitude, l.min_longitude, l.max_long
 FROM product_places l;
 
 CREATE VIEW product_popularity AS
-SELECT product_id, sellable,
+SELECT product_id, sellable, city_id, country_id, rating,
   CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
   list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales,
-  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating)
-    >> ((recent >= 1) + (recent >= 2) + (recent >= 4) + (recent >= 8) + (recent >= 16) + (recent >= 32) + (recent >= 64)
-      + (recent >= 128) + (recent >= 256) + (recent >= 512))) AS INTEGER) AS place
+  -- Most are not sold, and what they are halved by is not even asked: a broad search orders every product by it.
+  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold < 1 OR recent < 1 THEN 0 WHEN recent < 2 THEN 1
+    WHEN recent < 4 THEN 2 WHEN recent < 8 THEN 3 WHEN recent < 16 THEN 4 WHEN recent < 32 THEN 5 WHEN recent < 64 THEN 6
+    WHEN recent < 128 THEN 7 WHEN recent < 256 THEN 8 WHEN recent < 512 THEN 9 ELSE 10 END) AS INTEGER) AS place
 FROM (
-  SELECT p.product_id, p.sellable, p.rating, p.rating_count, l.list_place,
+  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, l.list_place,
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
       / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
     p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent

@@ -305,6 +305,9 @@ class ProductExperiences(models.Model):
 class ProductPopularity(models.Model):
     product_id = models.BigIntegerField(primary_key=True)
     sellable = models.BigIntegerField()
+    city_id = models.BigIntegerField(null=True)
+    country_id = models.BigIntegerField(null=True)
+    rating = models.FloatField(null=True)
     popularity = models.FloatField()
     list_place = models.BigIntegerField(null=True)
     rating_count = models.BigIntegerField(null=True)

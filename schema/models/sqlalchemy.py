@@ -242,6 +242,9 @@ class ProductPopularity(Base):
     __tablename__ = "product_popularity"
     product_id = Column(Integer, primary_key=True)
     sellable = Column(Integer, nullable=False)
+    city_id = Column(Integer, nullable=True)
+    country_id = Column(Integer, nullable=True)
+    rating = Column(Float, nullable=True)
     popularity = Column(Float, nullable=False)
     list_place = Column(Integer, nullable=True)
     rating_count = Column(Integer, nullable=True)

@@ -238,6 +238,9 @@ export class ProductExperiences {
 export class ProductPopularity {
   @ViewColumn() product_id!: number;
   @ViewColumn() sellable!: number;
+  @ViewColumn() city_id!: number | null;
+  @ViewColumn() country_id!: number | null;
+  @ViewColumn() rating!: number | null;
   @ViewColumn() popularity!: number;
   @ViewColumn() list_place!: number | null;
   @ViewColumn() rating_count!: number | null;

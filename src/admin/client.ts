@@ -83,7 +83,7 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       call.on('error', (error: NodeJS.ErrnoException) => {
         const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
         if (nobody) resolve(null);
-        else reject(error);
+        else reject(error.code === 'EACCES' ? denied(listen, error) : error);
       });
       const leave = () => call.destroy(signal?.reason as Error);
       if (signal?.aborted) leave();
@@ -93,6 +93,15 @@ export function adminClient(listen: string, token: { reveal(): string } | null):
       return promise;
     },
   };
+}
+
+/** Of a socket in a directory that this user cannot enter: whether a daemon runs is not known. */
+function denied(listen: string, cause: Error): CataloguedError {
+  return new CataloguedError('permission', `this user cannot ask the daemon at ${listen}: permission denied`, {
+    exitCode: exitCodes.permission,
+    hint: 'run the command as the user of the daemon, or as root',
+    cause,
+  });
 }
 
 /** Fills in the names of a path like `/v1/schedule/{name}/run`. */

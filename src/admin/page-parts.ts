@@ -175,11 +175,18 @@ ${tableOf(
   `${number(daemon.calls)} since the daemon was started, ${number(daemon.calls_in_flight)} under way`,
   [
     { heading: 'lane', cell: ({ lane }) => lane },
+    { heading: 'share', cell: ({ calls }) => callsBar(calls, Math.max(...lanes.map((each) => each.calls))) },
     { heading: 'calls', kind: 'number', cell: ({ calls }) => number(calls) },
   ],
   lanes,
 )}</section>
 `;
+}
+
+/** Draws calls against those of the busiest lane, beside their number. */
+function callsBar(calls: number, most: number): Html {
+  const width = calls === 0 ? 0 : Math.max(1, Math.round((100 * calls) / most));
+  return html`<svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="fresh" width="${width}" height="4"/></svg>`;
 }
 
 export function notificationsPart({ inbox, subscriptions }: DaemonStatus, now: number): Html {

@@ -57,6 +57,9 @@ tbody th { font-weight: 500; overflow-wrap: anywhere; }
 .number { text-align: right; white-space: nowrap; }
 td svg { display: block; width: 100%; min-width: 5rem; height: .5rem; border-radius: .25rem; background: var(--track); }
 .fresh { fill: var(--bar); } .stale { fill: var(--bar-stale); } .expired { fill: var(--bar-expired); }
+.strip { height: 1rem; } .strip .well { fill: var(--good); opacity: .3; }
+tbody th code { display: block; color: var(--soft); white-space: nowrap; font-size: .82rem; font-weight: 400; } td:has(.strip) { width: 29%; }
+td small { display: block; color: var(--soft); font-size: .82rem; white-space: nowrap; }
 .yes, .no, .some { font-weight: 600; white-space: nowrap; }
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }
@@ -75,7 +78,7 @@ footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
   tbody th, td { display: flex; justify-content: space-between; gap: 1rem; padding: .12rem 0; border: 0; text-align: right; white-space: normal; }
   tbody th { text-align: left; font-weight: 600; }
   td::before { content: attr(data-heading); color: var(--soft); text-align: left; }
-  .number { white-space: normal; }
+  .number { white-space: normal; } td:has(.strip) { width: auto; } td:has(.strip)::before { min-width: 4rem; }
   td > span { min-width: 0; overflow-wrap: anywhere; } td > span:has(svg) { flex: 1; align-self: center; }
 }
 @media print { body { background: #fff; } section { break-inside: avoid; } }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { duration } from '../format.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type StatusVerdict, verdictOf } from '../status/verdict.ts';
 import { type Html, html } from './html.ts';
+import { historyPart } from './page-history.ts';
 import { jobsPart } from './page-jobs.ts';
+import type { PageMemory } from './page-memory.ts';
 import {
   backupPart,
   callsPart,
@@ -15,12 +18,15 @@ import {
   remarksPart,
   snapshotPart,
 } from './page-parts.ts';
+import { progressPart } from './page-progress.ts';
+import { changesPart, deliveriesPart } from './page-recent.ts';
 import { pageStyle } from './page-style.ts';
 import { headline, verdictPart } from './page-verdict.ts';
 
 export interface PageOptions {
   /** Returns a status that is at most a few seconds old. */
   recentStatus(): Promise<DaemonStatus>;
+  memory(): PageMemory;
   now(): number;
 }
 
@@ -40,9 +46,10 @@ const policy = [
 ].join('; ');
 
 /** Adds `GET /`: shows people whether the mirror is true, and if not, why. `?refresh=off` stops the refreshing. */
-export function pageRoute(app: FastifyInstance, { recentStatus, now }: PageOptions): void {
+export function pageRoute(app: FastifyInstance, { recentStatus, memory, now }: PageOptions): void {
   app.get<{ Querystring: { refresh?: string } }>('/', async (request, reply) => {
-    const page = renderPage(await recentStatus(), now(), request.query.refresh === 'off' ? null : refreshSeconds);
+    const refresh = request.query.refresh === 'off' ? null : refreshSeconds;
+    const page = renderPage(await recentStatus(), memory(), now(), refresh);
     return reply
       .headers({
         'content-security-policy': policy,
@@ -57,7 +64,7 @@ export function pageRoute(app: FastifyInstance, { recentStatus, now }: PageOptio
 }
 
 /** Renders the whole page, without any script; `refresh` in seconds, null: never. */
-export function renderPage(status: DaemonStatus, now: number, refresh: number | null): string {
+export function renderPage(status: DaemonStatus, memory: PageMemory, now: number, refresh: number | null): string {
   const verdict = verdictOf(status, now);
   const at = new Date(now).toISOString();
   const style: Html = { markup: `<style>${pageStyle}</style>` };
@@ -74,12 +81,12 @@ ${style}
 <body>
 <header><strong>catalogued</strong> <span><code>${status.path}</code></span> <span>as of <time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time></span></header>
 <main>
-${verdictPart(verdict, status)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${jobsPart(status, now)}</main>
+${verdictPart(verdict, status)}${progressPart(status, memory, now)}${figuresPart(status, now)}${remarksPart(status, now)}${promisesPart(status.freshness, now)}${historyPart(memory.conditions, now)}<div class="column">${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${changesPart(memory.changes, now)}${jobsPart(status, now)}</main>
 <footer>${
     refresh === null
       ? html`<a href="/">Refresh every ${refreshSeconds} s</a>`
       : html`Refreshes every ${refresh} s; <a href="/?refresh=off">hold it still</a>`
-  } · <a href="/v1/status">as JSON</a> · <a href="/metrics">for Prometheus</a> · ${status.written_by}</footer>
+  } · <a href="/v1/status">as JSON</a> · <a href="/metrics">for Prometheus</a> · ${status.written_by}, up for ${duration(now - memory.started_at)}</footer>
 </body>
 </html>
 `.markup;

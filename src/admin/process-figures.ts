@@ -15,11 +15,14 @@ export interface ProcessFigures {
 const everyMs = 20;
 
 /** Watches the event loop from now on; disposing ends that. */
-export function processFigures(now: () => number): Disposable & { look(): ProcessFigures } {
+export function processFigures(
+  now: () => number,
+): Disposable & { readonly started_at: number; look(): ProcessFigures } {
   const delay = monitorEventLoopDelay({ resolution: everyMs });
   delay.enable();
   const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - everyMs / 1000);
   return {
+    started_at: now() - process.uptime() * 1000,
     look: () => {
       const { user, system } = process.cpuUsage();
       const { rss, heapUsed } = process.memoryUsage();

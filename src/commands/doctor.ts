@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { AdminRefusal } from '../admin/client.ts';
 import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
@@ -10,7 +10,7 @@ import { credentialChecks, localChecks, serviceChecks, unusable, withheldCredent
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { configurationFor } from './setup.ts';
+import { configurationFor, daemonClient } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
@@ -90,10 +90,9 @@ function refusedSecrets({ secrets }: LoadedConfig): CataloguedError | null {
 
 /** Returns the checks of service and receiver, run by the daemon if one runs. */
 async function beyond(io: Io, loaded: LoadedConfig, overrides: Overrides): Promise<Check[]> {
-  const { config, secrets } = loaded;
+  const { config } = loaded;
   try {
-    const client = adminClient(config.admin.listen, secrets.admin_token);
-    const asked = await client.call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
+    const asked = await daemonClient(loaded).call({ operation: 'GET /v1/doctor', patience_ms: patienceMs });
     if (asked !== null) return [daemon('ok', 'it runs', null), ...asked];
     const start = 'catalogued run, or systemctl start catalogued';
     const none = daemon('skipped', 'not running: nothing is refreshed or received', start);

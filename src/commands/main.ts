@@ -100,6 +100,10 @@ const commands: Readonly<Record<string, { summary: string; load: (io: Io) => Pro
     summary: 'show what the next start with this version will do to the files',
     load: async (io) => (await import('./upgrade.ts')).upgradeCommand(io),
   },
+  service: {
+    summary: 'install the daemon as a service of systemd: user, unit, first configuration',
+    load: async (io) => (await import('./service.ts')).serviceCommand(io),
+  },
   config: {
     summary: 'check, show or describe the configuration',
     load: async (io) => (await import('./config.ts')).configCommand(io),

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
-import { startReloading } from '../daemon/reloading.ts';
+import { systemClock } from '../clock.ts';
+import { type ReloadingDaemon, startReloading } from '../daemon/reloading.ts';
+import { superviseAs } from '../daemon/supervision.ts';
 import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
@@ -19,9 +21,25 @@ export function runCommand(io: Io): Command {
       const load = () => fullConfigurationFor(io, command);
       const log = createLog('info', io.stdout);
       const allowList = force ? 'force' : 'check';
-      await using reloading = await startReloading({ load, log, overrides: { allowList } });
+      let current: ReloadingDaemon['current'] = () => null;
+      const supervision = superviseAs({
+        env: io.env,
+        clock: systemClock,
+        log,
+        current: () => current()?.supervised ?? null,
+      });
+      await using reloading = await startReloading({
+        load,
+        log,
+        overrides: { allowList },
+        reloading: (phase) => supervision.say(phase === 'begins' ? 'reloading' : 'ready'),
+      });
+      current = reloading.current;
       using _ = io.onHangup?.(reloading.begin);
+      supervision.say('ready');
+      using __ = supervision.watch();
       await Promise.race([aborted(io.signal), reloading.broken]);
+      supervision.say('stopping');
       log.info('daemon stopping');
       const trouble = reloading.current()?.trouble() ?? null;
       if (trouble !== null) throw trouble;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Answer, OperationName } from '../admin/api.ts';
-import { type AdminCall, adminClient } from '../admin/client.ts';
+import { type AdminCall, type AdminClient, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import type { Io } from './terminal/io.ts';
@@ -21,13 +21,19 @@ export function fullConfigurationFor(io: Io, command: Command): LoadedConfig {
   return loaded;
 }
 
+/** Returns a client of the daemon. Over a unix socket no token is needed, and none is read: `ExecReload=` gets no credential. */
+export function daemonClient({ config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>): AdminClient {
+  const { listen } = config.admin;
+  return adminClient(listen, listen.startsWith('unix:') ? null : secrets.admin_token);
+}
+
 /** Returns the daemon's answer, or null where none runs. Throws what the daemon refuses as the command's own refusal. */
 export async function askDaemon<Name extends OperationName>(
-  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+  loaded: Pick<LoadedConfig, 'config' | 'secrets'>,
   call: AdminCall<Name>,
 ): Promise<Answer<Name> | null> {
   try {
-    return await adminClient(config.admin.listen, secrets.admin_token).call(call);
+    return await daemonClient(loaded).call(call);
   } catch (error) {
     throw asRefusal(error);
   }

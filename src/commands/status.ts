@@ -1,16 +1,16 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
-import { AdminRefusal, adminClient } from '../admin/client.ts';
+import { AdminRefusal } from '../admin/client.ts';
 import { backupStatus } from '../backup/keep.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config/load.ts';
+import type { Config, LoadedConfig } from '../config/load.ts';
 import { quarantineAfter } from '../domain/schedule/backoff.ts';
 import { startRefusal } from '../files/pair.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { verdictOf, withConditions } from '../status/verdict.ts';
-import { configurationFor } from './setup.ts';
+import { configurationFor, daemonClient } from './setup.ts';
 import { type ShownStatus, statusText } from './status-text.ts';
 import type { Io } from './terminal/io.ts';
 
@@ -22,8 +22,9 @@ export function statusCommand(io: Io): Command {
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText('after', '\nExamples:\n  catalogued status\n  catalogued status --json | jq .freshness')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { config, secrets } = configurationFor(io, command);
-      const asked = await askDaemon(config.admin.listen, secrets.admin_token);
+      const loaded = configurationFor(io, command);
+      const { config } = loaded;
+      const asked = await askDaemon(loaded);
       const live = asked === 'silent' ? null : asked;
       const mirror = mirrorStatus(config, live);
       const now = systemClock.now();
@@ -89,9 +90,9 @@ function mirrorStatus(config: Config, live: Live | null): MirrorStatus {
   }
 }
 
-async function askDaemon(listen: string, token: Parameters<typeof adminClient>[1]): Promise<Live | 'silent' | null> {
+async function askDaemon(loaded: LoadedConfig): Promise<Live | 'silent' | null> {
   try {
-    return await adminClient(listen, token).call({ operation: 'GET /v1/status', patience_ms: patienceMs });
+    return await daemonClient(loaded).call({ operation: 'GET /v1/status', patience_ms: patienceMs });
   } catch (error) {
     if (error instanceof AdminRefusal) return null;
     if ((error as { code?: unknown }).code === 'daemon-silent') return 'silent';

@@ -23,6 +23,7 @@ import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import { pageMemory } from './page-memory.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
 import type { Reload } from './reload.ts';
@@ -54,6 +55,7 @@ export function answersOf(
     db.close();
   });
   const facts = mirrorFacts(reader);
+  const feed = changeFeed(readsOf(reader));
   const searches = stack.use(searchThread(mirror.path));
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
@@ -79,12 +81,13 @@ export function answersOf(
     log,
     now: ports.clock.now,
     recentStatus: () => status(recentMs),
+    memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
     processFigures: figures.look,
     ready: () => {
       files.look();
       return mirror.filledAt() !== null && files.alarms().length === 0 && !stopping.aborted;
     },
-    changes: { feed: changeFeed(readsOf(reader)), clock: ports.clock, onChanges: mirror.onChanges },
+    changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
     answers: {
       'GET /v1/status': () => status(0),
       'GET /v1/conditions': async ({ query: { from } }) => ({

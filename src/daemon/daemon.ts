@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { CataloguedError } from '../errors.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
+import { statusLine } from '../status/status-line.ts';
 import { answersOf } from './answers.ts';
 import type { ImageHostOverrides } from './images.ts';
 import { jobsOf } from './jobs.ts';
@@ -13,6 +14,7 @@ import { startReceiving } from './receiving.ts';
 import { noReload, type Reload } from './reload.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
 import { mirrorStatusOf, statusSource } from './status-source.ts';
+import type { Supervised } from './supervision.ts';
 import { type Overrides, type Wiring, wire } from './wiring.ts';
 
 /** A running daemon. Disposing drains it: no new calls, running ones aborted, files closed, lock released. */
@@ -25,6 +27,8 @@ export interface Daemon extends AsyncDisposable {
   /** The address of the receiver; null: no master secret is configured. */
   readonly receiver: string | null;
   readonly schedule: Schedule;
+  /** What systemd sees of it. */
+  readonly supervised: Supervised;
   /** Does what is due now; the schedule does so every second. */
   tick(): Promise<void>;
   /** Rejects when the daemon cannot go on: the disk fails under it. */
@@ -96,6 +100,11 @@ export async function startDaemon(loaded: LoadedConfig, log: Logger, overrides: 
     admin: admins.map(({ address }) => address),
     storefront: door?.address ?? null,
     receiver: receiving?.receiver.address ?? null,
+    supervised: {
+      jobs: schedule.watched,
+      filesStopped: () => wiring.storage.status().trouble !== null,
+      line: async () => statusLine(await answers.recentStatus(), clock.now()),
+    },
     tick: async () => void (await schedule.run('pass')),
     broken: guard.broken,
     trouble: wiring.files.trouble,

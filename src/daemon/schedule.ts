@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { WatchedJob } from '../domain/schedule/hang.ts';
 import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
 import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
 
@@ -51,6 +52,8 @@ export interface Schedule {
   /** Runs a job once, or joins the run that is under way; null: there is no such job. Never rejects. */
   run(name: string): Promise<RunByHand | null>;
   list(): JobRuns[];
+  /** Returns the same for the watchdog: with what a job may wait for. */
+  watched(): WatchedJob[];
   /** Returns the first tick at which a job has work, for a virtual clock. Skips jobs that are running. */
   wakeAt(): number;
   /**
@@ -167,6 +170,12 @@ export function createSchedule(jobs: readonly Job[], { clock, signal, failed }: 
       return { ...found, next_at: entry.next_at, failure: why, joined };
     },
     list: () => entries.map(look),
+    watched: () =>
+      entries.map((entry) => ({
+        ...look(entry),
+        asks_service: entry.job.asks_service === true,
+        blocked: entry.job.blocked?.() ?? null,
+      })),
     wakeAt: () =>
       Math.min(
         ...entries.map(({ job, next_at, running }) => {

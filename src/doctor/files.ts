@@ -80,13 +80,11 @@ export function directoryCheck(name: string, path: string, use: 'private' | 'sha
       : wrong(name, `there is no ${path}, and ${problem}`, `mkdir -p ${path} && chown "$(id -u)" ${path}, as root`);
   }
   const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
-  const found = `${path}, mode ${mode}`;
-  if (process.getuid !== undefined && stats.uid !== process.getuid())
-    return wrong(
-      name,
-      `${found}, belongs to user ${stats.uid}, and this is ${process.getuid()}`,
-      'run the command as the user of the daemon',
-    );
+  const own = process.getuid?.() ?? stats.uid;
+  // Root looks at what is the daemon's.
+  const found = `${path}, mode ${mode}${own === stats.uid ? '' : `, of user ${stats.uid}`}`;
+  if (own !== stats.uid && own !== 0)
+    return wrong(name, `${found}, and this is user ${own}`, 'run the command as the user of the daemon');
   if (use === 'private') return (stats.mode & 0o077) === 0 ? ok(name, found) : wrong(name, found, `chmod 0700 ${path}`);
   const advice = unshared(path);
   return advice === null ? ok(name, found) : { ...ok(name, `${found}: not shared with a group`), advice };

@@ -15,6 +15,8 @@ interface Shown {
 export interface ConditionPeriods {
   /** Those that still hold, as of the last look. */
   open(): ConditionPeriod[];
+  /** Since when they are watched: of earlier times no period says anything; null: not yet. */
+  watchedSince(): number | null;
   /** The periods that lasted at `from` or began later, the oldest first. */
   flips(from: number): ConditionPeriod[];
   /** Notes what holds now: begins and ends periods. Writes nothing where nothing has changed. */
@@ -37,6 +39,8 @@ export function conditionPeriods(db: Writes): ConditionPeriods {
       .orderBy('began_at')
       .orderBy('period_id'),
   );
+  const since = db.values(() => query.selectFrom('inbox').select('watched_since'));
+  const watch = db.change(({ now }: Bound<{ now: number }>) => query.updateTable('inbox').set({ watched_since: now }));
   const begin = db.change((period: Bound<Pick<ConditionPeriod, 'code' | 'began_at' | 'says'>>) =>
     query.insertInto('condition_period').values(pick(period, columns)),
   );
@@ -59,14 +63,17 @@ export function conditionPeriods(db: Writes): ConditionPeriods {
   );
   return {
     open: () => open.all(),
+    watchedSince: () => since.get() ?? null,
     flips: (from) => flips.all({ from }),
     note: (held, now) => {
       const known = new Set(open.all().map(({ code }) => code));
       const holds = new Set(held.map(({ code }) => code));
       const began = held.filter(({ code }) => !known.has(code));
       const ended = [...known].filter((code) => !holds.has(code));
-      if (began.length + ended.length > 0)
+      const first = (since.get() ?? null) === null;
+      if (first || began.length + ended.length > 0)
         db.transaction(() => {
+          if (first) watch.run({ now });
           for (const code of ended) end.run({ code, now });
           for (const { code, since, says } of began) begin.run({ code, began_at: Math.min(since ?? now, now), says });
         });

@@ -5,6 +5,7 @@ export const inboxInstants: InstantRules = {
   inbox: {
     stopped_at: 'now',
     heartbeat_at: 'now',
+    watched_since: 'now',
   },
   delivery: { received_at: 'now', settled_at: 'now' },
   last_delivery: { received_at: 'now' },

@@ -28,6 +28,7 @@ export interface InboxTables {
     mirror_inode: string | null;
     feed_ceiling: number;
     feed_newest: number;
+    watched_since: number | null;
   };
   delivery: {
     delivery_id: number;

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isWithoutRoom } from './fault.ts';
@@ -55,7 +55,17 @@ function unusable(path: string, error: unknown): string {
   const standing = nearestDirectory(path);
   return standing === null || standing === path
     ? `cannot use the directory ${path}: ${reasonOf(error)}`
-    : `there is no directory ${path}, and it cannot be created in ${standing}: ${reasonOf(error)}`;
+    : `there is no directory ${path}, and it cannot be created in ${standing}: ${reasonOf(whyNotIn(standing) ?? error)}`;
+}
+
+/** Returns why nothing can be made in a directory: of a read-only file system Node's `mkdir` says ENOENT. */
+function whyNotIn(directory: string): unknown {
+  try {
+    accessSync(directory, constants.W_OK);
+    return null;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Returns the last part of a path that is there; null: something on it may not be looked at, or is no directory. */

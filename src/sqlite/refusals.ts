@@ -66,6 +66,8 @@ function refusal(path: string, error: unknown): unknown {
         cause: error,
       });
     default:
+      if ((error as { code?: unknown }).code === 'ELOOP')
+        return foreign(path, 'it is a link that leads to itself', error);
       return isRefusedBySystem(error) ? permission(path, error) : error;
   }
 }

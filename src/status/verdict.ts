@@ -11,7 +11,7 @@ export interface StatusVerdict {
 }
 
 /** What the verdict is made of, beside the conditions. */
-type Judged = {
+export type JudgedStatus = {
   readonly filled_at: number | null;
   readonly records: { readonly all: number; readonly never_fetched: number };
   readonly conditions: readonly HeldCondition[];
@@ -21,7 +21,7 @@ type Judged = {
  * Returns the verdict. An acknowledged warning does not count: somebody knows of it, and nothing promised is broken. An
  * acknowledged error does.
  */
-export function verdictOf({ filled_at, records, conditions }: Judged, now: number): StatusVerdict {
+export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now: number): StatusVerdict {
   const counted = conditions.filter(({ severity, acknowledged }) => severity === 'error' || acknowledged === null);
   const reasons = counted.map((each) => `${each.about}: ${conditionSays(each, now)}`);
   if (filled_at !== null) return { state: reasons.length === 0 ? 'true' : 'broken', reasons };

@@ -14,7 +14,9 @@ export interface SearchForm {
 
 /**
  * One statement over the views, of which docs/search.md shows the forms people need most. What narrows most is asked first
- * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key.
+ * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key. A date near a place
+ * is asked for by its price, with the place as a set of products: twenty cheap ones are found long before all the others
+ * there are looked up (`+` keeps the planner from doing that).
  */
 export function searchSql(form: SearchForm, columns: Columns): string {
   const { text, near, date, city, priced, sellable } = form;
@@ -25,6 +27,7 @@ export function searchSql(form: SearchForm, columns: Columns): string {
     'p.language = @language',
     text && 'product_search MATCH @match AND s.language = @language',
     near && `${chord2} <= @chord2`,
+    near && date && !text && `+b.product_id IN (SELECT product_id FROM ${boxes})`,
     date && 'b.currency = @currency AND b.date = @date',
     city && 'p.city_id = @city_id',
     priced && `${price} <= @max_price`,
@@ -47,14 +50,23 @@ const boxes = `(
   WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
 ) l`;
 
-function joins({ text, near, date, city }: SearchForm): string[] {
-  const first = text ? 's' : near ? 'l' : city || !date ? 'p' : 'b';
+/** The table that a search begins with. */
+function firstOf({ text, near, date, city }: SearchForm): 's' | 'l' | 'p' | 'b' {
+  if (text) return 's';
+  if (near) return date ? 'b' : 'l';
+  return date && !city ? 'b' : 'p';
+}
+
+function joins(form: SearchForm): string[] {
+  const { text, near, date } = form;
+  const first = firstOf(form);
   const on = `.product_id = ${first}.product_id`;
   const joined = [
     text && 'product_search s',
-    near && (text ? `product_places l ON l${on}` : boxes),
+    first === 'b' && 'bookable_days b',
+    near && (first === 'l' ? boxes : `product_places l ON l${on}`),
     first === 'p' && 'products p',
-    date && (first === 'b' ? 'bookable_days b' : `bookable_days b ON b${on}`),
+    date && first !== 'b' && `bookable_days b ON b${on}`,
     first !== 'p' && `products p ON p${on}`,
     `product_popularity r ON r${on}`,
   ];

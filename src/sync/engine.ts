@@ -5,11 +5,12 @@ import type { Resource } from '../domain/schedule/resources.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import { refreshAvailability } from './reads/availability.ts';
 import { refreshCheckoutInformation } from './reads/checkout-information.ts';
+import { commitTogether } from './reads/commit.ts';
 import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { walkProducts } from './reads/walk-products.ts';
-import type { Ports, SyncPorts } from './records/context.ts';
+import type { Commit, Ports, SyncPorts } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
 type Refresh = (ports: SyncPorts, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
@@ -78,6 +79,9 @@ export async function pass(
   const ports = new Map(
     sources.map(({ name }) => [name, { ...given, upstream: upstream.in(name), progressed: () => pump() }]),
   );
+  /** What found nothing changed is stored together, and keeps no worker: the disk is waited for once for many. */
+  const unchanged = commitTogether(given, 'reject');
+  let waiting = 0;
   let told_at = clock.monotonic();
   let key_refused: string | null = null;
   let failure: { readonly error: unknown } | null = null;
@@ -96,7 +100,7 @@ export async function pass(
       const passed = Math.abs(now - dry.at);
       if (passed === 0 || (passed < askAgainMs && inFlight.size > 0)) return null;
     }
-    const limit = batch + source.in_flight;
+    const limit = batch + inFlight.size;
     const due = source.due(limit);
     source.queue = due.filter((record) => !inFlight.has(keyOf(record))).reverse();
     source.dry = due.length < limit ? { at: now, generation } : null;
@@ -113,17 +117,19 @@ export async function pass(
         start(source, record);
       }
     }
+    // Nothing else will come that could be stored with them.
+    if (waiting > 0 && waiting === inFlight.size) unchanged.flush();
     endIfIdle();
   }
 
   function start(source: Source, record: RecordFacts): void {
-    source.in_flight += 1;
+    const free = occupy(source);
     inFlight.add(keyOf(record));
     given.retries.called();
-    refresh(source, record)
+    refresh(source, record, free)
       .catch(fail)
       .then(() => {
-        source.in_flight -= 1;
+        free();
         inFlight.delete(keyOf(record));
         if ((counts.stored + counts.failed) % checkpointEvery === 0) mirror.checkpoint(mayBulk() ? 'plenty' : 'tight');
         if (clock.monotonic() - told_at >= tellEveryMs) {
@@ -150,9 +156,26 @@ export async function pass(
     else over.reject(failure.error);
   }
 
-  async function refresh({ name }: Source, record: RecordFacts): Promise<void> {
-    const own = ports.get(name);
-    if (own === undefined) throw new Error(`no ports for ${name}`);
+  /** Returns a commit that frees the worker where the answer need not be stored at once. */
+  function committing(free: () => void): Commit {
+    return async (work, when) => {
+      if (when === 'now') return mirror.transaction(work);
+      waiting += 1;
+      const stored = unchanged.commit(work, when);
+      free();
+      pump();
+      try {
+        return await stored;
+      } finally {
+        waiting -= 1;
+      }
+    };
+  }
+
+  async function refresh({ name }: Source, record: RecordFacts, free: () => void): Promise<void> {
+    const lane = ports.get(name);
+    if (lane === undefined) throw new Error(`no ports for ${name}`);
+    const own = { ...lane, commit: committing(free) };
     // It was picked before its path turned out not to exist.
     if (!given.policy.extent.resources.has(record.resource)) return;
     try {
@@ -189,6 +212,16 @@ export async function pass(
     });
   completePass(given);
   return { ...counts, key_refused };
+}
+
+/** Occupies a worker of a source; returns what frees it, once. */
+function occupy(source: Source): () => void {
+  source.in_flight += 1;
+  let busy = true;
+  return () => {
+    if (busy) source.in_flight -= 1;
+    busy = false;
+  };
 }
 
 /** Ends the pass in the change feed, if anything changed since the last one ended: by reads, notifications or people. */

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { describe, expect, it, test } from 'vitest';
 import { renderPage } from '../../src/admin/page.ts';
+import type { PageMemory } from '../../src/admin/page-memory.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
@@ -16,148 +17,11 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-
-const now = Date.parse('2026-11-21T11:20:03Z');
-const hour = 3_600_000;
-
-/** A mirror of which everything can be said that the page has words for. */
-const known: Omit<DaemonStatus, 'conditions'> = {
-  path: '/var/lib/catalogued/mirror.db',
-  file_bytes: 1e6,
-  wal_bytes: 0,
-  contract_version: 3,
-  schema_version: 14,
-  written_by: 'catalogued 0.1.0',
-  filled_at: now - 50 * hour,
-  products: { visible: 12, sellable: 11, withdrawn: 0 },
-  images: 60,
-  oldest_image_at: now - 48 * hour,
-  unconfirmed_images: [],
-  records: { all: 84, never_fetched: 0, failing: 0, quarantined: 0, failing_long: 0, last_read_at: now },
-  failures: [],
-  freshness: [
-    {
-      resource: 'availability',
-      tier: 'near',
-      records: 12,
-      fresh: 12,
-      stale: 0,
-      expired: 0,
-      oldest_checked_at: now - 5 * hour,
-      promise_ms: 6 * hour,
-      kept: 1,
-    },
-  ],
-  storefront: null,
-  storage: {
-    trouble: null,
-    directories: [
-      { of: 'mirror', path: '/var/lib/catalogued', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
-      { of: 'inbox', path: '/var/lib/catalogued/state', free_bytes: 9e9, low_below_bytes: 2e8, low: 0 },
-    ],
-  },
-  not_offered: [],
-  removals: null,
-  contradicted: null,
-  closures: { unconfirmed: 0, held: 0 },
-  subscriptions: [
-    {
-      subscription_id: 'all',
-      type: 'product_ids',
-      status: 'active',
-      covered_products: 12,
-      last_delivery_at: now - 1000,
-      trust: 0.98,
-      trusted: 1,
-    },
-  ],
-  gaps: [],
-  alarms: [],
-  jobs: [
-    {
-      name: 'chores',
-      every_ms: 60_000,
-      at: null,
-      zone: null,
-      next_at: now + 20_000,
-      running: 0,
-      overdue: 0,
-      runs: 12,
-      failures: 0,
-      last_run_at: now - 40_000,
-      last_ms: 12,
-      failure: null,
-    },
-    {
-      name: 'integrity',
-      every_ms: null,
-      at: '0 4 * * *',
-      zone: 'UTC',
-      next_at: now + 17 * hour,
-      running: 0,
-      overdue: 0,
-      runs: 0,
-      failures: 0,
-      last_run_at: null,
-      last_ms: null,
-      failure: null,
-    },
-  ],
-  snapshot: null,
-  backup: {
-    directory: '/var/lib/catalogued/state/backup',
-    copies: 7,
-    newest: '/var/lib/catalogued/state/backup/2026-11-21T030000Z',
-    made_at: now - 8 * hour,
-    bytes: 9e5,
-    late: 0,
-    failure: null,
-    tried_at: now - 50 * hour,
-    tried_failure: null,
-  },
-  daemon: {
-    calls: 90,
-    calls_in_flight: 0,
-    rate: 10,
-    ceiling: 10,
-    throttled: 0,
-    lanes: { near: 80, far: 10 },
-    not_before: null,
-    told_until: null,
-    unreachable_since: null,
-    key_refused: null,
-  },
-  inbox: {
-    received: 1,
-    waiting: 0,
-    applied: 1,
-    superseded: 0,
-    quarantined: 0,
-    last_delivery_at: now - 1000,
-    stored_bytes: 0,
-    budget_bytes: 1024 ** 3,
-    bodies_gone: 0,
-    receiver: null,
-  },
-  error_rate: {
-    checks: 15,
-    wrong: 1,
-    orders: 5,
-    orders_wrong: 0,
-    rate: 0.05,
-    unknown: 0,
-    unanswered: 2,
-    by_tier: [
-      { tier: 'near', checks: 15, wrong: 1, orders: 5, orders_wrong: 0, rate: 0.05 },
-      { tier: 'far', checks: 0, wrong: 0, orders: 0, orders_wrong: 0, rate: null },
-    ],
-    worst: [{ product_id: 703295, checks: 3, wrong: 1, orders: 0, orders_wrong: 0, rate: 1 / 3 }],
-  },
-};
+import { hour, known, now, remembered } from './known-status.ts';
 
 /** Everything of a page that a person reads. */
-function textOf(status: Omit<DaemonStatus, 'conditions'>): string {
-  const body = renderPage(withConditions(status, now), now, null).split('<main>')[1] ?? '';
+function textOf(status: Omit<DaemonStatus, 'conditions'>, memory = remembered): string {
+  const body = renderPage(withConditions(status, now), memory, now, null).split('<main>')[1] ?? '';
   return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
@@ -173,6 +37,12 @@ const empty: typeof known = {
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
+};
+const nothing: PageMemory = {
+  ...remembered,
+  conditions: { watched_since: null, periods: [] },
+  changes: [],
+  deliveries: [],
 };
 const [line] = known.freshness;
 const late = { ...known, freshness: [{ ...line, fresh: 9, stale: 3, kept: 0 as const }] } as typeof known;
@@ -256,30 +126,32 @@ describe('the operator page says', () => {
     for (const words of expected) expect(textOf(status)).toMatch(words);
   });
   it('“true”, “kept” and shares of nothing that was not measured', () => {
-    expect(textOf(empty)).not.toMatch(/is true|kept|%|ago/);
+    expect(textOf(empty, nothing)).not.toMatch(/is true|kept|%|ago/);
   });
 });
 
 it('whatever the service or a stranger has written is text on the page, in every place', () => {
   const hostile = '"><img src=x onerror=alert(1)></style><script>alert(1)</script>\'';
   const strings = new Set<string>();
-  const planted = JSON.parse(
-    JSON.stringify({
-      ...withConditions({ ...known, daemon: { ...known.daemon, key_refused: 'no' } }, now),
-      failures: [{ resource: 'variants', failure: 'f', records: 1 }],
-      records: { ...known.records, failing: 1 },
-      jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
-      gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
-      alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
-      daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
-    }),
-    (_, value: unknown) => {
-      if (typeof value !== 'string') return value;
-      strings.add(value);
+  const plant = <Value>(value: Value, kept: string[] = []) =>
+    JSON.parse(JSON.stringify(value), (key, each: unknown) => {
+      if (typeof each !== 'string' || kept.includes(key)) return each;
+      strings.add(each);
       return hostile;
-    },
-  ) as DaemonStatus;
-  const page = renderPage(planted, now, 30);
+    }) as Value;
+  const job = { job_id: 1, requested_at: 1, records: 2, left: 1, failed: 0, finished_at: null };
+  const kinds = [{ resource: 'variants', edition: 'en', part: 0 }] as const;
+  const memory = plant({ ...remembered, resyncs: [{ ...job, selection: { kinds, product_ids: [1] } }] }, ['code']);
+  const planted = plant({
+    ...withConditions({ ...known, daemon: { ...known.daemon, key_refused: 'no' } }, now),
+    failures: [{ resource: 'variants', failure: 'f', records: 1 }],
+    records: { ...known.records, failing: 1 },
+    jobs: known.jobs.map((job) => ({ ...job, failure: 'f' })),
+    gaps: [{ subscription_id: 'all', from_at: 1, to_at: null, products: 0 }],
+    alarms: [{ kind: 'never heard of', raised_at: 1, products: 1 }],
+    daemon: { ...known.daemon, key_refused: 'no', lanes: { [hostile]: 1 } },
+  }) as DaemonStatus;
+  const page = renderPage(planted, memory, now, 30);
   expect(strings.size).toBeGreaterThan(10);
   expect(page.match(/<img|<script|<\/style>/g)).toEqual(['</style>']);
   expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(10);

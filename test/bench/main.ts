@@ -11,6 +11,7 @@ import { type Line, median } from './line.ts';
 import { neighbourLines } from './neighbours.ts';
 import { readerLines } from './reader.ts';
 import { receiverLines } from './receiver.ts';
+import { searchLines } from './search.ts';
 
 /*
  * `npm run bench`: ratios within one run, never times alone. Exit 0: every target is met. One alone: its name behind it.
@@ -118,6 +119,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   reader: readerLines,
   checks: checkLines,
   neighbours: neighbourLines,
+  search: searchLines,
 };
 
 /** Only by its name: it needs a commit. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { notifyProgram } from '../fakes/notify-program.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -15,8 +16,10 @@ it('SIGHUP and catalogued reload have the daemon read its configuration again, o
   const config = join(cwd, 'catalogued.yaml');
   const says = (more: Record<string, unknown>) => writeFileSync(config, testConfigText(cwd, sandbox.url, more));
   says({});
-  const daemon = startCli(['--config', config, 'run'], { cwd });
+  const systemd = notifyProgram(cwd);
+  const daemon = startCli(['--config', config, 'run'], { cwd, env: systemd.env });
   await daemon.said('daemon started');
+  await systemd.was(/^STATUS=(filling|true): /);
   const reload = () => runHere(['--config', config, 'reload'], { cwd });
   expect(await reload()).toEqual({ code: 0, stdout: 'Nothing has changed.\n', stderr: '' });
 
@@ -42,6 +45,7 @@ it('SIGHUP and catalogued reload have the daemon read its configuration again, o
 
   daemon.child.kill('SIGTERM');
   expect(await daemon.ended).toMatchObject({ code: 0, stderr: '' });
+  expect(systemd.told()).toEqual(expect.arrayContaining(['READY=1', 'RELOADING=1', 'STOPPING=1']));
   says({});
   expect(await reload()).toMatchObject({ code: 75, stderr: expect.stringContaining('no daemon answers at') });
 });

@@ -117,6 +117,9 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   product_popularity: {
     product_id: id,
     sellable: `${bit}: as in products`,
+    city_id: `${id}; null: not told`,
+    country_id: `${id}; null: not told`,
+    rating: 'real, 0 to 5; null: nobody rated it',
     popularity: 'real, 0 to 1: rating and reported sales, half each; an unrated product counts as 3 of 5',
     list_place:
       'integer, from 1, in the service’s order of popularity; null: the list is not asked for in it, or the product was not in it',

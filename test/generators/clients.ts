@@ -8,6 +8,8 @@ type Run = (program: string, args: readonly string[]) => string;
 export interface Client {
   readonly client: string;
   found(): Found;
+  /** Of a generator, once it has run: how many tables it made something of, which are all private. */
+  tables?(): number;
 }
 
 const packages = [
@@ -44,6 +46,10 @@ export function clients(run: Run, directory: string): Client[] {
         npx('kysely-codegen');
         return everyView((view) => members(read('mirror.d.ts'), classOf(view)));
       },
+      tables: () => {
+        const [, all = ''] = /interface DB \{\n(.*?)\n\}/s.exec(read('mirror.d.ts')) ?? [];
+        return [...all.matchAll(/^ +"?(\w+)"?:/gm)].filter(([, name = '']) => !(name in keys)).length;
+      },
     },
     {
       client: 'drizzle-kit pull',
@@ -56,6 +62,7 @@ export function clients(run: Run, directory: string): Client[] {
           return Object.fromEntries(found.map(([, name = '', type = '', column = name]) => [column, type]));
         });
       },
+      tables: () => [...read('drizzle/schema.ts').matchAll(/sqliteTable\(/g)].length,
     },
     {
       client: 'typeorm-model-generator',
@@ -76,6 +83,7 @@ export function clients(run: Run, directory: string): Client[] {
           files.includes(`${classOf(view)}.ts`) ? members(read(`entities/${classOf(view)}.ts`), classOf(view)) : {},
         );
       },
+      tables: () => readdirSync(path('entities')).length,
     },
     {
       client: 'TypeORM, schema/models/typeorm.ts',

@@ -40,9 +40,19 @@ for (const view of copy.views) db.exec(`DROP VIEW bare_${view}; DROP TABLE typed
 db.close();
 cpSync(new URL('../../schema', import.meta.url), join(directory, 'schema'), { recursive: true });
 for (const name of ['.kysely-codegenrc.cjs', 'drizzle.config.cjs']) writeFileSync(join(directory, name), example(name));
-const answers = clients(run, directory).map(({ client, found }) => ({ client, ...judged(found()) }));
-const rows = answers.map(({ client, right, wrong, missing }) => [client, right, wrong.length, missing.length]);
-process.stdout.write(`${table(['client', 'columns right', 'wrong', 'missing'], rows)}\n`);
+const answers = clients(run, directory).map(({ client, found, tables }) => ({
+  client,
+  ...judged(found()),
+  tables: tables?.() ?? 'none',
+}));
+const rows = answers.map(({ client, right, wrong, missing, tables }) => [
+  client,
+  right,
+  wrong.length,
+  missing.length,
+  tables,
+]);
+process.stdout.write(`${table(['client', 'columns right', 'wrong', 'missing', 'private tables'], rows)}\n`);
 for (const { client, wrong } of answers)
   for (const each of wrong.slice(0, 5)) process.stdout.write(`${client}: ${each}\n`);
 if (given === undefined) rmSync(directory, { recursive: true });

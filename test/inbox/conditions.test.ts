@@ -60,3 +60,12 @@ it('a clock that was set back ends no period before it began', () => {
   inbox.conditions.note([], at - minute);
   expect(inbox.conditions.flips(0)).toMatchObject([{ began_at: at, ended_at: at }]);
 });
+
+it('conditions are watched since the first look, also of a look that finds nothing', () => {
+  using inbox = testInbox();
+  const { conditions } = inbox;
+  expect(conditions.watchedSince()).toBeNull();
+  conditions.note([], at);
+  conditions.note([held('a', at - minute)], at + minute);
+  expect(conditions.watchedSince()).toBe(at);
+});

@@ -11,6 +11,12 @@ export interface Measured {
   readonly oldest: number;
 }
 
+/** How many products there are, and how many times the calls that the bound needs may be made. */
+export interface Extent {
+  readonly products: number;
+  readonly times: number;
+}
+
 export interface Compared {
   readonly scenario: Scenario;
   readonly seed: number;
@@ -22,15 +28,15 @@ export interface Compared {
 const warmUp = 14 * 24;
 const end = 28 * 24;
 
-/** One world, one scheduler: twice the calls that the bound needs, over four weeks, measured over the last two. */
+/** One world, one scheduler: `times` the calls that the bound needs, over four weeks, measured over the last two. */
 function measure(
   scenario: Scenario,
   seed: number,
-  products: number,
+  { products, times }: Extent,
   scheduler: (budget: number) => Scheduler,
 ): Measured {
   const chance = chanceOf(seed * 1000 + 7);
-  const perProduct = 2 / bound;
+  const perProduct = times / bound;
   const plan = scheduler(perProduct * products);
   const states = coursesOf(seed, scenario, products).map((course) => ({
     course,
@@ -67,31 +73,30 @@ function measure(
   return { stale: found.stale / found.lived, calls: found.calls, oldest: found.oldest };
 }
 
-function compareOne(scenario: Scenario, seed: number, products: number): Compared {
+function compareOne(scenario: Scenario, seed: number, extent: Extent): Compared {
+  const { products } = extent;
   return {
     scenario,
     seed,
-    fixed: measure(scenario, seed, products, (budget) => fixedScheduler(products, budget)),
-    adaptive: measure(scenario, seed, products, adaptiveScheduler),
-    oracle: measure(scenario, seed, products, oracleScheduler),
+    fixed: measure(scenario, seed, extent, (budget) => fixedScheduler(products, budget)),
+    adaptive: measure(scenario, seed, extent, adaptiveScheduler),
+    oracle: measure(scenario, seed, extent, oracleScheduler),
   };
 }
 
 /** Every scenario with every seed, on as many threads as there are cores. */
 export function compareAll(
   seeds: number,
-  products: number,
+  extent: Extent,
   threads: number,
   done: (compared: Compared) => void,
 ): Promise<Compared[]> {
   const jobs = scenarios.flatMap((scenario) =>
-    Array.from({ length: seeds }, (_, seed) => ({ scenario, seed: seed + 1, products })),
+    Array.from({ length: seeds }, (_, seed) => ({ scenario, seed: seed + 1, extent })),
   );
   return inThreads(import.meta.url, jobs, threads, done);
 }
 
-await asThread(
-  import.meta.url,
-  ({ scenario, seed, products }: { scenario: Scenario; seed: number; products: number }) =>
-    compareOne(scenario, seed, products),
+await asThread(import.meta.url, ({ scenario, seed, extent }: { scenario: Scenario; seed: number; extent: Extent }) =>
+  compareOne(scenario, seed, extent),
 );

@@ -1,5 +1,6 @@
 import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/sqlite/read-only.ts';
 import { catalogueOf } from '../../src/sync/records/counted.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -26,10 +27,17 @@ export interface Month {
   readonly fill: number;
   /** How often, asked every eleven hours, `freshness` said that a promise was broken, by resource and tier. */
   readonly broken: Readonly<Record<string, number>>;
+  /** What the change feed grew by, on the day that told most. */
+  readonly feed: FeedSize;
   readonly seconds: number;
   /** Cells of the mirror that differ from the service at the end, and the first of them. */
   readonly differences: number;
   readonly first: readonly string[];
+}
+
+interface FeedSize {
+  readonly lines: number;
+  readonly bytes: number;
 }
 
 const hour = 3_600_000;
@@ -79,6 +87,7 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
     reader.set(clock.now());
     return promisesKept.all().filter(({ kept }) => kept === 0);
   };
+  const told = feedGrowth(reader.db);
   const broken: Record<string, number> = {};
   for (let passed = 1; passed <= options.days * 24; passed += 1) {
     await options.hourly?.(harness, passed);
@@ -88,10 +97,11 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
         const name = tier === null ? resource : `${resource}, ${tier}`;
         broken[name] = (broken[name] ?? 0) + 1;
       }
-    if (passed % 24 === 0)
-      options.progress(
-        `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
-      );
+    if (passed % 24 > 0) continue;
+    told.dayEnds();
+    options.progress(
+      `day ${passed / 24} of ${options.days}, ${sandbox.calls.counts().calls.toLocaleString('en-US')} calls, ${Math.round((performance.now() - began) / 1000)} s`,
+    );
   }
   const { differences, first } = await harness.compare();
   return {
@@ -100,8 +110,26 @@ export async function liveMonth(options: MonthOptions, stack: AsyncDisposableSta
     predicted: callsPerDay(plan) * options.days,
     fill,
     broken,
+    feed: told.most(),
     seconds: (performance.now() - began) / 1000,
     differences,
     first,
+  };
+}
+
+function feedGrowth(db: Database): { dayEnds(): void; most(): FeedSize } {
+  const last = db.prepare<[], FeedSize>(
+    'SELECT seq AS lines, total_bytes AS bytes FROM _change ORDER BY seq DESC LIMIT 1',
+  );
+  const nothing = { lines: 0, bytes: 0 };
+  let [before, most] = [last.get() ?? nothing, nothing];
+  return {
+    dayEnds: () => {
+      const now = last.get() ?? before;
+      const grown = { lines: now.lines - before.lines, bytes: now.bytes - before.bytes };
+      if (grown.bytes > most.bytes) most = grown;
+      before = now;
+    },
+    most: () => most,
   };
 }

@@ -5,7 +5,7 @@ import type { Course } from './courses.ts';
 
 /** The near tier is never older than this, and nothing is read again earlier than the floor; hours. */
 export const bound = 6;
-const floor = 0.25;
+const floor = 1 / 12;
 
 const hourMs = 3_600_000;
 

@@ -36,7 +36,8 @@ it('what availability adds to a variant goes with the first read after its last 
       context: '{}',
     };
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
-    const own = { ...ports, upstream: { availability: answer }, progressed: () => {} } as unknown as SyncPorts;
+    const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
+    const own = { ...ports, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
     for (const record of mirror.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability'))
       if (record.part === part) await refreshAvailability(own, record, never);
   };

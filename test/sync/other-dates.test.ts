@@ -181,7 +181,8 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       );
       return { kind: 'read' as const, value, hash: `${runs}`, sent_at, bytes: 1 };
     };
-    const own = { ...ports, upstream: { availability }, progressed: () => {} } as unknown as SyncPorts;
+    const commit: SyncPorts['commit'] = async (work) => ports.mirror.transaction(work);
+    const own = { ...ports, upstream: { availability }, progressed: () => {}, commit } as unknown as SyncPorts;
     await refreshAvailability(own, record, never);
     expect(named.length).toBeLessThanOrEqual(6);
     // An answer without a date looks the same whatever it was an answer to.

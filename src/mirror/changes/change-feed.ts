@@ -1,3 +1,4 @@
+import { noProduct } from '../../domain/changes/change.ts';
 import { type Cursor, type CursorVerdict, type FeedBounds, judgeCursor } from '../../domain/changes/change-cursor.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Bound, Reads } from '../../sqlite/statements.ts';
@@ -23,6 +24,8 @@ export interface FeedPage extends FeedBounds {
 /** The change feed, read through the views as any storefront could. */
 export interface ChangeFeed {
   bounds(): FeedBounds;
+  /** The newest changes of products, the newest first. */
+  newest(limit: number): FeedChange[];
   /**
    * At most `limit` changes after a cursor, of one state of the file. Throws `feed-changed` where the cursor is of another
    * feed, `cursor-too-old` where some of them are forgotten, and `cursor-from-the-future` for a number never given out.
@@ -45,9 +48,13 @@ export function changeFeed(db: Reads): ChangeFeed {
   const rows = db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
     query.selectFrom('changes').selectAll().where('seq', '>', after).orderBy('seq').limit(limit),
   );
+  const newest = db.rows(({ limit }: Bound<{ limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('product_id', '<>', noProduct).orderBy('seq', 'desc').limit(limit),
+  );
   const read = () => bounds.get() ?? { floor: 0, newest: 0, feed: null };
   return {
     bounds: read,
+    newest: (limit) => newest.all({ limit }),
     after: (after, limit, feed = null) =>
       db.snapshot(() => {
         const cursor = { after, feed };

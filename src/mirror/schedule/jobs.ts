@@ -24,6 +24,8 @@ export interface JobTable {
   /** Ties the selected records to a new job; `dueAt` says when each kind is due, all in one lane. */
   open(selection: RecordSelection, at: number, lane: Lane, dueAt: (kind: KindKey) => number): JobState;
   find(job_id: number): JobState | null;
+  /** Those that are not finished, the oldest first, and what each asked for. */
+  unfinished(): (JobState & { readonly selection: RecordSelection })[];
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void;
   /** The job has asked for a product's dates, and they were answered as not on sale before its own read said otherwise: it waits for them. */
@@ -66,6 +68,11 @@ export function jobTable(db: Writes): JobTable {
       jobs.grow(job_id, sum(dates.map((kind) => ties.tieOffSale({ ...kind, product_id, job_id }))));
     },
     find: jobs.find,
+    unfinished: () =>
+      jobs.open().flatMap(({ job_id, scope }) => {
+        const job = jobs.find(job_id);
+        return job === null ? [] : [{ ...job, selection: JSON.parse(scope) as RecordSelection }];
+      }),
     giveUp: (key, job_id) => {
       if (ties.untie(key)) jobs.countFailed(job_id);
     },

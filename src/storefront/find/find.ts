@@ -4,7 +4,7 @@ import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
 import { highlighter, type Piece } from './highlight.ts';
-import { type Form, facetSql, fields, filterBindings, formOf, pageSql, totalSql } from './hits-sql.ts';
+import { type Form, facetSql, fields, filterBindings, formOf, mostCounted, pageSql, totalSql } from './hits-sql.ts';
 import { checkQuestion, type FindQuestion, questionNames } from './question.ts';
 import { understoodSql } from './understood.ts';
 
@@ -88,7 +88,10 @@ export function finder(connection: Connection, editions: Editions): (question?: 
   const named = existing(connection);
   const pages = statements<Row>(connection, pageSql);
   const totals = statements<{ total: number }>(connection, totalSql);
-  const facets = statements<FacetValue & { facet: keyof Facets }>(connection, facetSql);
+  const facets = statements<FacetValue & { facet: keyof Facets }, Form & { readonly cut: boolean }>(
+    connection,
+    facetSql,
+  );
 
   function answer(question: FindQuestion): Found {
     const language = editions.language(question.language);
@@ -110,11 +113,12 @@ export function finder(connection: Connection, editions: Editions): (question?: 
       offset: wholeNumber('offset', question.offset, { most: 100_000 }),
     };
     const rows = pages(form).all(bound);
+    const total = rows[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0);
     return {
       hits: rows.map((row) => hitOf(row, meaning, (title) => highlight(title, meaning?.every ?? '', language))),
-      total: rows[0]?.total ?? (bound.offset > 0 ? (totals(form).get(bound)?.total ?? 0) : 0),
+      total,
       ...wordsOf(meaning),
-      facets: question.facets === true ? grouped(facets(form).all(bound)) : null,
+      facets: question.facets === true ? grouped(facets({ ...form, cut: total > mostCounted }).all(bound)) : null,
     };
   }
 
@@ -126,10 +130,10 @@ export function finder(connection: Connection, editions: Editions): (question?: 
 }
 
 /** Each form's statement, prepared when it is first asked. */
-function statements<Row>(
+function statements<Row, Asked extends Form = Form>(
   connection: Connection,
-  sql: (form: Form, columns: Columns) => string,
-): (form: Form) => Query<object, Row> {
+  sql: (form: Asked, columns: Columns) => string,
+): (form: Asked) => Query<object, Row> {
   const known = new Map<string, Query<object, Row>>();
   return (form) => {
     const key = JSON.stringify(form);

@@ -1,5 +1,5 @@
 import type { Columns } from '../connection.ts';
-import { type PrintedSql, printedOfDates, printedOfProduct } from '../printed-sql.ts';
+import { type PrintedSql, printedOfDate, printedOfDates, printedOfProduct } from '../printed-sql.ts';
 import type { Filters, FindQuestion, Order } from './question.ts';
 
 /** Which parts a search has: each form of it is one statement, prepared once. */
@@ -10,9 +10,10 @@ export interface Form {
   readonly filters: FilterForm;
 }
 
-export type FilterForm = Readonly<
-  Record<'city' | 'country' | 'tag' | 'rating' | 'least' | 'most' | 'dates' | 'sellable', boolean>
->;
+export interface FilterForm
+  extends Readonly<Record<'city' | 'country' | 'tag' | 'rating' | 'least' | 'most' | 'sellable', boolean>> {
+  readonly dates: 'none' | 'one' | 'several';
+}
 
 export function formOf(question: FindQuestion, text: boolean): Form {
   return {
@@ -31,7 +32,12 @@ export function filterForm(given: Filters): FilterForm {
     rating: given.min_rating !== undefined,
     least: given.min_price !== undefined,
     most: given.max_price !== undefined,
-    dates: given.from !== undefined || given.to !== undefined,
+    dates:
+      (given.from ?? given.to) === undefined
+        ? 'none'
+        : (given.from ?? given.to) === (given.to ?? given.from)
+          ? 'one'
+          : 'several',
     sellable: given.sellable === true,
   };
 }
@@ -50,20 +56,28 @@ export function filterBindings({
   return { city_id, country_id, tag_id, min_rating, min_price, max_price, from: from ?? to, to: to ?? from };
 }
 
-function printedSql(columns: Columns, id: string, dates: boolean): PrintedSql {
-  return dates ? printedOfDates(columns, id) : printedOfProduct(columns, id);
+function printedSql(columns: Columns, id: string, dates: FilterForm['dates']): PrintedSql {
+  return dates === 'none' ? printedOfProduct(columns, id) : printedOfDates(columns, id);
 }
 
-/** Returns the conditions of filters, about the product `id` and its row `p` of the view `products`. */
-export function filterSql(form: FilterForm, id: string, columns: Columns): string[] {
-  const { price } = printedSql(columns, id, form.dates);
+/**
+ * Returns the conditions of filters, about a product: its row of `products`, or the narrower one of `product_popularity`.
+ * `day`: the row of `bookable_days` that is joined, where one date is asked for.
+ */
+export function filterSql(form: FilterForm, row: 'p' | 'r', columns: Columns, day: 'b' | null = null): string[] {
+  const id = `${row}.product_id`;
+  const { price } = day === null ? printedSql(columns, id, form.dates) : printedOfDate(columns, 'bookable_days', day);
   const conditions = [
-    form.city && 'p.city_id = @city_id',
-    form.country && 'p.country_id = @country_id',
-    form.rating && 'p.rating >= @min_rating',
-    form.sellable && 'p.sellable = 1',
+    form.city && `${row}.city_id = @city_id`,
+    form.country && `${row}.country_id = @country_id`,
+    form.rating && `${row}.rating >= @min_rating`,
+    form.sellable && `${row}.sellable = 1`,
     form.tag && `EXISTS (SELECT 1 FROM product_tags g WHERE g.product_id = ${id} AND g.tag_id = @tag_id)`,
-    form.dates &&
+    // A price is one of these dates.
+    form.dates !== 'none' &&
+      day === null &&
+      !form.least &&
+      !form.most &&
       `EXISTS (SELECT 1 FROM bookable_days b WHERE b.product_id = ${id} AND b.currency = @currency AND b.date BETWEEN @from AND @to)`,
     form.least && `${price} >= @min_price`,
     form.most && `${price} <= @max_price`,
@@ -110,13 +124,20 @@ export const fields = ['name', 'city', 'title', 'venue', 'tagline', 'summary'] a
 
 const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
 
-const boxes = `(
-    SELECT product_id, x, y, z FROM product_places
-    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east
+/** The products near a place: a set, asked for once. To look each hit up in the R*Tree by its id costs five times as much. */
+const nearby = `(
+    SELECT product_id FROM product_places l
+    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east AND ${chord2} <= @chord2
     UNION ALL
-    SELECT product_id, x, y, z FROM product_places
+    SELECT product_id FROM product_places l
     WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
-  ) l`;
+      AND ${chord2} <= @chord2
+  )`;
+
+/** How far away a product is, where a place was asked for. */
+function awaySql(near: boolean, id: string): string {
+  return near ? `(SELECT ${chord2} FROM product_places l WHERE l.product_id = ${id})` : 'NULL';
+}
 
 /**
  * Returns all that was found, in the table `hit`: what narrows most is asked first, and everything else is looked up by
@@ -124,23 +145,29 @@ const boxes = `(
  */
 function hitSql(form: Form, columns: Columns): string {
   const { text, near, filters, order } = form;
-  const first = text ? 'e' : near ? 'l' : 'p';
-  const id = `${first}.product_id`;
-  const conditions = filterSql(filters, id, columns);
-  const needsProduct = !text || conditions.some((condition) => /\bp\./.test(condition));
+  const day = filters.dates === 'one' ? 'b' : null;
+  const first = text ? 'e' : (day ?? 'r');
+  const on = `.product_id = ${first}.product_id`;
   const tables = [
     text && 'found f CROSS JOIN search_entries e ON e.search_id = f.search_id AND e.language = @language',
-    near && (text ? `product_places l ON l.product_id = ${id}` : boxes),
-    needsProduct && (first === 'p' ? 'products p' : `products p ON p.product_id = ${id} AND p.language = @language`),
-    `product_popularity r ON r.product_id = ${id}`,
+    day && (first === 'b' ? 'bookable_days b' : `bookable_days b ON b${on}`),
+    first === 'r' ? 'product_popularity r' : `product_popularity r ON r${on}`,
   ];
-  const where = [first === 'p' && 'p.language = @language', near && `${chord2} <= @chord2`, ...conditions];
-  const price = order === 'price' || order === 'price_down' ? printedSql(columns, id, filters.dates).price : 'NULL';
+  const where = [
+    day && 'b.currency = @currency AND b.date = @from',
+    // The plus: what is found by words or by a day is looked up in the set, and not the set in what is far larger.
+    near && `${first === 'r' ? '' : '+'}${first}.product_id IN ${nearby}`,
+    ...filterSql(filters, 'r', columns, day),
+  ];
+  const byPrice = order === 'price' || order === 'price_down';
+  const ofDay =
+    day === null ? printedSql(columns, 'r.product_id', filters.dates) : printedOfDate(columns, 'bookable_days', day);
+  const price = byPrice ? ofDay.price : 'NULL';
   return `hit AS MATERIALIZED (
-  SELECT ${id} AS product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
-    r.weighed_rating, r.rating_count, ${near ? chord2 : 'NULL'} AS chord2, ${price} AS price
-  FROM ${tables.filter((each) => each !== false).join('\n  CROSS JOIN ')}
-  WHERE ${where.filter((each) => each !== false).join(' AND ') || 'true'}
+  SELECT r.product_id, ${text ? 'f.typos AS typos, f.field AS field' : '0 AS typos, NULL AS field'}, r.sellable, r.place,
+    r.weighed_rating, r.rating_count, r.rating, r.city_id, r.country_id, ${awaySql(near && order === 'distance', 'r.product_id')} AS chord2, ${price} AS price
+  FROM ${tables.filter((each) => typeof each === 'string').join('\n  CROSS JOIN ')}
+  WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'}
 )`;
 }
 
@@ -158,14 +185,15 @@ export function pageSql(form: Form, columns: Columns): string {
   const order = orderSql[form.order];
   const { dates } = form.filters;
   const printed = printedSql(columns, 'h.product_id', dates);
-  const date = dates
-    ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
-    : 'NULL';
+  const date =
+    dates !== 'none'
+      ? '(SELECT min(b.date) FROM bookable_days b WHERE b.product_id = h.product_id AND b.currency = @currency AND b.date BETWEEN @from AND @to)'
+      : 'NULL';
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)}
 SELECT p.product_id, p.language, p.language_shown, p.title, p.tagline, p.city_id, p.city_name, p.country_id, p.country_name, p.latitude, p.longitude,
   p.sellable, p.rating, h.rating_count, h.place, h.typos, h.field, ${printed.price} AS price,
   ${printed.type} AS price_variant_type, @currency AS currency,
-  ${date} AS date, h.chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
+  ${date} AS date, ${awaySql(form.near, 'h.product_id')} AS chord2, p.checked_at, p.stale, (SELECT count(*) FROM hit) AS total
 FROM (SELECT * FROM hit h ORDER BY ${order} LIMIT @limit OFFSET @offset) h
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 ORDER BY ${order}`;
@@ -175,29 +203,35 @@ export function totalSql(form: Form, columns: Columns): string {
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)} SELECT count(*) AS total FROM hit`;
 }
 
-/** At most so many products are counted by facets. */
-const mostCounted = 10_000;
+/** At most so many products are counted by facets: the first ones, where there are more. */
+export const mostCounted = 10_000;
 const mostValues = 50;
 
-/** Returns how many of what was found there are by each of these, the most first. */
-export function facetSql(form: Form, columns: Columns): string {
-  const ranked = (facet: string, id: string, name: string, from: string) =>
-    `SELECT * FROM (SELECT '${facet}' AS facet, ${id} AS id, ${name} AS name, count(*) AS count FROM ${from} GROUP BY 2 ORDER BY 4 DESC, 2 LIMIT ${mostValues})`;
+/** Returns how many of what was found there are by each of these, the most first; `cut`: there are more than are counted. */
+export function facetSql({ cut, ...form }: Form & { readonly cut: boolean }, columns: Columns): string {
+  const ranked = (facet: string, id: string, from: string) =>
+    `SELECT '${facet}' AS facet, id, ${nameSql(facet)} AS name, count
+FROM (SELECT ${id} AS id, count(*) AS count FROM ${from} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${mostValues})`;
   const steps = [0, 1, 2, 5]
     .flatMap((step) => (step === 0 ? [0] : [3, 4, 5, 6].map((power) => step * 10 ** power)))
     .sort((a, b) => b - a);
   const band = `CASE ${steps.map((step) => `WHEN price >= ${step} THEN ${step}`).join(' ')} END`;
   return `WITH ${form.text ? `${foundSql()},\n` : ''}${hitSql(form, columns)},
 fact AS MATERIALIZED (
-  SELECT p.product_id, p.city_id, p.city_name, p.country_id, p.country_name, p.rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
-  FROM (SELECT product_id FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted}) h
-  CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
+  SELECT product_id, city_id, country_id, rating, ${printedSql(columns, 'h.product_id', form.filters.dates).price} AS price
+  FROM ${cut ? `(SELECT * FROM hit h ORDER BY ${orderSql[form.order]} LIMIT ${mostCounted})` : 'hit'} h
 )
 ${[
-  ranked('city', 'city_id', 'max(city_name)', 'fact WHERE city_id IS NOT NULL'),
-  ranked('country', 'country_id', 'max(country_name)', 'fact WHERE country_id IS NOT NULL'),
-  ranked('tag', 'g.tag_id', 'NULL', 'fact CROSS JOIN product_tags g ON g.product_id = fact.product_id'),
-  ranked('price', band, 'NULL', 'fact WHERE price >= 0'),
-  ranked('rating', 'CAST(rating * 2 AS INTEGER) / 2.0', 'NULL', 'fact WHERE rating IS NOT NULL'),
+  ranked('city', 'city_id', 'fact WHERE city_id IS NOT NULL'),
+  ranked('country', 'country_id', 'fact WHERE country_id IS NOT NULL'),
+  ranked('tag', 'g.tag_id', 'fact CROSS JOIN product_tags g ON g.product_id = fact.product_id'),
+  ranked('price', band, 'fact WHERE price >= 0'),
+  ranked('rating', 'CAST(rating * 2 AS INTEGER) / 2.0', 'fact WHERE rating IS NOT NULL'),
 ].join('\nUNION ALL ')}`;
+}
+
+/** What a value is called, looked up for those that are shown alone. */
+function nameSql(facet: string): string {
+  if (facet !== 'city' && facet !== 'country') return 'NULL';
+  return `(SELECT p.${facet}_name FROM products p WHERE p.${facet}_id = id AND p.language = @language LIMIT 1)`;
 }

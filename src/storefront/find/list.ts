@@ -70,7 +70,7 @@ function listSql({ experience, filters }: ListForm, columns: Columns): string {
     experience && 'e.experience_id = @experience_id',
     tag && 'g.tag_id = @tag_id',
     // Tags are joined already.
-    ...filterSql({ ...filters, tag: false }, 'p.product_id', columns),
+    ...filterSql({ ...filters, tag: false }, 'p', columns),
   ];
   const given = (parts: readonly (string | false)[]) => parts.filter((each) => each !== false);
   return `SELECT ${productColumns(columns)} FROM ${given(joined).join(' CROSS JOIN ')}

@@ -2,9 +2,8 @@ import { isGoneBy } from '../../domain/sale/absence.ts';
 import { checkRetryMs } from '../../domain/schedule/backoff.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
-import type { Commit } from '../reads/commit.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Commit, SyncPorts } from '../records/context.ts';
 import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
 import type { PendingCall } from './pending-calls.ts';
 

@@ -33,8 +33,8 @@ export function createSingleFlight<Found>(
   limiter: Pick<Limiter, 'pause'>,
 ): SingleFlight<Found> {
   const { mirror, clock, log } = given;
-  const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined };
   const { commit, flush, close } = commitTogether(given);
+  const ports: SyncPorts = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
   const calls = pendingCalls<Found>(clock);
   const pause = callPause(limiter, clock);
   const { waitFor } = callWaiters(clock, calls, pause);

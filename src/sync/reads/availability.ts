@@ -7,10 +7,9 @@ import type { Dates } from '../../domain/time/dates.ts';
 import type { WindowRead } from '../../mirror/catalogue/dates/window.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/client.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Commit, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
-import type { Commit } from './commit.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import { datesOf, mayWait, nextWindow } from './window.ts';
 
@@ -57,10 +56,7 @@ export async function refreshAvailability(
   signal: AbortSignal,
 ): Promise<Refreshed> {
   if (record.due_reason === 'likely-changed' && mayWait(ports, record)) return { kind: 'postponed' };
-  const read = await readAvailability(ports, record, {
-    signal,
-    commit: async (work) => ports.mirror.transaction(work),
-  });
+  const read = await readAvailability(ports, record, { signal, commit: ports.commit });
   if (read.kind === 'failed' && read.code === 'other-dates')
     ports.mirror.transaction(() => ports.mirror.records.astray(record, record.unanswered_at ?? ports.clock.now()));
   if (read.kind !== 'stored') return settleFailure(ports, record, read);

@@ -1,12 +1,6 @@
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import { groupCommit } from '../../sqlite/group-commit.ts';
-import type { Ports } from '../records/context.ts';
-
-/**
- * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
- * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
- */
-export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
+import type { Commit, Ports } from '../records/context.ts';
 
 export interface CommitTogether {
   readonly commit: Commit;
@@ -30,16 +24,19 @@ interface Work {
 
 /**
  * Stores answers that come together in one transaction, which waits for the disk once. Work that throws is rolled back
- * alone.
+ * alone. If the mirror cannot be written, it is tried again, or (`reject`) all that came together is given up.
  */
-export function commitTogether({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>): CommitTogether {
+export function commitTogether(
+  { mirror, clock }: Pick<Ports, 'mirror' | 'clock'>,
+  ifUnwritable: 'try again' | 'reject' = 'try again',
+): CommitTogether {
   const { add, flush, close } = groupCommit<Work>({
     store: (works) =>
       mirror.transaction(() => {
         for (const { run } of works) run();
       }),
     tryAgain: (error, waited_ms) =>
-      writeTroubleOf(error) === null
+      ifUnwritable === 'reject' || writeTroubleOf(error) === null
         ? null
         : clock.sleep(Math.min(Math.max(waited_ms, againMs.first), againMs.longest)),
     monotonic: clock.monotonic,

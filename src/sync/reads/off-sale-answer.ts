@@ -3,10 +3,9 @@ import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { Commit, SyncPorts } from '../records/context.ts';
 import { askOwnReads, hasOwnReads, walkListSoon } from '../records/deciding-reads.ts';
 import { settleStored } from '../records/settle.ts';
-import type { Commit } from './commit.ts';
 
 /** The meaning of such an answer: `contradicted` if the product's own read says that it is on sale. */
 export interface OffSaleSaid {

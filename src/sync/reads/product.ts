@@ -40,7 +40,7 @@ export async function refreshProductDetail(
 
 /** Stores the answer of a product's own read, and plans the next one. */
 export function storeProductDetail(
-  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
+  ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
   record: RecordFacts,
   reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
 ): Refreshed {
@@ -98,7 +98,7 @@ function closureLook({ mirror }: Pick<SyncPorts, 'mirror'>, product_id: number, 
  * read.
  */
 export function afterStore(
-  ports: Omit<SyncPorts, 'upstream' | 'progressed'>,
+  ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: number },
   stored: StoredProduct,
 ): void {

@@ -70,9 +70,17 @@ export interface Ports {
  */
 export type PathVerdict = 'offered' | 'not-offered' | 'unknown';
 
+/**
+ * Runs work in a transaction and resolves to its result when that is durable. With `soon` it may share the transaction
+ * of work that comes a little later. If the mirror cannot be written, calls `late` and stores the work when it can.
+ */
+export type Commit = <Result>(work: () => Result, when: 'now' | 'soon', late?: () => void) => Promise<Result>;
+
 /** The ports of refreshing a record: the service is called in the record's lane. */
 export interface SyncPorts extends Omit<Ports, 'upstream'> {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */
   progressed(): void;
+  /** Stores an answer; with `soon`, one that found everything as it is in the mirror, while another call is made. */
+  readonly commit: Commit;
 }

@@ -1,60 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
 import { openReader, type Reader } from '../../../src/storefront/reader.ts';
-import { needs, sharedData } from '../../fakes/needs.ts';
-import { productOf, putProducts } from '../../fakes/stored-products.ts';
+import { needs } from '../../fakes/needs.ts';
+import { putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
+import { realEntries, townEntries } from './entries.ts';
 import { type Query, realQueries } from './real-queries.ts';
-import { townProducts } from './town-products.ts';
 import { townQueries } from './town-queries.ts';
 
 type Queries = Readonly<Record<string, readonly Query[]>>;
 type Search = (reader: Reader, text: string) => readonly { product_id: number }[];
-
-interface Sampled {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly city: string;
-  readonly country: string;
-  readonly rating: number;
-}
-
-function cityIds(): (city: string) => number {
-  const ids = new Map<string, number>();
-  return (city) => {
-    const id = ids.get(city) ?? ids.size + 1;
-    ids.set(city, id);
-    return id;
-  };
-}
-
-function townEntries(): ProductEntry[] {
-  const cityId = cityIds();
-  return townProducts.map(({ product_id, title, city, country, tagline }) =>
-    productOf(product_id, {
-      title,
-      tagline,
-      city_name: city,
-      city_id: cityId(city),
-      country_name: country,
-      rating: null,
-      venue_id: null,
-    }),
-  );
-}
-
-function realEntries(): ProductEntry[] {
-  const cityId = cityIds();
-  return (JSON.parse(readFileSync(new URL('catalogue-sample.json', sharedData), 'utf8')) as Sampled[]).map(
-    ({ id, name, description, city, country, rating }) =>
-    productOf(Number(id), {
-      title: name, tagline: description, city_name: city, city_id: cityId(city), country_name: country,
-      rating: rating > 0 ? rating : null, venue_id: null,
-    }), // biome-ignore format: a product
-  );
-}
 
 /** What was expected and is not among the first three, and what found nothing at all. */
 function judge(entries: readonly ProductEntry[], queries: Queries, search: Search) {

@@ -1,0 +1,2 @@
+-- Since when conditions are watched: of earlier times no period says anything.
+ALTER TABLE inbox ADD COLUMN watched_since INTEGER;

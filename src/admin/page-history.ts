@@ -1,0 +1,119 @@
+import type { Severity } from '../domain/conditions/condition.ts';
+import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../domain/conditions/history.ts';
+import { type ConditionCode, conditionCodes, conditionTable } from '../domain/conditions/table.ts';
+import { ago, duration, number, short } from '../format.ts';
+import { type Html, html } from './html.ts';
+import { type ConditionMemory, memoryMs } from './page-memory.ts';
+import { tableOf } from './page-tables.ts';
+
+const dayMs = 86_400_000;
+
+interface Row {
+  readonly code: string;
+  readonly about: string;
+  readonly severity: Severity;
+  readonly periods: ConditionMemory['periods'];
+}
+
+/** Draws when each condition was shown: a strip of 24 hours and one of 90 days for each that was. */
+export function historyPart(memory: ConditionMemory | null, now: number): Html {
+  if (memory === null) return part(html`<p class="none">Not known: the inbox, where it is kept, cannot be read.</p>`);
+  const { watched_since, periods } = memory;
+  if (watched_since === null) return part(html`<p class="none">None yet: nobody has looked.</p>`);
+  const rows = rowsOf(periods, now);
+  const others = conditionCodes.length - rows.filter(({ code }) => code !== anything).length;
+  const since = now - watched_since < memoryMs ? `, watched since ${day(watched_since)}` : '';
+  const strips = (span_ms: number) => (row: Row) => stripOf(row, Math.max(now - span_ms, 0), now, watched_since);
+  return part(html`${tableOf<Row>(
+    `When something was wrong, as the daemon saw it${since}`,
+    [
+      {
+        heading: 'what',
+        cell: ({ about, code }) => html`${about}${code === anything ? null : html` <code>${code}</code>`}`,
+      },
+      { heading: '24 hours', cell: strips(dayMs) },
+      { heading: '90 days', cell: strips(memoryMs) },
+      { heading: 'last', cell: (row) => lastOf(row, now) },
+    ],
+    rows,
+  )}
+<p class="soft">${others === conditionCodes.length ? 'None' : `None of the other ${number(others)}`} of the <a href="/v1/conditions">conditions</a> was shown in this time.</p>`);
+}
+
+function part(inner: Html): Html {
+  return html`<section class="wide"><h2>History</h2>
+${inner}</section>
+`;
+}
+
+const anything = 'anything';
+
+/** All together, the promises, and whatever was shown, in the order of the table. */
+function rowsOf(periods: ConditionMemory['periods'], now: number): Row[] {
+  const within = periods.filter(({ ended_at }) => ended_at === null || ended_at > now - memoryMs);
+  const rows = conditionCodes
+    .map((code: ConditionCode): Row => {
+      const { about, severity } = conditionTable[code];
+      return { code, about, severity, periods: within.filter((each) => each.code === code) };
+    })
+    .filter(({ code, periods: own }) => code === 'promise-broken' || own.length > 0)
+    .toSorted((a, b) => Number(b.code === 'promise-broken') - Number(a.code === 'promise-broken'));
+  const severity = rows.some((row) => row.severity === 'error' && row.periods.length > 0) ? 'error' : 'warning';
+  return [{ code: anything, about: 'Anything', severity, periods: within }, ...rows];
+}
+
+function lastOf({ code, periods }: Row, now: number): Html | string {
+  const last = periods.toSorted((a, b) => (a.ended_at ?? now) - (b.ended_at ?? now)).at(-1);
+  if (last === undefined) return html`<span class="none">never</span>`;
+  const until = last.ended_at === null ? html`<span class="no">lasts</span>` : html`until ${ago(last.ended_at, now)}`;
+  return code === anything ? until : html`${until}: ${short(last.says)}`;
+}
+
+/** The width of a strip in its own units, and the least width of what is drawn on it. */
+const units = 1000;
+const leastUnits = 6;
+
+function stripOf({ severity, periods }: Row, from: number, to: number, watched_since: number): Html {
+  const shown = shownWithin(periods, from, to);
+  const scale = units / (to - from);
+  const unit_ms = leastUnits / scale;
+  const begun = Math.min(Math.max(0, Math.round((watched_since - from) * scale)), units);
+  const text = saidOf(shown);
+  const drawn = grouped(shown.spans, unit_ms).map((group) => {
+    const whole = wholeOf(group);
+    const width = Math.max(leastUnits, Math.round((whole.to - whole.from) * scale));
+    const x = Math.min(units - width, Math.round((whole.from - from) * scale));
+    return html`<rect class="${severity === 'error' ? 'expired' : 'stale'}" x="${x}" width="${width}" height="10"><title>${groupText(group)}</title></rect>`;
+  });
+  const label = [text, ...shown.spans.slice(-toldAtMost).map(spanText)].join('; ');
+  return html`<svg class="strip" viewBox="0 0 ${units} 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="well" x="${begun}" width="${units - begun}" height="10"/>${drawn}</svg><small>${text}</small>`;
+}
+
+/** The most spans that a strip names in words: what a screen reader says. */
+const toldAtMost = 5;
+
+/** Says how often and how long: `3 ×, 41 min`. */
+function saidOf({ times, shown_ms }: ShownWithin): string {
+  return times === 0 ? 'never' : `${number(times)} ×, ${duration(shown_ms)}`;
+}
+
+function spanText(span: ShownSpan): string {
+  return `${fromTo(span)}, ${duration(span.to - span.from)}`;
+}
+
+function groupText(group: readonly ShownSpan[]): string {
+  const shown_ms = group.reduce((sum, { from, to }) => sum + to - from, 0);
+  return `${fromTo(wholeOf(group))}, ${group.length === 1 ? '' : `${number(group.length)} ×, `}${duration(shown_ms)}`;
+}
+
+function fromTo({ from, to, lasts }: ShownSpan): string {
+  return `${minute(from)} to ${lasts ? 'now' : minute(to)} UTC`;
+}
+
+function minute(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

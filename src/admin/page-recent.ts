@@ -1,0 +1,50 @@
+import { ago, number, short } from '../format.ts';
+import type { ListedDelivery } from '../inbox/delivery.ts';
+import type { FeedChange } from '../mirror/changes/change-feed.ts';
+import { type Html, html } from './html.ts';
+import { tableOf } from './page-tables.ts';
+
+/** Lists the newest changes of the feed. */
+export function changesPart(changes: readonly FeedChange[], now: number): Html {
+  return html`<section class="wide"><h2>Last changes</h2>
+${changes.length === 0 ? html`<p class="none">None yet.</p>` : changesTable('The newest of the feed', changes, now)}</section>
+`;
+}
+
+function changesTable(caption: string, changes: readonly FeedChange[], now: number): Html {
+  return tableOf<FeedChange>(
+    caption,
+    [
+      { heading: 'product', cell: ({ product_id }) => String(product_id) },
+      { heading: 'when', kind: 'number', cell: ({ at }) => ago(at, now) },
+      { heading: 'what', cell: ({ kind, date, language }) => [kind, date, language].filter(Boolean).join(', ') },
+      { heading: 'detail', cell: ({ detail }) => html`<code>${short(detail, 100)}</code>` },
+    ],
+    changes,
+  );
+}
+
+/** Lists the newest deliveries, and what became of each. */
+export function deliveriesPart(deliveries: readonly ListedDelivery[], now: number): Html {
+  return html`<section class="wide"><h2>Last deliveries</h2>
+${deliveries.length === 0 ? html`<p class="none">None yet.</p>` : deliveriesTable(deliveries, now)}</section>
+`;
+}
+
+function deliveriesTable(deliveries: readonly ListedDelivery[], now: number): Html {
+  return tableOf<ListedDelivery>(
+    'The newest first',
+    [
+      { heading: 'number', cell: ({ delivery_id }) => number(delivery_id) },
+      { heading: 'when', kind: 'number', cell: ({ received_at }) => ago(received_at, now) },
+      { heading: 'subscription', cell: ({ subscription_id }) => subscription_id },
+      { heading: 'state', cell: stateOf },
+    ],
+    deliveries,
+  );
+}
+
+function stateOf({ state, reason }: ListedDelivery): Html {
+  const classes = { applied: 'yes', waiting: 'none', superseded: 'none', quarantined: 'some' } as const;
+  return html`<span class="${classes[state]}">${state}</span>${reason === null ? null : html` <span class="soft">${short(reason, 60)}</span>`}`;
+}

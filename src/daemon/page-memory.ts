@@ -1,0 +1,22 @@
+import { listedAtMost, memoryMs, type PageMemory } from '../admin/page-memory.ts';
+import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
+import type { Wiring } from './wiring.ts';
+
+type Remembering = Pick<Wiring, 'mirror' | 'inbox' | 'files' | 'ports'>;
+
+/** Reads what the page shows beside the status; nothing of a file that is lost or damaged. */
+export function pageMemory(
+  { mirror, inbox, files, ports }: Remembering,
+  { feed, started_at }: { readonly feed: Pick<ChangeFeed, 'newest'>; readonly started_at: number },
+): PageMemory {
+  const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
+  const { conditions, deliveries } = inbox;
+  const from = ports.clock.now() - memoryMs;
+  return {
+    started_at,
+    conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,
+    resyncs: mirrored ? mirror.jobs.unfinished() : [],
+    changes: mirrored ? feed.newest(listedAtMost) : [],
+    deliveries: received ? deliveries.list({ since: null, state: null, limit: listedAtMost }) : [],
+  };
+}

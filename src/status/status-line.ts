@@ -1,0 +1,14 @@
+import { number, printable, short } from '../format.ts';
+import { type JudgedStatus, verdictOf } from './verdict.ts';
+
+/** Says in one line how true the mirror is, for `systemctl status`. */
+export function statusLine(
+  status: JudgedStatus & { readonly products: { readonly visible: number } },
+  now: number,
+): string {
+  const { state, reasons } = verdictOf(status, now);
+  const [first = '', ...others] = reasons;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: catalogued status)`;
+  if (state === 'true') return `true: ${number(status.products.visible)} products, every promise kept`;
+  return `${state === 'filling' ? 'filling' : 'not true'}: ${short(printable(first), 200)}${more}`;
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type Installation, installedFiles, isHidden, placesOf } from '../../src/commands/service-files.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { runHere } from '../fakes/run-here.ts';
+
+const packaged = (path: string) => readFileSync(new URL(`../../config/systemd/${path}`, import.meta.url), 'utf8');
+const templates = { unit: packaged('catalogued.service'), configuration: packaged('catalogued.yaml') };
+
+const wanted: Installation = {
+  user: 'catalogued',
+  instance: null,
+  program: '/opt/catalogued',
+  node: '/usr/bin/node',
+  base_url: 'https://tickets.example',
+  brand: 'my: "brand"',
+};
+
+const textsOf = (more: Partial<Installation> = {}) => {
+  const own = { ...wanted, ...more };
+  const files = new Map(installedFiles(own, templates).map((file) => [file.path, file]));
+  const { unit, configuration } = placesOf(own);
+  return { files, unit: files.get(unit)?.text ?? '', configuration: files.get(configuration)?.text ?? '' };
+};
+
+describe('service install', () => {
+  it('writes the unit of the package, where the program and Node are where it says', () => {
+    expect(textsOf().unit).toBe(templates.unit);
+  });
+
+  it('puts the paths and the user of this host into it, and leaves none of the others', () => {
+    const { unit, files } = textsOf({ user: 'tickets', program: '/srv/catalogued-2', node: '/usr/local/bin/node' });
+    expect(unit).toMatch(/^ExecStart=\/usr\/local\/bin\/node .* \/srv\/catalogued-2\/dist\/cli\.js .* run$/m);
+    expect(unit).toMatch(/^ExecReload=\/usr\/local\/bin\/node \/srv\/catalogued-2\/dist\/cli\.js .* reload$/m);
+    expect(unit).toMatch(/^User=tickets\nGroup=tickets$/m);
+    expect(files.get('/etc/sysusers.d/tickets.conf')?.text).toMatch(/^u tickets - /m);
+    expect(unit.replace(/^#.*/gm, '')).not.toMatch(/\/opt\/|\/usr\/bin\/node/);
+  });
+
+  it('gives each of several brands a user, a configuration, secrets and data of its own, in one unit', () => {
+    const { unit, configuration, files } = textsOf({ user: 'catalogued-norland', instance: 'norland' });
+    expect(files.has('/etc/systemd/system/catalogued@.service')).toBe(true);
+    expect(unit).toMatch(/^User=catalogued-%i\nGroup=catalogued-%i$/m);
+    expect(unit).toMatch(/--config \/etc\/catalogued\/%i\.yaml run$/m);
+    expect(unit).toMatch(/^StateDirectory=catalogued-%i$/m);
+    const settings = unit.split('\n').filter((line) => !line.startsWith('# '));
+    expect(settings.filter((line) => /(etc|lib)\/catalogued\/(?!%i)/.test(line))).toEqual([]);
+    const { config } = parseConfig(configuration);
+    expect(config.mirror.path).toBe('/var/lib/catalogued-norland/mirror.db');
+    expect(config.service.api_key_file).toBe('/etc/catalogued/norland.api-key');
+  });
+
+  it('writes a configuration that the daemon takes, whatever the brand is called', () => {
+    const { config } = parseConfig(textsOf().configuration);
+    expect(config.service).toMatchObject({
+      base_url: 'https://tickets.example',
+      user_agent: 'my: "brand" catalogued',
+      api_key_file: '/etc/catalogued/api-key',
+    });
+    expect(config.mirror.path).toBe('/var/lib/catalogued/mirror.db');
+  });
+
+  it('leaves a configuration alone that is there, and renews the unit', () => {
+    const files = [...textsOf().files.values()];
+    expect(files.map(({ path, write }) => [path, write])).toEqual([
+      ['/etc/sysusers.d/catalogued.conf', 'always'],
+      ['/etc/systemd/system/catalogued.service', 'always'],
+      ['/etc/catalogued/catalogued.yaml', 'once'],
+    ]);
+  });
+
+  it('--print shows every file and command, and needs no root and no systemd', async () => {
+    const { code, stdout, stderr } = await runHere([
+      'service',
+      'install',
+      '--base-url',
+      'https://t.example',
+      '--print',
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('# /etc/systemd/system/catalogued.service (0644)\n');
+    expect(stdout).toContain('base_url: https://t.example');
+    expect(stdout).toMatch(/# systemd-sysusers \/etc\/sysusers\.d\/catalogued\.conf\n# systemctl daemon-reload\n$/);
+  });
+
+  it.each([
+    ['a user that is none', ['--user', 'a b'], 64, /--user is "a b"/],
+    ['a brand with a slash', ['--instance', '../x'], 64, /--instance is/],
+    ['a user for an instance', ['--instance', 'a', '--user', 'b'], 64, /exclude each other/],
+    ['an address with a path', ['--base-url', 'https://t.example/v2'], 78, /more than a host/],
+  ])('refuses %s before anything is written', async (_, args, code, says) => {
+    const ran = await runHere(['service', 'install', '--print', ...args]);
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) });
+  });
+
+  it.each([
+    ['/home/anna/catalogued', true],
+    ['/root', true],
+    ['/tmp/x', true],
+    ['/opt/catalogued', false],
+    ['/homes/catalogued', false],
+  ])('knows whether the unit hides %s', (path, hidden) => {
+    expect(isHidden(path)).toBe(hidden);
+  });
+});
