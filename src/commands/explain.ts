@@ -10,7 +10,7 @@ import { type DateExplanation, explainDate } from '../sync/reports/explain-date.
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {
   return new Command('explain')
@@ -37,14 +37,18 @@ export function explainCommand(io: Io): Command {
       if (options.date !== undefined) {
         refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date);
-        io.stdout.write(options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title));
+        io.stdout.write(
+          options.json ? `${JSON.stringify(told, null, 2)}\n` : renderDate(told, found.title, widthOf(io)),
+        );
         return;
       }
-      io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+      io.stdout.write(
+        options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
+      );
     });
 }
 
-function render(found: Explanation, now: number): string {
+function render(found: Explanation, now: number, width: number): string {
   const { images, records } = found;
   const facts = [
     ['Product', `${found.product_id}  ${heading(found.title)}`],
@@ -71,6 +75,7 @@ function render(found: Explanation, now: number): string {
     table(
       headings,
       records.map((record) => row(record, now)),
+      width,
     ),
     ...records
       .filter(({ unanswered_at }) => unanswered_at !== null)
@@ -78,14 +83,14 @@ function render(found: Explanation, now: number): string {
         (each) =>
           `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
       ),
-    ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now)]),
+    ...(found.closures.length === 0 ? [] : ['', closuresTable(found.closures, now, width)]),
     ...failing.map(
       ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
     ),
   ].join('\n')}\n`;
 }
 
-function closuresTable(closures: Explanation['closures'], now: number): string {
+function closuresTable(closures: Explanation['closures'], now: number, width: number): string {
   return table(
     ['closed by notification', 'reason', 'expected back', 'alternative', 'state'],
     closures.map((closure) => [
@@ -95,6 +100,7 @@ function closuresTable(closures: Explanation['closures'], now: number): string {
       String(closure.alternative_product_id ?? '-'),
       closure.state,
     ]),
+    width,
   );
 }
 
@@ -147,7 +153,7 @@ function row(record: ExplainedRecord, now: number): string[] {
   ];
 }
 
-function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null): string {
+function renderDate({ product_id, date, now, history }: DateExplanation, title: string | null, width: number): string {
   const shown = now.map(
     ({ currency, state, checked_at, stale }) =>
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
@@ -164,7 +170,7 @@ function renderDate({ product_id, date, now, history }: DateExplanation, title: 
     reason ?? '-',
   ]);
   if (rows.length > 0)
-    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows));
+    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows, width));
   return `${lines.join('\n')}\n`;
 }
 
