@@ -5,6 +5,7 @@ import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { createStorage } from '../../src/files/storage.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
+import { remembered } from '../admin/known-status.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -114,7 +115,9 @@ export async function plantedWorld(
           .find((each) => each.includes(`{code="${root}"} == 1`)) ?? 'for:';
       return {
         status: bit(verdictOf(status, now).reasons.length > 0 && status.conditions.some((each) => each.code === root)),
-        page: bit(/class="wide verdict (broken|filling)"/.test(renderPage(status, now, null)) && metric === 1),
+        page: bit(
+          /class="wide verdict (broken|filling)"/.test(renderPage(status, remembered, now, null)) && metric === 1,
+        ),
         metric,
         alert: bit(metric === 1 && !rule.includes('for:')),
       };
