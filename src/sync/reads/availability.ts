@@ -11,7 +11,7 @@ import type { Commit, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
-import { datesOf, mayWait, nextWindow } from './window.ts';
+import { datesOf, mayWait, nextWindow, planMovedDate } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -88,13 +88,13 @@ export async function readAvailability(
   const found: Found = { changed: false, noticed: false };
   let body_hash: string | null = null;
   let known = record.body_hash;
-
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const read = { sent_at, ...found, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
-    settleStored(ports, record, read);
+    const planned = { cadence: window.every, worth: product, sooner, unanswered_at };
+    settleStored(ports, record, { sent_at, ...found, body_hash, ...planned });
+    planMovedDate(ports, record, window, product.timezone);
     release(ports, record, { sent_at, before: product });
   };
 
