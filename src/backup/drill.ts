@@ -13,6 +13,7 @@ import { inboxCopy, mirrorCopy } from '../files/backups.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, openForWriting, schemaVersion } from '../sqlite/database-file.ts';
+import { lookBeside } from '../sqlite/look.ts';
 import { factsOf, removeUnfinished } from './make.ts';
 import { type Manifest, notABackup, readManifest, verifyCopy } from './manifest.ts';
 
@@ -72,8 +73,18 @@ export function verifyBackup(backup: string): Manifest {
       `${backup} was made by ${manifest.made_by}, which is newer: its ${newer[0]} has schema ${newer[1].schema_version}`,
     );
   verifyCopy(backup, mirrorCopy(backup), manifest.mirror);
-  if (manifest.inbox !== null) verifyCopy(backup, inboxCopy(backup), manifest.inbox);
+  requireKind(backup, mirrorCopy(backup), mirrorFile);
+  if (manifest.inbox !== null) {
+    verifyCopy(backup, inboxCopy(backup), manifest.inbox);
+    requireKind(backup, inboxCopy(backup), inboxFile);
+  }
   return manifest;
+}
+
+/** A manifest that was written for another program's file says nothing wrong about its bytes. */
+function requireKind(backup: string, path: string, kind: FileKind): void {
+  const { condition, wrong } = lookBeside(path, kind, 'header');
+  if (condition !== 'well') throw notABackup(backup, `${path} is no ${kind.name} of catalogued: ${wrong}`);
 }
 
 /** Opens a copy as a start would: its schema is brought up to date, and every page and index is gone through. */

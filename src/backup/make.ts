@@ -53,8 +53,20 @@ export function makeBackup({ mirror, inbox, directory, why, made_by, now }: Back
     return { backup, made_at: now, bytes: manifest.mirror.bytes + (manifest.inbox?.bytes ?? 0) };
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
-    throw error;
+    throw refused(directory, error);
   }
+}
+
+/** Returns the error for a directory that cannot be written to (77); any other as it is. */
+function refused(directory: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') return error;
+  const reason = code === 'EROFS' ? 'its file system is read-only' : 'permission denied';
+  return new CataloguedError('permission', `cannot write to ${directory}: ${reason}`, {
+    exitCode: exitCodes.permission,
+    hint: 'run it as the user of the daemon, or set backup.directory to a directory that this user may write to',
+    cause: error,
+  });
 }
 
 type Copied = Pick<BackupOrder, 'mirror' | 'inbox' | 'why' | 'made_by' | 'now'>;

@@ -11,7 +11,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { version } from '../version.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 export function backupCommand(io: Io): Command {
   return new Command('backup')
@@ -30,7 +30,9 @@ export function backupCommand(io: Io): Command {
       const directory = dir === undefined ? config.backup.directory : resolve(dir);
       if (options.list) {
         const found = listed(directory);
-        io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+        io.stdout.write(
+          options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
+        );
         return;
       }
       // Refuses what is no mirror of this version, before anything is made.
@@ -86,7 +88,7 @@ const reasons: Readonly<Record<string, string>> = {
   upgrade: 'before an upgrade',
 };
 
-function render({ directory, backups, tried }: Listed, now: number): string {
+function render({ directory, backups, tried }: Listed, now: number, width: number): string {
   if (backups.length === 0) return `There is no backup in ${directory}.\nTry: catalogued backup\n`;
   const rows = backups.map(({ backup, made_at, made_by, why, bytes, wrong }) =>
     wrong === null
@@ -99,5 +101,5 @@ function render({ directory, backups, tried }: Listed, now: number): string {
       : tried.failure === null
         ? `Restored on trial ${ago(tried.at, now)}: ${tried.backup} can be restored.`
         : `Restored on trial ${ago(tried.at, now)}: ${tried.backup} CANNOT be restored: ${printable(tried.failure)}`;
-  return `${table(['backup', 'made', 'size', 'why', 'by'], rows)}\n\n${trial}\n`;
+  return `${table(['backup', 'made', 'size', 'why', 'by'], rows, width)}\n\n${trial}\n`;
 }

@@ -13,7 +13,7 @@ import { daemonOrHere } from './daemon-or-here.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 interface Options {
   readonly date: string;
@@ -68,7 +68,9 @@ export function checkCommand(io: Io): Command {
         (wiring) => checkHere(wiring, question, io.signal),
       );
       io.stdout.write(
-        options.json ? `${JSON.stringify(answer, null, 2)}\n` : render(question, answer, systemClock.now()),
+        options.json
+          ? `${JSON.stringify(answer, null, 2)}\n`
+          : render(question, answer, { now: systemClock.now(), width: widthOf(io) }),
       );
       conclude(io, answer);
     });
@@ -120,7 +122,11 @@ const unanswered: Partial<Record<CheckReason, { exitCode: ExitCode; hint: string
   stopping: later,
 };
 
-function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, now: number): string {
+function render(
+  { product_id, date, time }: CheckQuestion,
+  answer: CheckAnswer,
+  { now, width }: { readonly now: number; readonly width: number },
+): string {
   const { verdict, reasons, mirror, alternatives } = answer;
   const because = reasons.length === 0 ? '' : `: ${reasons.map(reasonText).join(', ')}`;
   const lines = [
@@ -136,7 +142,7 @@ function render({ product_id, date, time }: CheckQuestion, answer: CheckAnswer, 
       printed(other.price),
       ago(other.checked_at, now),
     ]);
-    lines.push('', table(['instead', 'date', 'time', 'price', 'read'], rows));
+    lines.push('', table(['instead', 'date', 'time', 'price', 'read'], rows, width));
   }
   return `${lines.join('\n')}\n`;
 }

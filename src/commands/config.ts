@@ -5,7 +5,7 @@ import type { SecretName } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
 import { fullConfigurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 /** Builds `config check`, `config show` and `config schema`. */
 export function configCommand(io: Io): Command {
@@ -32,7 +32,7 @@ export function configCommand(io: Io): Command {
       const { file, service, languages, currencies, key, mirror } = facts;
       const row = [service, languages.join(' '), currencies.join(' '), key ?? 'none', mirror];
       io.stdout.write(
-        `${file ?? 'the environment'} is valid.\n${table(['service', 'languages', 'currencies', 'key', 'mirror'], [row])}\n`,
+        `${file ?? 'the environment'} is valid.\n${table(['service', 'languages', 'currencies', 'key', 'mirror'], [row], widthOf(io))}\n`,
       );
     });
 
@@ -56,7 +56,9 @@ export function configCommand(io: Io): Command {
         origin,
       ]);
       io.stdout.write(
-        options.json ? `${JSON.stringify(object, null, 2)}\n` : `${table(['key', 'value', 'from'], lines)}\n`,
+        options.json
+          ? `${JSON.stringify(object, null, 2)}\n`
+          : `${table(['key', 'value', 'from'], lines, widthOf(io))}\n`,
       );
     });
 

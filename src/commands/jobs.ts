@@ -7,7 +7,7 @@ import { ago, printable } from '../format.ts';
 import { jobDuration, jobNext, jobPeriod } from '../status/job-messages.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 /** How long to wait for a job: the pass of a first fill takes as long as the service needs. */
 const patienceMs = 24 * 3_600_000;
@@ -25,7 +25,9 @@ export function jobsCommand(io: Io): Command {
     .action(async ({ json }: { json?: boolean }, own: Command) => {
       const loaded = configurationFor(io, own);
       const found = (await askDaemon(loaded, { operation: 'GET /v1/schedule' })) ?? noDaemon();
-      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : `${render(found.jobs, systemClock.now())}\n`);
+      io.stdout.write(
+        json ? `${JSON.stringify(found, null, 2)}\n` : `${render(found.jobs, systemClock.now(), widthOf(io))}\n`,
+      );
     });
   command
     .command('run')
@@ -55,7 +57,7 @@ export function jobsCommand(io: Io): Command {
 
 type Jobs = Answer<'GET /v1/schedule'>['jobs'];
 
-function render(jobs: Jobs, now: number): string {
+function render(jobs: Jobs, now: number, width: number): string {
   const rows = jobs.map((job) => [
     job.name,
     jobPeriod(job),
@@ -66,7 +68,7 @@ function render(jobs: Jobs, now: number): string {
   ]);
   const overdue = jobs.filter(({ overdue, failure }) => overdue === 1 && failure === null);
   return [
-    table(['job', 'every', 'last run', 'took', 'next', 'failure'], rows),
+    table(['job', 'every', 'last run', 'took', 'next', 'failure'], rows, width),
     ...(overdue.length === 0 ? [] : ['', ...overdue.map((job) => `Overdue: ${jobTrouble(job, now)}`)]),
   ].join('\n');
 }

@@ -13,7 +13,7 @@ import { acquireLock } from '../sqlite/lock.ts';
 import { renderBody, textOf } from './delivery-body.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 const states: readonly DeliveryState[] = ['waiting', 'applied', 'superseded', 'quarantined'];
 
@@ -44,7 +44,7 @@ export function notificationsCommand(io: Io): Command {
       using inbox = openInboxForReading(config.mirror.inbox_path);
       const deliveries = inbox.list({ since: since ?? null, state: state ?? null, limit });
       const found = { counts: inbox.counts(), deliveries };
-      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : renderList(found, systemClock.now()));
+      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : renderList(found, systemClock.now(), widthOf(io)));
     });
   command
     .command('show')
@@ -119,6 +119,7 @@ function unknownDelivery(delivery_id: number): CataloguedError {
 function renderList(
   { counts, deliveries }: { counts: DeliveryCounts; deliveries: readonly ListedDelivery[] },
   now: number,
+  width: number,
 ): string {
   const parts = states.map((state) => `${number(counts[state])} ${state}`).join(', ');
   const summary = `${number(counts.received)} deliveries received: ${parts}.`;
@@ -133,7 +134,7 @@ function renderList(
     each.replay_of === null ? (each.reason ?? '-') : `${each.reason ?? '-'} (again ${each.replay_of})`,
   ]);
   const headings = ['number', 'received', 'subscription', 'from', 'bytes', 'state', 'because'];
-  return `${summary}\n\n${table(headings, rows)}\n`;
+  return `${summary}\n\n${table(headings, rows, width)}\n`;
 }
 
 function render(found: Delivery): string {

@@ -5,7 +5,7 @@ import { openMirrorFacts } from '../mirror/reading.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 export function planCommand(io: Io): Command {
   return new Command('plan')
@@ -22,12 +22,12 @@ export function planCommand(io: Io): Command {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
-      io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan));
+      io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan, widthOf(io)));
       if (plan.broken.length > 0) io.answerIsNo();
     });
 }
 
-function render(plan: Plan): string {
+function render(plan: Plan, width: number): string {
   const { lines, calls_per_day, ceiling, rate, share_of_ceiling, products } = plan;
   const learned = rate === null ? '' : `, ${rate.toFixed(1)} learned`;
   const rows = lines.map((line) => [
@@ -50,12 +50,12 @@ function render(plan: Plan): string {
   return `${[
     `${number(products)} products: ${number(Math.round(calls_per_day))} calls a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
     '',
-    table(['lane', 'what', 'records', 'calls a day'], rows),
+    table(['lane', 'what', 'records', 'calls a day'], rows, width),
     '',
-    table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps),
+    table(['one sweep, at the ceiling', 'calls', 'takes'], sweeps, width),
     '',
-    ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys), '']),
-    table(['this change', 'calls a day', 'of the ceiling'], changes),
+    ...(buys.length === 0 ? [] : [table(['this buys', 'calls a day', "untrue of shoppers' time"], buys, width), '']),
+    table(['this change', 'calls a day', 'of the ceiling'], changes, width),
     '',
     ...promises(plan),
   ].join('\n')}\n`;

@@ -10,7 +10,7 @@ import { daemonOrHere } from './daemon-or-here.ts';
 import { productIds } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 export function removalsCommand(io: Io): Command {
   const command = new Command('removals').description(
@@ -25,7 +25,9 @@ export function removalsCommand(io: Io): Command {
       const { config } = configurationFor(io, own);
       using mirror = openMirrorFacts(config.mirror.path);
       const found = { hold: mirror.removals.openHold(), products: mirror.removals.list() };
-      io.stdout.write(options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now()));
+      io.stdout.write(
+        options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
+      );
     });
   command
     .command('approve')
@@ -65,7 +67,11 @@ async function decide(
   return products;
 }
 
-function render({ hold, products }: { hold: Hold | null; products: readonly AbsentProduct[] }, now: number): string {
+function render(
+  { hold, products }: { hold: Hold | null; products: readonly AbsentProduct[] },
+  now: number,
+  width: number,
+): string {
   const state =
     hold === null
       ? `${number(products.length)} products are missing from the list; nothing is held.`
@@ -79,7 +85,7 @@ function render({ hold, products }: { hold: Hold | null; products: readonly Abse
     removalOf(product, hold),
   ]);
   const headings = ['product', 'title', 'missing since', 'lists without it', 'its own read', 'removal'];
-  return products.length === 0 ? `${state}\n` : `${state}\n\n${table(headings, rows)}\n`;
+  return products.length === 0 ? `${state}\n` : `${state}\n\n${table(headings, rows, width)}\n`;
 }
 
 function removalOf(product: AbsentProduct, hold: Hold | null): string {

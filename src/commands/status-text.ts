@@ -30,7 +30,7 @@ export type ShownStatus = MirrorStatus & {
 };
 
 /** Returns the status as people read it. */
-export function statusText(status: ShownStatus, now: number): string {
+export function statusText(status: ShownStatus, now: number, width?: number): string {
   const { records } = status;
   const lines = [
     ...underHeadings(facts(status, now)),
@@ -38,6 +38,7 @@ export function statusText(status: ShownStatus, now: number): string {
     table(
       ['resource', 'tier', 'records', 'fresh', 'stale', 'expired', 'oldest read', 'promise', 'kept'],
       status.freshness.map((line) => freshnessRow(line, now)),
+      width,
     ),
   ];
   if (status.subscriptions.length > 0) {
@@ -47,6 +48,7 @@ export function statusText(status: ShownStatus, now: number): string {
       table(
         headings,
         status.subscriptions.map((each) => subscriptionRow(each, now)),
+        width,
       ),
     );
   }
@@ -55,7 +57,7 @@ export function statusText(status: ShownStatus, now: number): string {
     lines.push(
       '',
       `Failing: ${number(records.failing)} records, ${number(records.quarantined)} of them in quarantine`,
-      table(['records', 'resource', 'last failure'], rows),
+      table(['records', 'resource', 'last failure'], rows, width),
     );
   }
   return `${lines.join('\n')}\n`;

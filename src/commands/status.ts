@@ -13,6 +13,7 @@ import { verdictOf, withConditions } from '../status/verdict.ts';
 import { configurationFor, daemonClient } from './setup.ts';
 import { type ShownStatus, statusText } from './status-text.ts';
 import type { Io } from './terminal/io.ts';
+import { widthOf } from './terminal/table.ts';
 
 export function statusCommand(io: Io): Command {
   return new Command('status')
@@ -49,7 +50,7 @@ export function statusCommand(io: Io): Command {
       // A daemon has watched; without one the files still tell some.
       const status: ShownStatus =
         live === null ? withConditions(found, now) : { ...found, conditions: live.conditions };
-      io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now));
+      io.stdout.write(options.json ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, now, widthOf(io)));
       if (verdictOf(status, now).state !== 'true') io.answerIsNo();
     });
 }

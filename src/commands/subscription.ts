@@ -14,7 +14,7 @@ import type { Application, Comparison, SubscriptionWork } from '../sync/subscrip
 import { daemonOrHere } from './daemon-or-here.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table } from './terminal/table.ts';
+import { table, widthOf } from './terminal/table.ts';
 
 /** Printed while every declaration waits for the first walk over the lists. */
 const nothingRead = 'Nothing to do: no product has been read yet.\n';
@@ -49,7 +49,7 @@ function addList(command: Command, io: Io, overrides: Overrides): void {
       using mirror = openMirrorFacts(config.mirror.path);
       const list = listSubscriptions(mirror, settingsOf(config));
       const now = (overrides.clock ?? systemClock).now();
-      print(io, options, list, () => renderList(list, now));
+      print(io, options, list, () => renderList(list, { now, width: widthOf(io) }));
     });
 }
 
@@ -68,7 +68,7 @@ function addShow(command: Command, io: Io, overrides: Overrides): void {
         work.compare(id ?? null, io.signal),
       );
       print(io, options, compared, () =>
-        compared.length === 0 ? nothingRead : compared.map(renderComparison).join('\n'),
+        compared.length === 0 ? nothingRead : compared.map((each) => renderComparison(each, widthOf(io))).join('\n'),
       );
       requireAnswers(
         compared.map(({ subscription_id, failure }) => ({ subscription_id, done: failure === null, message: failure })),
@@ -90,7 +90,7 @@ function addApply(command: Command, io: Io, overrides: Overrides): void {
       const applied = await ask(io, configurationFor(io, own), overrides, 'apply', body, (work) =>
         work.apply(run, io.signal),
       );
-      print(io, options, applied, () => renderApplied(applied, run));
+      print(io, options, applied, () => renderApplied(applied, run, widthOf(io)));
       requireAnswers(applied);
     });
 }
@@ -167,7 +167,10 @@ function requireAnswers(attempts: readonly Attempt[]): void {
   });
 }
 
-function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now: number): string {
+function renderList(
+  { subscriptions, waiting, uncovered }: SubscriptionList,
+  { now, width }: { readonly now: number; readonly width: number },
+): string {
   const rows = subscriptions.map((each) => listRow(each, now));
   const headings = [
     'subscription',
@@ -188,7 +191,7 @@ function renderList({ subscriptions, waiting, uncovered }: SubscriptionList, now
   );
   const more = uncovered.count - uncovered.products.length;
   const lines = [
-    ...(rows.length > 0 ? [table(headings, rows)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
+    ...(rows.length > 0 ? [table(headings, rows, width)] : waiting.length > 0 ? [] : ['No subscription is declared.']),
     ...waiting.map((id) => `${id} is sent once every mirrored product has been read.`),
     ...(failures.length === 0 ? [] : ['', ...failures]),
     '',
@@ -215,7 +218,10 @@ function listRow(each: ListedSubscription, now: number): string[] {
   ];
 }
 
-function renderComparison({ subscription_id, declared, service, differences, ...rest }: Comparison): string {
+function renderComparison(
+  { subscription_id, declared, service, differences, ...rest }: Comparison,
+  width: number,
+): string {
   const { failure, last_attempt } = rest;
   const entities = (ids: readonly number[] | null | undefined) =>
     ids == null ? '-' : `${number(ids.length)} entities`;
@@ -231,10 +237,10 @@ function renderComparison({ subscription_id, declared, service, differences, ...
       : differences.length === 0
         ? 'Nothing differs.'
         : `Differs: ${printable(differences.join('; '))}`;
-  return `${table([subscription_id, 'declared', 'the service'], rows)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${printable(last_attempt)}\n`}`;
+  return `${table([subscription_id, 'declared', 'the service'], rows, width)}\n${verdict}\n${last_attempt === null ? '' : `The last attempt: ${printable(last_attempt)}\n`}`;
 }
 
-function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): string {
+function renderApplied(applied: readonly Application[], run: 'now' | 'dry', width: number): string {
   const texts = {
     create: ['would create', 'created'],
     update: ['would update', 'updated'],
@@ -247,7 +253,7 @@ function renderApplied(applied: readonly Application[], run: 'now' | 'dry'): str
   });
   return rows.length === 0
     ? nothingRead
-    : `${table(['subscription', run === 'dry' ? 'dry run' : 'done', 'entities', 'differs'], rows)}\n`;
+    : `${table(['subscription', run === 'dry' ? 'dry run' : 'done', 'entities', 'differs'], rows, width)}\n`;
 }
 
 function renderAttempts(attempts: readonly Attempt[], done: string): string {

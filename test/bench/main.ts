@@ -5,6 +5,7 @@ import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { againstLines } from './against.ts';
+import { backupLines } from './backup.ts';
 import { checkLines } from './checks.ts';
 import { duringResync } from './during-resync.ts';
 import { type Line, median } from './line.ts';
@@ -116,6 +117,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line
   scheduling: schedulingLines,
   receiver: receiverLines,
   'during-resync': duringResync,
+  backup: backupLines,
   reader: readerLines,
   checks: checkLines,
   neighbours: neighbourLines,

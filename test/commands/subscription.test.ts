@@ -267,7 +267,7 @@ it('the doctor makes no files, and says that a service that is away is away', as
   await at.service[Symbol.asyncDispose]();
   const { code, out } = await at.doctor();
   expect(code).toBe(1);
-  expect(out).toMatch(/^✗ +service +the connection was refused\n +→ check service\.base_url/m);
+  expect(out).toMatch(/^✗ +service +the connection was refused\n +→ Check the network and service\.base_url/m);
   expect(out).toMatch(/^- +subscriptions +the service cannot be asked$/m);
 });
 

@@ -126,8 +126,9 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     rating_count: 'integer, people who rated it; null: not said',
     weighed_rating: 'integer, thousandths of a star: as if ten more people had rated it with 4 stars',
     recent_sales: 'integer, reported sales, halved once a month',
+    recent_checks: 'integer, checks before orders, halved once a month',
     place:
-      'integer, from 1, the most popular first: list_place, halved for every doubling of recent sales; without one it follows from weighed_rating',
+      'integer, from 1, the most popular first: list_place, halved for every doubling of recent sales, ten recent checks counting as one; without one it follows from weighed_rating',
   },
   search_terms: {
     name: 'text, terms of the title up to its colon, without those of the city',

@@ -145,7 +145,7 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
     expect(ask).toThrow(
       expect.objectContaining({ code: 'bad-argument', message: expect.stringContaining('"USD" is not mirrored') }),
     );
-  const nowhere = refused('city_id: no product has 9', 'the commonest are 1');
+  const nowhere = refused('city_id: no product has 9', 'the commonest are 1 (Amsterdam)');
   for (const ask of [
     () => reader.find({ city_id: 9 }),
     () => reader.products({ city_id: 9 }),
@@ -156,7 +156,7 @@ it('a language, a currency, a city or a tag that is not mirrored is named, with 
   const noTag = refused('tag_id: no product has 9', 'the commonest are 4');
   for (const ask of [() => reader.find({ tag_id: 9 }), () => reader.products({ tag_id: 9 })])
     expect(ask).toThrow(noTag);
-  const noCountry = refused('country_id: no product has 9', 'the commonest are 1');
+  const noCountry = refused('country_id: no product has 9', 'the commonest are 1 (Netherlands)');
   for (const ask of [
     () => reader.find({ country_id: 9 }),
     () => reader.products({ country_id: 9 }),

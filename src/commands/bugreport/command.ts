@@ -7,7 +7,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { productId } from '../options.ts';
 import { configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { table } from '../terminal/table.ts';
+import { table, widthOf } from '../terminal/table.ts';
 import { type Fact, factsFor, knownSecrets } from './facts.ts';
 import { type Scrub, scrubbing } from './scrub.ts';
 import { tar } from './tar.ts';
@@ -47,7 +47,7 @@ export function bugreportCommand(io: Io): Command {
       writeNew(output, archive);
       const rows = collected.map(({ name, text, missing }) => [name, Buffer.byteLength(text), missing ?? '']);
       io.stdout.write(
-        `${table(['file', 'bytes', 'missing'], rows)}\n\nWritten to ${output}. Look into it before you pass it on.\n`,
+        `${table(['file', 'bytes', 'missing'], rows, widthOf(io))}\n\nWritten to ${output}. Look into it before you pass it on.\n`,
       );
     });
 }

@@ -1,21 +1,79 @@
 import { printable, short } from '../../format.ts';
+import type { Io } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
+/** A column of text becomes no narrower: what does not fit then runs over. */
+const narrowest = 10;
+const gap = '  ';
 
-/** Returns rows under headings, with numbers aligned to the right and text to the left. */
-export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+/** Returns the characters that a line may have: $COLUMNS, through a pipe too, else the terminal's; without either, any number. */
+export function widthOf({ stdout, env }: Pick<Io, 'stdout' | 'env'>): number {
+  const set = Number(env.COLUMNS);
+  if (Number.isInteger(set) && set > 0) return set;
+  return stdout.isTTY ? (stdout.columns ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Returns rows under headings, with numbers aligned to the right and text to the left. Text is wrapped in its column where
+ * a line would be longer than `width`.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  width = Number.POSITIVE_INFINITY,
+): string {
   const cells = [headings, ...rows].map((row) => row.map((cell) => short(printable(String(cell)), longestCell)));
-  const widths = headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));
   const right = headings.map(
     (_, column) => rows.length > 0 && rows.every((row) => /^[\d,.]+$|^-$/.test(String(row[column]))),
   );
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
-        .join('  '),
-    )
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const widths = fitted(
+    headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0)),
+    right,
+    width,
+  );
+  return cells.flatMap((row) => linesOf(row, widths, right)).join('\n');
+}
+
+/** Narrows the widest column of text until a line fits, or none can be narrowed. */
+function fitted(widths: readonly number[], right: readonly boolean[], width: number): number[] {
+  const narrowed = [...widths];
+  const text = narrowed.flatMap((_, column) => (right[column] ? [] : [column]));
+  for (let over = length(narrowed) - width; over > 0; over -= 1) {
+    const widest = text.toSorted((a, b) => (narrowed[b] ?? 0) - (narrowed[a] ?? 0))[0];
+    if (widest === undefined || (narrowed[widest] ?? 0) <= narrowest) break;
+    narrowed[widest] = (narrowed[widest] ?? 0) - 1;
+  }
+  return narrowed;
+}
+
+function length(widths: readonly number[]): number {
+  return widths.reduce((sum, each) => sum + each, gap.length * Math.max(0, widths.length - 1));
+}
+
+function linesOf(row: readonly string[], widths: readonly number[], right: readonly boolean[]): string[] {
+  const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? 0));
+  const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1);
+  return Array.from({ length: height }, (_, line) =>
+    wrapped
+      .map((lines, column) => {
+        const width = widths[column] ?? 0;
+        return right[column] ? (lines[line] ?? '').padStart(width) : (lines[line] ?? '').padEnd(width);
+      })
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+/** Breaks text at its last space before the width, a longer word anywhere. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width && width > 0) {
+    const space = rest.lastIndexOf(' ', width);
+    const at = space > 0 ? space : width;
+    lines.push(rest.slice(0, at).trimEnd());
+    rest = rest.slice(at).trimStart();
+  }
+  return [...lines, rest];
 }

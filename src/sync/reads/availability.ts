@@ -94,8 +94,7 @@ export async function readAvailability(
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
     const planned = { cadence: window.every, worth: product, sooner, unanswered_at };
     settleStored(ports, record, { sent_at, ...found, body_hash, ...planned });
-    planMovedDate(ports, record, window, product.timezone);
-    release(ports, record, { sent_at, before: product });
+    noteOthers(ports, record, { window, product, sent_at });
   };
 
   for (let request = requests.next(); request !== null; request = requests.next()) {
@@ -148,6 +147,16 @@ export async function readAvailability(
       return 'stored';
     }, 'now');
   return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+}
+
+/** Notes what a read means for others: the window before, and who waits for the product to be on sale. */
+function noteOthers(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { window, product, sent_at }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'> & { readonly sent_at: number },
+): void {
+  planMovedDate(ports, record, window, product.timezone);
+  release(ports, record, { sent_at, before: product });
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { table, widthOf } from '../../src/commands/terminal/table.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
+import { runHere } from '../fakes/run-here.ts';
+
+const rows = [
+  ['https://example.com/a/very/long/address', 'it was refused, and is tried again in an hour', '12'],
+  ['short', 'no', '3,000'],
+];
+
+describe('a table', () => {
+  it('is as wide as it needs where nobody says how wide it may be', () => {
+    expect(table(['what', 'why', 'calls'], rows).split('\n')).toHaveLength(3);
+  });
+
+  it.each([40, 60, 80])('fits into %i columns, and loses nothing', (width) => {
+    const lines = table(['what', 'why', 'calls'], rows, width).split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    const shown = (text: string) => text.replaceAll(/\s/g, '').split('').sort().join('');
+    expect(shown(lines.join(''))).toBe(shown(['what', 'why', 'calls', ...rows.flat()].join('')));
+  });
+
+  it('keeps numbers whole, and runs over where the rest cannot be narrower', () => {
+    const lines = table(['what', 'why', 'calls'], rows, 5).split('\n');
+    expect(lines.join('\n')).toMatch(/3,000/);
+    expect(lines.every((line) => line.length <= 10 + 2 + 10 + 2 + 5)).toBe(true);
+  });
+});
+
+it('the width is what COLUMNS says, through a pipe too, else the terminal has, else any', () => {
+  const terminal = { isTTY: true, columns: 120 } as const;
+  const ask = (env: Record<string, string>, more: object) => {
+    const io = capturedIo(env);
+    return widthOf({ ...io, stdout: Object.assign(io.stdout, more) });
+  };
+  expect(ask({ COLUMNS: '72' }, {})).toBe(72);
+  expect(ask({ COLUMNS: '72' }, terminal)).toBe(72);
+  expect(ask({}, terminal)).toBe(120);
+  expect(ask({}, {})).toBe(Number.POSITIVE_INFINITY);
+  for (const nonsense of ['', '0', '-3', 'wide', '1.5'])
+    expect(ask({ COLUMNS: nonsense }, {})).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('commands mind COLUMNS through a pipe, and JSON does not', async () => {
+  const lengths = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+  const show = (...args: string[]) => runHere(['config', 'show', '--defaults', ...args], { env: { COLUMNS: '60' } });
+  const { stdout } = await show();
+  expect(lengths(stdout)).toBeLessThanOrEqual(60);
+  expect(lengths((await runHere(['config', 'show', '--defaults'])).stdout)).toBeGreaterThan(60);
+  expect(lengths((await show('--json')).stdout)).toBeGreaterThan(60);
+});
+
+it('nothing is coloured, so NO_COLOR and FORCE_COLOR decide nothing', async () => {
+  for (const env of [{}, { FORCE_COLOR: '1' }, { NO_COLOR: '1' }])
+    for (const args of [['--help'], ['config', 'show', '--defaults'], ['status', '--help'], ['nonsense']]) {
+      const { stdout, stderr } = await runHere(args, { env });
+      expect(`${stdout}${stderr}`).not.toContain('\u001b');
+    }
+});
