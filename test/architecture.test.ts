@@ -64,6 +64,9 @@ const allowed: Record<string, readonly string[]> = {
   admin: [
     'domain',
     'files',
+    // Of the inbox what it shows: rows of its lists.
+    'inbox/conditions.ts',
+    'inbox/delivery.ts',
     'mirror',
     'status',
     'sync',

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../src/admin/client.ts';
 import { systemClock } from '../src/clock.ts';
+import { restartKeys } from '../src/config/difference.ts';
 import type { LoadedConfig, Secrets } from '../src/config/load.ts';
 import { createSecret } from '../src/config/secrets.ts';
 import { type ReloadingDaemon, startReloading } from '../src/daemon/reloading.ts';
@@ -155,6 +157,12 @@ describe('a reload', () => {
     await world.reload();
     await expect(fetch(`${address}/v1/changes`)).rejects.toThrow('fetch failed');
   });
+});
+
+it('the keys that take a restart stand in docs/operating.md', () => {
+  const text = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8');
+  const [, named = ''] = /above the ceiling\.([\s\S]*?)take a\s+restart/.exec(text) ?? [];
+  expect([...named.matchAll(/`([^`]+)`/g)].map(([, key]) => key).sort()).toEqual([...restartKeys].sort());
 });
 
 describe('across reloads', () => {

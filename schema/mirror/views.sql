@@ -333,16 +333,19 @@ FROM product_places l;
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable, city_id, country_id, rating,
   CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
-  list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales,
-  -- Most are not sold, and what they are halved by is not even asked: a broad search orders every product by it.
-  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold < 1 OR recent < 1 THEN 0 WHEN recent < 2 THEN 1
-    WHEN recent < 4 THEN 2 WHEN recent < 8 THEN 3 WHEN recent < 16 THEN 4 WHEN recent < 32 THEN 5 WHEN recent < 64 THEN 6
-    WHEN recent < 128 THEN 7 WHEN recent < 256 THEN 8 WHEN recent < 512 THEN 9 ELSE 10 END) AS INTEGER) AS place
+  list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales, CAST(recent_asked AS INTEGER) AS recent_checks,
+  -- Ten checks count as a sale. Most products have neither, and what halves them is not even asked: a broad search orders all by it.
+  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold + asked / 10 < 1 OR recent + recent_asked / 10 < 1 THEN 0
+    WHEN recent + recent_asked / 10 < 2 THEN 1 WHEN recent + recent_asked / 10 < 4 THEN 2 WHEN recent + recent_asked / 10 < 8 THEN 3
+    WHEN recent + recent_asked / 10 < 16 THEN 4 WHEN recent + recent_asked / 10 < 32 THEN 5 WHEN recent + recent_asked / 10 < 64 THEN 6
+    WHEN recent + recent_asked / 10 < 128 THEN 7 WHEN recent + recent_asked / 10 < 256 THEN 8
+    WHEN recent + recent_asked / 10 < 512 THEN 9 ELSE 10 END) AS INTEGER) AS place
 FROM (
-  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, l.list_place,
+  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, p.asked, l.list_place,
     CAST(round(1000 * (40.0 + min(max(COALESCE(p.rating, 4.0), 0.0), 5.0) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
       / (10.0 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)) AS INTEGER) AS weighed_rating,
-    p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent
+    p.sold / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
+    p.asked / (1 << CAST(min(max((julianday('now')-2440587.5)*86400000 - COALESCE(p.asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
   FROM _product p
   LEFT JOIN _product_list_place l ON l.product_id = p.product_id
   WHERE p.withdrawn_at IS NULL

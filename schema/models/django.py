@@ -313,6 +313,7 @@ class ProductPopularity(models.Model):
     rating_count = models.BigIntegerField(null=True)
     weighed_rating = models.BigIntegerField()
     recent_sales = models.BigIntegerField()
+    recent_checks = models.BigIntegerField()
     place = models.BigIntegerField()
 
     class Meta:

@@ -250,6 +250,7 @@ class ProductPopularity(Base):
     rating_count = Column(Integer, nullable=True)
     weighed_rating = Column(Integer, nullable=False)
     recent_sales = Column(Integer, nullable=False)
+    recent_checks = Column(Integer, nullable=False)
     place = Column(Integer, nullable=False)
 
 

@@ -246,6 +246,7 @@ export class ProductPopularity {
   @ViewColumn() rating_count!: number | null;
   @ViewColumn() weighed_rating!: number;
   @ViewColumn() recent_sales!: number;
+  @ViewColumn() recent_checks!: number;
   @ViewColumn() place!: number;
 }
 

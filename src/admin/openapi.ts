@@ -10,6 +10,13 @@ const operators = [{ token: [] }, { password: [] }];
 /** Routes outside the API, which no command calls. */
 const others: readonly [string, Json][] = [
   ['/', plain('Shows people whether the mirror is true, and if not, why', 'text/html')],
+  [
+    '/product',
+    {
+      ...plain('Shows people one product, and why it is shown so', 'text/html', { 404: 'it is not in the mirror' }),
+      parameters: [{ name: 'id', in: 'query', required: true, schema: { type: 'integer' } }],
+    },
+  ],
   ['/metrics', plain('Returns the metrics for Prometheus', 'text/plain')],
   ['/openapi.json', plain('This document', 'application/json')],
   ['/healthz', { ...plain('Answers 200 while the process lives', 'application/json'), security: [] }],

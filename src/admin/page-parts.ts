@@ -6,6 +6,7 @@ import type { ErrorRate } from '../mirror/status/error-rate.ts';
 import type { Freshness, MirrorStatus, SubscriptionStatus } from '../mirror/status/status.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type Html, html } from './html.ts';
+import { productLink } from './page-recent.ts';
 import { tableOf } from './page-tables.ts';
 
 export function figuresPart(status: DaemonStatus, now: number): Html {
@@ -139,7 +140,7 @@ ${
     ? null
     : tableOf<ErrorRate['worst'][number]>(
         'Products that were wrong most often',
-        [{ heading: 'product', cell: ({ product_id }) => String(product_id) }, ...reportColumns],
+        [{ heading: 'product', cell: ({ product_id }) => productLink(product_id) }, ...reportColumns],
         rate.worst,
       )
 }</section>
@@ -245,7 +246,7 @@ ${
     : tableOf<MirrorStatus['unconfirmed_images'][number]>(
         'Not confirmed for 12 days: the next to be hidden',
         [
-          { heading: 'product', cell: ({ product_id }) => String(product_id) },
+          { heading: 'product', cell: ({ product_id }) => productLink(product_id) },
           { heading: 'images', kind: 'number', cell: ({ images: count }) => number(count) },
           { heading: 'confirmed', kind: 'number', cell: ({ verified_at }) => ago(verified_at, now) },
           { heading: 'hidden', kind: 'number', cell: ({ hidden_from }) => hidden(hidden_from) },

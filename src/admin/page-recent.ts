@@ -15,13 +15,25 @@ function changesTable(caption: string, changes: readonly FeedChange[], now: numb
   return tableOf<FeedChange>(
     caption,
     [
-      { heading: 'product', cell: ({ product_id }) => String(product_id) },
+      { heading: 'product', cell: ({ product_id }) => productLink(product_id) },
       { heading: 'when', kind: 'number', cell: ({ at }) => ago(at, now) },
-      { heading: 'what', cell: ({ kind, date, language }) => [kind, date, language].filter(Boolean).join(', ') },
-      { heading: 'detail', cell: ({ detail }) => html`<code>${short(detail, 100)}</code>` },
+      ...changeColumns,
     ],
     changes,
   );
+}
+
+/** Lists the newest changes of one product. */
+export function changesOfProduct(changes: readonly FeedChange[], now: number): Html {
+  const columns = [{ heading: 'when', cell: ({ at }: FeedChange) => ago(at, now) }, ...changeColumns];
+  return html`<section class="wide"><h2>Last changes</h2>
+${changes.length === 0 ? html`<p class="none">None is in the feed.</p>` : tableOf('The newest of the feed', columns, changes)}</section>
+`;
+}
+
+/** Links to the view of a product. */
+export function productLink(product_id: number): Html {
+  return html`<a href="/product?id=${product_id}">${String(product_id)}</a>`;
 }
 
 /** Lists the newest deliveries, and what became of each. */
@@ -48,3 +60,11 @@ function stateOf({ state, reason }: ListedDelivery): Html {
   const classes = { applied: 'yes', waiting: 'none', superseded: 'none', quarantined: 'some' } as const;
   return html`<span class="${classes[state]}">${state}</span>${reason === null ? null : html` <span class="soft">${short(reason, 60)}</span>`}`;
 }
+
+const changeColumns = [
+  {
+    heading: 'what',
+    cell: ({ kind, date, language }: FeedChange) => [kind, date, language].filter(Boolean).join(', '),
+  },
+  { heading: 'detail', cell: ({ detail }: FeedChange) => html`<code>${short(detail, 100)}</code>` },
+];

@@ -65,6 +65,14 @@ td small { display: block; color: var(--soft); font-size: .82rem; white-space: n
 .none { color: var(--soft); }
 section > ul { margin: .25rem 0; padding-left: 1.1rem; } section > ul li { overflow-wrap: anywhere; margin: .2rem 0; }
 table + p, p + table, ul + table, table + table, .figures + p { margin-top: .9rem; }
+header a { text-decoration: none; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: .75rem 0 0; }
+.facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
+form { display: inline-flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
+input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .4rem; padding: .3rem .6rem; }
+input[type=checkbox] { accent-color: var(--bar); }
+button { background: var(--track); cursor: pointer; }
+input:focus-visible, button:focus-visible { outline: 2px solid var(--bar); outline-offset: 2px; }
 footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .87rem; }
 @media (max-width: 62rem) { main { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 44rem) {

@@ -8,8 +8,9 @@ import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { type MetricsOptions, metricsRoute } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page.ts';
+import { type ProductPageOptions, productRoute } from './page-product.ts';
 
-export interface AdminOptions extends MetricsOptions, PageOptions, ApiOptions {
+export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ApiOptions {
   readonly listen: string;
   /** Needed for every call but `/healthz` and `/readyz` outside a unix socket. */
   readonly token: { reveal(): string } | null;
@@ -45,6 +46,7 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   app.get('/openapi.json', async () => openApi(operations));
   metricsRoute(app, options);
   pageRoute(app, options);
+  productRoute(app, options);
   apiRoutes(app, Object.keys(operations) as OperationName[], { ...options, log });
   refusals(app, log);
 }

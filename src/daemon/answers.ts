@@ -9,6 +9,7 @@ import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
+import { shownReads } from '../mirror/catalogue/shown.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
@@ -26,6 +27,7 @@ import { listSubscriptions } from '../sync/subscriptions/list.ts';
 import { pageMemory } from './page-memory.ts';
 import type { Parts } from './parts.ts';
 import { probeThrough } from './probing.ts';
+import { productView } from './product-view.ts';
 import type { Reload } from './reload.ts';
 import type { Schedule } from './schedule.ts';
 import { searchThread } from './search-thread.ts';
@@ -55,7 +57,9 @@ export function answersOf(
     db.close();
   });
   const facts = mirrorFacts(reader);
-  const feed = changeFeed(readsOf(reader));
+  const reads = readsOf(reader);
+  const shown = shownReads(reads);
+  const feed = changeFeed(reads);
   const searches = stack.use(searchThread(mirror.path));
   const figures = stack.use(processFigures(ports.clock.now));
   // From as far back as the change feed reaches to the end of what is mirrored.
@@ -82,6 +86,7 @@ export function answersOf(
     now: ports.clock.now,
     recentStatus: () => status(recentMs),
     memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
+    product: (product_id) => productView({ ports, feed, shown }, product_id),
     processFigures: figures.look,
     ready: () => {
       files.look();

@@ -37,17 +37,23 @@ async function statusOf(...request: Parameters<typeof ask>): Promise<number> {
 }
 
 describe('outside a unix socket the admin interface', () => {
-  test.each(['/v1/status', '/v1/plan', '/', '/metrics', '/openapi.json', '/v1/doctor', '/no/such/path'])(
-    'answers %s to nobody without the token',
-    async (path) => {
-      expect(await statusOf(path)).toBe(401);
-      expect(await statusOf(path, { authorization: 'Bearer wrong' })).toBe(401);
-      expect(await statusOf(path, { authorization: `Bearer ${canary.admin}x` })).toBe(401);
-      expect(await statusOf(path, { authorization: canary.admin })).toBe(401);
-      expect(await statusOf(path, { authorization: basic('wrong') })).toBe(401);
-      expect(await statusOf(path, {}, 'HEAD')).toBe(401);
-    },
-  );
+  test.each([
+    '/v1/status',
+    '/v1/plan',
+    '/',
+    '/product?id=1',
+    '/metrics',
+    '/openapi.json',
+    '/v1/doctor',
+    '/no/such/path',
+  ])('answers %s to nobody without the token', async (path) => {
+    expect(await statusOf(path)).toBe(401);
+    expect(await statusOf(path, { authorization: 'Bearer wrong' })).toBe(401);
+    expect(await statusOf(path, { authorization: `Bearer ${canary.admin}x` })).toBe(401);
+    expect(await statusOf(path, { authorization: canary.admin })).toBe(401);
+    expect(await statusOf(path, { authorization: basic('wrong') })).toBe(401);
+    expect(await statusOf(path, {}, 'HEAD')).toBe(401);
+  });
 
   test.each([
     '/v1/status/',
@@ -80,6 +86,19 @@ describe('outside a unix socket the admin interface', () => {
       expect(await statusOf(`/v1/explain/1?${query}`, { authorization: token })).toBe(400);
     },
   );
+
+  it.each([
+    ['?id=1', 404, 'Product 1 is not in the mirror'],
+    ['', 400, 'A product id is a whole number above 0'],
+    ['?id=0', 400, 'A product id'],
+    ['?id=1&id=2', 400, 'A product id'],
+    ['?id=%3Cscript%3E', 400, 'A product id'],
+  ])('answers /product%s with a page that says why there is nothing', async (query, status, says) => {
+    const answer = await ask(`/product${query}`, { authorization: token });
+    expect(Number(answer.split(' ')[1])).toBe(status);
+    expect(answer).toContain(`<h1>${says}`);
+    expect(answer).not.toContain('<script');
+  });
 
   it('says of what no route takes that nothing answers there, and repeats no query', async () => {
     expect(await ask('/v1/statsu?token=hush', { authorization: token })).toMatch(

@@ -1,4 +1,5 @@
 import type { PageMemory } from '../../src/admin/page-memory.ts';
+import type { ProductView } from '../../src/admin/page-product.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = Date.parse('2026-11-21T11:20:03Z');
@@ -193,6 +194,104 @@ export const remembered: PageMemory = {
       settled_at: now,
       replay_of: null,
       body_gone: false,
+    },
+  ],
+};
+
+const record: ProductView['explanation']['records'][number] = {
+  resource: 'availability',
+  edition: 'EUR',
+  from: '2026-11-21',
+  to: '2026-12-21',
+  fetched_at: now - 2 * hour,
+  fetched_reason: 'cadence-elapsed',
+  changed_at: now - 9 * hour,
+  due_at: now + 4 * hour,
+  due_reason: 'cadence-elapsed',
+  lane: 'near',
+  cadence_ms: 6 * hour,
+  changes_per_day: 0.5,
+  calls_per_day: 4,
+  failures: 0,
+  failed_at: null,
+  failure: null,
+  off_sale_at: null,
+  unanswered_at: null,
+};
+
+/** A product of which everything can be said that its view has words for. */
+export const view: ProductView = {
+  explanation: {
+    product_id: 973698,
+    title: 'Museum of Bread & Roses',
+    sale_status: 'enabled',
+    sellable: true,
+    disabled_reason: null,
+    expected_reopening: null,
+    dates_off_at: null,
+    withdrawn_at: null,
+    first_seen_at: now - 900 * hour,
+    timezone: 'Europe/Amsterdam',
+    today: '2026-11-21',
+    category: 'museums',
+    weight: 1.5,
+    images: { shown: 1, verified_at: now - 48 * hour, hidden_from: now + 288 * hour },
+    records: [
+      record,
+      {
+        ...record,
+        resource: 'variants',
+        edition: 'en',
+        from: null,
+        to: null,
+        failures: 3,
+        failed_at: now - hour,
+        failure: 'bad-answer: variants[2].price: expected an amount, found "free"',
+      },
+    ],
+    covered: true,
+    notices: [{ subscription_id: 'all', change_type: 'price', received_at: now - 3 * hour }],
+    closures: [
+      {
+        notified_at: now - 99 * hour,
+        state: 'over',
+        reason: 'strike',
+        expected_reopening: null,
+        alternative_product_id: 703295,
+        confirmed_at: now - 98 * hour,
+        ended_at: now - 90 * hour,
+      },
+    ],
+    calls_per_day: 8,
+  },
+  days: [
+    {
+      date: '2026-11-22',
+      currency: 'EUR',
+      state: 'available',
+      lowest_price: 1250,
+      checked_at: now - 2 * hour,
+      stale: 0,
+    },
+    {
+      date: '2026-11-23',
+      currency: 'EUR',
+      state: 'sold_out',
+      lowest_price: null,
+      checked_at: now - 9 * hour,
+      stale: 1,
+    },
+  ],
+  images: [{ position: 0, credit: 'Photo: A. Baker', alt_text: 'Loaves', verified_at: now - 48 * hour }],
+  changes: [
+    {
+      seq: 9,
+      at: now - hour,
+      product_id: 973698,
+      kind: 'price_changed',
+      language: null,
+      date: '2026-11-22',
+      detail: '{"new":1250}',
     },
   ],
 };

@@ -197,6 +197,13 @@ describe('in a browser', needs('chromium'), () => {
     expect(dom).toContain('&lt;b id="planted"&gt;');
     expect(console).toEqual([]);
     expect(dom).not.toContain(canary.admin);
+    const [first] = sandbox.world.visible();
+    address.pathname = '/product';
+    address.search = `?id=${first?.id}`;
+    const one = await browse(address.href);
+    expect(one.dom).toContain(`<title>${first?.id} `);
+    expect(one.dom).toContain('&lt;b id="planted"&gt;');
+    expect(one.console).toEqual([]);
   });
 
   it('a page that breaks its policy would be noticed (control)', async () => {

@@ -23,7 +23,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   // A file is fetched when this host comes to it.
   images: ['file', 'verified_at', 'expires_at'],
   // Sales, and the places of all others in the list, move it.
-  product_popularity: ['popularity', 'list_place', 'recent_sales', 'place'],
+  product_popularity: ['popularity', 'list_place', 'recent_sales', 'recent_checks', 'place'],
   experiences: [...age, 'currency', 'language_shown'],
   // Which of the products that are on sale, and comes first in the list.
   withdrawn_products: ['successor_product_id'],

@@ -126,8 +126,9 @@ const columns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     rating_count: 'integer, people who rated it; null: not said',
     weighed_rating: 'integer, thousandths of a star: as if ten more people had rated it with 4 stars',
     recent_sales: 'integer, reported sales, halved once a month',
+    recent_checks: 'integer, checks before orders, halved once a month',
     place:
-      'integer, from 1, the most popular first: list_place, halved for every doubling of recent sales; without one it follows from weighed_rating',
+      'integer, from 1, the most popular first: list_place, halved for every doubling of recent sales, ten recent checks counting as one; without one it follows from weighed_rating',
   },
   search_terms: {
     name: 'text, terms of the title up to its colon, without those of the city',
@@ -422,7 +423,8 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
     'timezone', 'today', 'category', 'weight', 'images', 'records', 'covered', 'notices', 'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history'],
-  plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'what_if'],
+  plan: ['products', 'lines', 'calls_per_day', 'rate', 'ceiling', 'share_of_ceiling', 'sweeps', 'lanes', 'broken', 'buys', 'what_if'],
+  'plan --declaration': ['endpoints'],
   check: ['verdict', 'reasons', 'now', 'mirror', 'alternatives'],
   'check: verdict': ['holds', 'changed', 'gone', 'unknown'],
   'check: reasons': checkReasons,

@@ -72,6 +72,29 @@ describe('find', () => {
     over(stored, (reader) => expect(reader.find({ min_rating: 4.5 }).total).toBe(3));
   });
 
+  it('halves a place for every doubling of own sales, of which ten checks count as one, and lets them fade', () => {
+    using test = testMirror();
+    const { mirror } = test;
+    putProducts(
+      mirror,
+      [1, 2, 3, 4].map((product_id) => productOf(product_id, { title: 'Tower', rating: null })),
+    );
+    const [now, month] = [Date.now(), 30 * 86_400_000];
+    mirror.transaction(() => {
+      mirror.listPlaces.note([1, 2, 3, 4], 100);
+      mirror.categories.countSale(2, 4, now);
+      mirror.categories.countAsked(3, 80, now);
+      mirror.categories.countAsked(4, 80, now - 3 * month);
+    });
+    using reader = openReader(mirror.path);
+    expect(reader.find({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([
+      [3, 102 >> 4],
+      [2, 101 >> 3],
+      [4, 103 >> 1],
+      [1, 100],
+    ]);
+  });
+
   it('narrows by city, country, tag, rating and price, with words and without', () => {
     over(entries, (reader) => {
       const all = reader.find({ limit: 1000 }).hits;

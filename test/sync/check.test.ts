@@ -436,6 +436,9 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
     { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
   ]);
   const db = openMirrorAt(test.harness.wiring.mirror.path, test.harness.clock.now());
+  expect(
+    db.prepare('SELECT product_id, recent_sales, recent_checks FROM product_popularity WHERE recent_checks > 0').all(),
+  ).toEqual([{ product_id: test.product.id, recent_sales: 0, recent_checks: 5 }]);
   expect(readStatus(db, 5).error_rate).toMatchObject({
     checks: 5,
     wrong: 3,

@@ -41,6 +41,7 @@ const record = z.object({
   changes_per_day: z.number().nullable(),
   calls_per_day: z.number(),
   failures: count,
+  failed_at: never,
   failure: maybe,
   off_sale_at: never,
   unanswered_at: never,

@@ -30,6 +30,9 @@ export interface CategoryReads {
 export interface CategoryTable extends CategoryReads {
   assign(product_id: number, category: string | null): void;
   clear(): void;
+  /** Checks before orders, counted at `asked_at`; null: the product is not known. */
+  asked(product_id: number): { asked: number; asked_at: number | null } | null;
+  countAsked(product_id: number, asked: number, at: number): void;
   /** Tickets sold, as counted now. */
   countSale(product_id: number, sold: number, at: number): void;
 }
@@ -128,8 +131,19 @@ export function categoryTable(db: Writes): CategoryTable {
     ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: number }>) =>
       query.updateTable('_product').set({ sold, sold_at }).where('product_id', '=', product_id),
   );
+  const asked = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('_product').select(['asked', 'asked_at']).where('product_id', '=', product_id),
+  );
+  const putAsked = db.change(
+    ({ product_id, asked, asked_at }: Bound<{ product_id: number; asked: number; asked_at: number }>) =>
+      query.updateTable('_product').set({ asked, asked_at }).where('product_id', '=', product_id),
+  );
   return {
     ...categoryReads(db),
+    asked: (product_id) => asked.get({ product_id }) ?? null,
+    countAsked: (product_id, asked, asked_at) => {
+      putAsked.run({ product_id, asked, asked_at });
+    },
     assign: (product_id, category) => {
       put.run({ product_id, category });
     },

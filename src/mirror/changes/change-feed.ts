@@ -26,6 +26,7 @@ export interface ChangeFeed {
   bounds(): FeedBounds;
   /** The newest changes of products, the newest first. */
   newest(limit: number): FeedChange[];
+  newestOf(product_id: number, limit: number): FeedChange[];
   /**
    * At most `limit` changes after a cursor, of one state of the file. Throws `feed-changed` where the cursor is of another
    * feed, `cursor-too-old` where some of them are forgotten, and `cursor-from-the-future` for a number never given out.
@@ -51,10 +52,14 @@ export function changeFeed(db: Reads): ChangeFeed {
   const newest = db.rows(({ limit }: Bound<{ limit: number }>) =>
     query.selectFrom('changes').selectAll().where('product_id', '<>', noProduct).orderBy('seq', 'desc').limit(limit),
   );
+  const newestOf = db.rows(({ product_id, limit }: Bound<{ product_id: number; limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('product_id', '=', product_id).orderBy('seq', 'desc').limit(limit),
+  );
   const read = () => bounds.get() ?? { floor: 0, newest: 0, feed: null };
   return {
     bounds: read,
     newest: (limit) => newest.all({ limit }),
+    newestOf: (product_id, limit) => newestOf.all({ product_id, limit }),
     after: (after, limit, feed = null) =>
       db.snapshot(() => {
         const cursor = { after, feed };

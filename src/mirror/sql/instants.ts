@@ -45,6 +45,7 @@ export const mirrorInstants: MirrorInstants = {
     images_verified_at: 'absent',
     withdrawn_at: 'now',
     sold_at: 'now',
+    asked_at: 'now',
     dates_off_at: 'now',
   },
   _product_text: {

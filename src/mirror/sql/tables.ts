@@ -57,6 +57,8 @@ export interface Tables {
     category: string | null;
     sold: number;
     sold_at: number | null;
+    asked: number;
+    asked_at: number | null;
     covered: Bit;
     dates_off_at: number | null;
     sellable: Bit;

@@ -1,4 +1,5 @@
 import type { Tier } from '../../domain/catalogue/availability.ts';
+import { soldBy } from '../../domain/catalogue/category.ts';
 import type { Rating } from '../../domain/checks/error-rate.ts';
 import { type CheckCounts, countNames } from '../../mirror/checks.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
@@ -31,12 +32,27 @@ export function checkCounter({ mirror, clock }: Pick<Ports, 'mirror' | 'clock'>)
     },
     flush: () => {
       if (waiting.size === 0) return;
+      const now = clock.now();
       mirror.transaction(() => {
         for (const { counts, ...key } of waiting.values()) mirror.checks.count(key, counts);
+        for (const [product_id, of] of Map.groupBy(waiting.values(), (each) => each.product_id))
+          countAsked(
+            mirror,
+            product_id,
+            of.reduce((sum, { counts }) => sum + counts.checks + counts.unknown + counts.unanswered, 0),
+            now,
+          );
       });
       waiting.clear();
     },
   };
+}
+
+/** Counts checks of a product by which searches order what they find; they fade like sales. */
+function countAsked(mirror: Mirror, product_id: number, checks: number, now: number): void {
+  const known = mirror.categories.asked(product_id);
+  if (known === null) return;
+  mirror.categories.countAsked(product_id, soldBy(now, known.asked, known.asked_at) + checks, now);
 }
 
 /** Counts an order. A null rating shows nothing about availability. */

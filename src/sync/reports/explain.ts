@@ -80,6 +80,8 @@ export interface ExplainedRecord {
    */
   readonly calls_per_day: number;
   readonly failures: number;
+  /** When the last answer was refused or came to nothing, and why; null: the last one was good. */
+  readonly failed_at: number | null;
   readonly failure: string | null;
   /** Since when its dates are answered as not on sale; null: the last answer had dates. */
   readonly off_sale_at: number | null;
@@ -168,6 +170,7 @@ function explainRecord(record: RecordDetail, cadence_ms: number): Omit<Explained
     changes_per_day: record.shape === null ? null : changesPerDay(believed(record)),
     calls_per_day: dayMs / span,
     failures,
+    failed_at: record.failed_at,
     failure,
     off_sale_at: record.off_sale_at,
     unanswered_at: record.unanswered_at,

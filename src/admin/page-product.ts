@@ -1,0 +1,175 @@
+import type { FastifyInstance } from 'fastify';
+import { imageLimitMs } from '../domain/catalogue/image.ts';
+import { ago, duration, number, short } from '../format.ts';
+import type { ShownDay, ShownImage } from '../mirror/catalogue/shown.ts';
+import type { FeedChange } from '../mirror/changes/change-feed.ts';
+import type { ExplainedRecord, Explanation } from '../sync/reports/explain.ts';
+import {
+  closureCells,
+  closureHeadings,
+  explainedFacts,
+  partOf,
+  recordCells,
+  recordHeadings,
+  titleOf,
+  unansweredDates,
+} from '../sync/reports/explain-text.ts';
+import { type Html, html } from './html.ts';
+import { framed, sendPage } from './page-frame.ts';
+import { changesOfProduct } from './page-recent.ts';
+import { type TableColumn, tableOf } from './page-tables.ts';
+
+/** What people may know of a product: what `explain` says, and what storefronts are shown. */
+export interface ProductView {
+  readonly explanation: Explanation;
+  readonly days: readonly ShownDay[];
+  readonly images: readonly ShownImage[];
+  /** The newest first. */
+  readonly changes: readonly FeedChange[];
+}
+
+export interface ProductPageOptions {
+  /** Returns null for a product that is not mirrored. */
+  product(product_id: number): ProductView | null;
+  now(): number;
+}
+
+/** Adds `GET /product?id=`: shows people one product, and why it is shown so. */
+export function productRoute(app: FastifyInstance, { product, now }: ProductPageOptions): void {
+  app.get<{ Querystring: { id?: unknown } }>('/product', async ({ query: { id } }, reply) => {
+    const product_id = typeof id === 'string' && /^[1-9]\d{0,14}$/.test(id.trim()) ? Number(id) : null;
+    if (product_id === null) return sendPage(reply, sorry('A product id is a whole number above 0', now()), 400);
+    const view = product(product_id);
+    if (view === null) return sendPage(reply, sorry(`Product ${product_id} is not in the mirror`, now()), 404);
+    return sendPage(reply, renderProduct(view, now()));
+  });
+}
+
+/** A form that leads to a product. */
+export function productForm(): Html {
+  return html`<form action="/product" method="get"><label>Product <input name="id" inputmode="numeric" required pattern="[0-9]+" size="12"></label> <button>Show</button></form>`;
+}
+
+function sorry(says: string, now: number): string {
+  const main = html`<section class="wide"><h1>${says}</h1>
+${productForm()}</section>
+`;
+  return framed({ title: says, about: html`product`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
+}
+
+/** Renders the view of a product. */
+export function renderProduct({ explanation, days, images, changes }: ProductView, now: number): string {
+  const { product_id } = explanation;
+  return framed({
+    title: `${product_id} ${titleOf(explanation)}`,
+    about: html`product ${product_id}`,
+    now,
+    main: html`${factsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
+    footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · ${productForm()}`,
+  });
+}
+
+function factsPart(found: Explanation, now: number): Html {
+  return html`<section class="wide"><h1>${titleOf(found)}</h1>
+<dl class="facts">
+${explainedFacts(found, now).map(([heading, says]) => html`<dt>${heading}</dt><dd>${says}</dd>\n`)}</dl></section>
+`;
+}
+
+/** The last answers that were refused or came to nothing, and of which part. */
+function refusedPart(found: Explanation, now: number): Html {
+  const failing = found.records.filter(({ failure }) => failure !== null);
+  const unanswered = unansweredDates(found, now);
+  return html`<section class="wide"><h2>Answers that could not be used</h2>
+${
+  failing.length === 0
+    ? html`<p class="none">None: the last answer of each part was good.</p>`
+    : tableOf<ExplainedRecord>(
+        'The last of each part; what was mirrored before is kept',
+        [
+          { heading: 'part', cell: (record) => `${partOf(record)} (${record.edition})` },
+          {
+            heading: 'when',
+            kind: 'number',
+            cell: ({ failed_at }) => (failed_at === null ? '-' : ago(failed_at, now)),
+          },
+          { heading: 'in a row', kind: 'number', cell: ({ failures }) => number(failures) },
+          { heading: 'why', cell: ({ failure }) => html`<code>${short(failure ?? '', 400)}</code>` },
+        ],
+        failing,
+      )
+}${unanswered.length === 0 ? null : html`<ul>${unanswered.map((each) => html`<li>${each}</li>`)}</ul>`}</section>
+`;
+}
+
+function datesPart(days: readonly ShownDay[], now: number): Html {
+  const states: Readonly<Record<string, string>> = { available: 'yes', sold_out: 'some', not_on_sale: 'no' };
+  return html`<section class="wide"><h2>Next dates</h2>
+${
+  days.length === 0
+    ? html`<p class="none">None is known.</p>`
+    : tableOf<ShownDay>(
+        'As storefronts see them',
+        [
+          { heading: 'date', cell: ({ date }) => date },
+          { heading: 'state', cell: ({ state }) => html`<span class="${states[state] ?? 'none'}">${state}</span>` },
+          {
+            heading: 'lowest price',
+            kind: 'number',
+            cell: ({ lowest_price, currency }) =>
+              lowest_price === null ? '-' : `${number(lowest_price)} ${currency} minor units`,
+          },
+          {
+            heading: 'read',
+            kind: 'number',
+            cell: ({ checked_at, stale }) =>
+              html`${ago(checked_at, now)}${stale === 1 ? html` <span class="some">stale</span>` : null}`,
+          },
+        ],
+        days,
+      )
+}</section>
+`;
+}
+
+function recordsPart({ records }: Explanation, now: number): Html {
+  const rows = records.map((record) => recordCells(record, now));
+  return html`<section class="wide"><h2>Reads</h2>
+${tableOf('When and why each part was read, and will be', columnsOf(recordHeadings), rows)}</section>
+`;
+}
+
+function closuresPart({ closures }: Explanation, now: number): Html | null {
+  if (closures.length === 0) return null;
+  const rows = closures.map((closure) => closureCells(closure, now));
+  return html`<section class="wide"><h2>Announced closures</h2>
+${tableOf('The newest first, and what reads found', columnsOf(closureHeadings), rows)}</section>
+`;
+}
+
+function columnsOf(headings: readonly string[]): TableColumn<readonly string[]>[] {
+  return headings.map((heading, index) => ({ heading, cell: (cells) => cells[index] ?? null }));
+}
+
+function imagesPart(images: readonly ShownImage[], now: number): Html {
+  return html`<section class="wide"><h2>Images</h2>
+${
+  images.length === 0
+    ? html`<p class="none">None is shown.</p>`
+    : tableOf<ShownImage>(
+        'As storefronts see them',
+        [
+          { heading: 'position', cell: ({ position }) => String(position) },
+          { heading: 'credit', cell: ({ credit }) => credit ?? html`<span class="none">none</span>` },
+          { heading: 'alternative text', cell: ({ alt_text }) => alt_text ?? html`<span class="none">none</span>` },
+          {
+            heading: 'hidden',
+            kind: 'number',
+            cell: ({ verified_at }) => `in ${duration(verified_at + imageLimitMs - now)}`,
+          },
+        ],
+        images,
+      )
+}</section>
+`;
+}

@@ -1,0 +1,52 @@
+import type { Bound, Reads } from '../../sqlite/statements.ts';
+import { query } from '../sql/sql.ts';
+
+/** A date as storefronts see it. */
+export interface ShownDay {
+  readonly date: string;
+  readonly currency: string;
+  readonly state: string;
+  /** Minor units. */
+  readonly lowest_price: number | null;
+  readonly checked_at: number;
+  readonly stale: 0 | 1;
+}
+
+/** An image as storefronts see it. */
+export interface ShownImage {
+  readonly position: number;
+  readonly credit: string | null;
+  readonly alt_text: string | null;
+  readonly verified_at: number;
+}
+
+/** What storefronts are shown of a product, for people: through the views that they read. */
+export interface ShownReads {
+  /** The dates in order, from one on. */
+  days(product_id: number, from: string, limit: number): ShownDay[];
+  images(product_id: number): ShownImage[];
+}
+
+export function shownReads(db: Reads): ShownReads {
+  const days = db.rows(({ product_id, from, limit }: Bound<{ product_id: number; from: string; limit: number }>) =>
+    query
+      .selectFrom('availability_days')
+      .select(['date', 'currency', 'state', 'lowest_price', 'checked_at', 'stale'])
+      .where('product_id', '=', product_id)
+      .where('date', '>=', from)
+      .orderBy('date')
+      .orderBy('currency')
+      .limit(limit),
+  );
+  const images = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('images')
+      .select(['position', 'credit', 'alt_text', 'verified_at'])
+      .where('product_id', '=', product_id)
+      .orderBy('position'),
+  );
+  return {
+    days: (product_id, from, limit) => days.all({ product_id, from, limit }),
+    images: (product_id) => images.all({ product_id }),
+  };
+}

@@ -1,0 +1,114 @@
+import { duration, printable, short } from '../../format.ts';
+import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
+
+/*
+ * An explanation in words, for the command and the page.
+ */
+
+export function titleOf({ title }: Pick<Explanation, 'title'>): string {
+  return title === null ? '(no title)' : short(printable(title));
+}
+
+/** Returns what is said of the product as a whole, each with its heading. */
+export function explainedFacts(found: Explanation, now: number): readonly (readonly [heading: string, says: string])[] {
+  return [
+    ['Shown', shownAs(found, now)],
+    ...contradiction(found, now),
+    ['Category', `${found.category ?? 'none'}; a stale copy does ${found.weight.toFixed(1)} times the usual harm`],
+    ['Venue', `${found.timezone ?? 'time zone unknown, so a day of margin at both ends'}, today is ${found.today}`],
+    ['Images', imagesShown(found.images, now)],
+    [
+      'Covered',
+      found.covered ? 'yes: a working subscription announces its changes' : 'no: changes are found only by reading',
+    ],
+    ...found.notices.map(
+      ({ change_type, subscription_id, received_at }) =>
+        ['Notified', `${duration(now - received_at)} ago: ${change_type} (${subscription_id})`] as const,
+    ),
+    ['Costs', `${found.calls_per_day.toFixed(1)} calls a day`],
+  ];
+}
+
+export const recordHeadings = ['part', 'last read', 'because', 'next', 'because', 'lane', 'changes a day', 'failures'];
+
+/** Returns the cells under those headings. */
+export function recordCells(record: ExplainedRecord, now: number): string[] {
+  const { fetched_at, due_at, failures } = record;
+  return [
+    `${partOf(record)} (${record.edition})`,
+    fetched_at === null ? 'never' : `${duration(now - fetched_at)} ago`,
+    record.fetched_reason ?? '-',
+    due_at <= now ? 'now' : `in ${duration(due_at - now)}`,
+    record.due_reason,
+    record.lane,
+    record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
+    failures === 0 ? '-' : String(failures),
+  ];
+}
+
+/** Returns what a record is of: its dates, or its resource. */
+export function partOf({ resource, from, to }: ExplainedRecord): string {
+  return from === null ? resource : `${from} to ${to}`;
+}
+
+export const closureHeadings = ['closed by notification', 'reason', 'expected back', 'alternative', 'state'];
+
+/** Returns the cells under those headings. */
+export function closureCells(closure: ExplainedClosure, now: number): string[] {
+  return [
+    `${duration(now - closure.notified_at)} ago`,
+    closure.reason ?? '-',
+    closure.expected_reopening ?? '-',
+    String(closure.alternative_product_id ?? '-'),
+    closure.state,
+  ];
+}
+
+/** Returns a sentence for each part whose last answer left out dates. */
+export function unansweredDates({ records }: Explanation, now: number): string[] {
+  return records
+    .filter(({ unanswered_at }) => unanswered_at !== null)
+    .map(
+      (each) =>
+        `${each.from} to ${each.to} (${each.edition}): not all of these dates are answered, for ${duration(now - (each.unanswered_at ?? now))}`,
+    );
+}
+
+function shownAs(
+  { withdrawn_at, sellable, sale_status, disabled_reason, expected_reopening }: Explanation,
+  now: number,
+): string {
+  if (withdrawn_at !== null) return `no: withdrawn ${duration(now - withdrawn_at)} ago`;
+  if (sellable) return 'yes, on sale';
+  const reason = disabled_reason === null ? '' : `: ${printable(disabled_reason)}`;
+  const reopening = expected_reopening === null ? '' : `, expected back ${printable(expected_reopening)}`;
+  return `yes, not on sale (${sale_status}${reason}${reopening})`;
+}
+
+/** Describes the contradiction of a product whose own read says on sale but whose dates do not. */
+function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): (readonly [string, string])[] {
+  if (dates_off_at === null || !sellable) return [];
+  const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
+  const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
+  const since = duration(now - dates_off_at);
+  return [
+    [
+      'Dates',
+      `availability says not on sale for ${since}, but the product's own read says enabled: read again ${again}`,
+    ],
+  ];
+}
+
+function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'], now: number): string {
+  if (verified_at === null || hidden_from === null) return 'none: never confirmed';
+  const until =
+    hidden_from > now
+      ? `hidden in ${duration(hidden_from - now)} unless confirmed again`
+      : 'hidden: not confirmed for 14 days';
+  return `${shown}, confirmed ${duration(now - verified_at)} ago, ${until}`;
+}
+
+/** Formats an instant like `2026-11-21T08:00:00Z`. */
+export function instant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { type ProductView, renderProduct } from '../../src/admin/page-product.ts';
+import { now, view } from './known-status.ts';
+
+function textOf(shown: ProductView): string {
+  const [, body = ''] = renderProduct(shown, now).split('<main>');
+  return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+}
+
+describe('the view of a product says', () => {
+  const cases: [string, RegExp][] = [
+    ['what the mirror says of it', /^ Museum of Bread &amp; Roses Shown yes, on sale Category museums; .* 1\.5 times/],
+    [
+      'which answer was refused last, and where',
+      /variants \(en\) 1 h ago 3 bad-answer: variants\[2\]\.price: expected/,
+    ],
+    [
+      'its next dates, and which of them are stale',
+      /2026-11-22 available 1,250 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
+    ],
+    [
+      'when and why each part is read',
+      /2026-11-21 to 2026-12-21 \(EUR\) 2 h ago cadence-elapsed in 4 h cadence-elapsed near/,
+    ],
+    ['who announced what', /Notified 3 h ago: price \(all\)/],
+    ['what was closed by notification', /Announced closures .* 4 d ago strike - 703295 over/],
+    ['what changed', /Last changes .* 1 h ago price_changed, 2026-11-22 \{/],
+    ['which images are shown, with their credits', /Images .* 0 Photo: A\. Baker Loaves in 12 d/],
+  ];
+  it.each(cases)('%s', (_, words) => {
+    expect(textOf(view)).toMatch(words);
+  });
+
+  it('nothing of what there is not', () => {
+    const { explanation } = view;
+    const bare = {
+      ...view,
+      days: [],
+      images: [],
+      changes: [],
+      explanation: { ...explanation, closures: [], records: [] },
+    };
+    const text = textOf(bare);
+    expect(text).toMatch(
+      /None: the last answer of each part was good\. .*None is known\. .*None is in the feed\. .*None is shown\./,
+    );
+    expect(text).not.toContain('Announced closures');
+  });
+});
+
+it('markup in titles, credits and answers is text in the view of a product', () => {
+  const hostile = '"><img src=x onerror=alert(1)></style><script>alert(1)</script>\'\u202e';
+  const planted = JSON.parse(JSON.stringify(view), (key, value: unknown) =>
+    typeof value === 'string' && !['today', 'state'].includes(key) ? hostile : value,
+  ) as ProductView;
+  const page = renderProduct(planted, now);
+  expect(page.match(/<img|<script|<\/style>/g)).toEqual(['</style>']);
+  expect(page.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(10);
+  expect(page).not.toMatch(/\u202e/);
+  expect(page).toContain(`<h1>${'&quot;&gt;&lt;img'}`);
+});
