@@ -35,7 +35,6 @@ const allowed: Record<string, readonly string[]> = {
     'sqlite/group-commit.ts',
     'clock.ts',
     'errors.ts',
-    // Of a report in words, which a command prints and the page shows.
     'format.ts',
     'log.ts',
   ],
