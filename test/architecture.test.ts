@@ -35,6 +35,7 @@ const allowed: Record<string, readonly string[]> = {
     'sqlite/group-commit.ts',
     'clock.ts',
     'errors.ts',
+    'format.ts',
     'log.ts',
   ],
   // Knows the bounds of each part that it configures, and starts none.

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { policyOf } from '../daemon/policy.ts';
 import { duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
+import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -13,15 +14,35 @@ export function planCommand(io: Io): Command {
       'Shows what the call budget buys for the mirrored catalogue: calls a day, how long each sweep takes, and what changes would cost. ' +
         'Exit 0: the budget keeps every promise; 1: a sweep cannot finish in time.',
     )
+    .option(
+      '--declaration',
+      'list each endpoint, whether it is ingested or live, and how often it is asked, as vendors want it declared',
+    )
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',
-      '\nExamples:\n  catalogued plan\n  CATALOGUED_CADENCE__AVAILABILITY__HORIZON=180 catalogued plan --json | jq .calls_per_day',
+      '\nExamples:\n  catalogued plan\n  catalogued plan --declaration\n  CATALOGUED_CADENCE__AVAILABILITY__HORIZON=180 catalogued plan --json | jq .calls_per_day',
     )
-    .action((options: { json?: boolean }, command: Command) => {
+    .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) }, config.budget.lanes);
+      if (options.declaration) {
+        const { service, cadence, subscriptions, receiver } = config;
+        const settings = {
+          paths: service.profile.paths,
+          cadence,
+          subscriptions: subscriptions.length,
+          public_url: receiver.public_url,
+        };
+        const endpoints = declarationOf(settings, plan, mirror.offers.offers);
+        io.stdout.write(
+          options.json
+            ? `${JSON.stringify({ endpoints }, null, 2)}\n`
+            : declared(endpoints, service.base_url, widthOf(io)),
+        );
+        return;
+      }
       io.stdout.write(options.json ? `${JSON.stringify(plan, null, 2)}\n` : render(plan, widthOf(io)));
       if (plan.broken.length > 0) io.answerIsNo();
     });
@@ -59,6 +80,16 @@ function render(plan: Plan, width: number): string {
     '',
     ...promises(plan),
   ].join('\n')}\n`;
+}
+
+function declared(endpoints: readonly DeclaredEndpoint[], base_url: string, width: number): string {
+  const rows = endpoints.map(({ endpoint, use, how_often, calls_per_day }) => [
+    endpoint,
+    use,
+    how_often,
+    calls_per_day === null ? '-' : number(calls_per_day),
+  ]);
+  return `${base_url}\n\n${table(['endpoint', 'use', 'how often', 'calls a day'], rows, width)}\n`;
 }
 
 function promises({ broken }: Plan): string[] {

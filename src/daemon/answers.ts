@@ -1,5 +1,7 @@
+import { formTokens } from '../admin/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
+import { systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
@@ -87,6 +89,7 @@ export function answersOf(
     recentStatus: () => status(recentMs),
     memory: () => pageMemory(wiring, { feed, started_at: figures.started_at }),
     product: (product_id) => productView({ ports, feed, shown }, product_id),
+    resync: { price, start: resync, tokens: formTokens(systemEntropy(32), ports.clock.now) },
     processFigures: figures.look,
     ready: () => {
       files.look();

@@ -1,4 +1,5 @@
 import type { Tried } from '../domain/conditions/facts.ts';
+import { isMute } from '../domain/push/mute.ts';
 import { isReachable } from '../upstream/reach.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -10,17 +11,31 @@ export interface ConditionTries {
 }
 
 const addressEveryMs = 15 * 60_000;
+/** Updates announced within this time are looked for in the reads that followed; a read may take some minutes. */
+const announcedMs = { from: 6 * 3_600_000, to: 10 * 60_000 };
+/** Fewer may be about what we do not mirror. */
+const fewestUnshown = 3;
+/** What the rhythm of deliveries is judged by. */
+const arrivalsAtMost = 2000;
 
 export function conditionTries({
   config,
   limiter,
   serviceClock,
   subscriptions,
+  mirror,
+  inbox,
+  files,
   ports: { clock },
-}: Pick<Wiring, 'config' | 'limiter' | 'serviceClock' | 'subscriptions' | 'ports'>): ConditionTries {
+}: Pick<
+  Wiring,
+  'config' | 'limiter' | 'serviceClock' | 'subscriptions' | 'mirror' | 'inbox' | 'files' | 'ports'
+>): ConditionTries {
   let calls = Number.NaN;
   let unreachable_since: number | null = null;
   let public_address: Tried['public_address'] = null;
+  let unshown: Tried['unshown'] = null;
+  let mute: Tried['mute'] = null;
   let tested = Number.NEGATIVE_INFINITY;
 
   async function lookForService(signal: AbortSignal): Promise<void> {
@@ -33,18 +48,35 @@ export function conditionTries({
     else if (!signal.aborted) unreachable_since ??= clock.now();
   }
 
+  function lookAtAnnouncements(): void {
+    const now = clock.now();
+    if (!files.isWell('mirror')) return;
+    const { products, shown, since } = mirror.trust.updates(now - announcedMs.from, now - announcedMs.to);
+    unshown = products < fewestUnshown || shown > 0 || since === null ? null : { products, since };
+  }
+
+  function listen(): void {
+    if (!files.isWell('inbox')) return;
+    const silent = [...inbox.deliveries.arrivals(arrivalsAtMost)].filter(([, times]) => isMute(times, clock.now()));
+    const last = silent.map(([, times]) => times.at(-1) ?? 0);
+    mute = silent.length === 0 ? null : { subscriptions: silent.map(([id]) => id), since: Math.min(...last) };
+  }
+
   async function testAddress(signal: AbortSignal): Promise<void> {
-    if ('why' in subscriptions || clock.monotonic() - tested < addressEveryMs) return;
-    tested = clock.monotonic();
+    if ('why' in subscriptions) return;
     const { result, message, answered = false } = await subscriptions.work.selfTest(signal);
     const failsSince = public_address?.result === 'failed' ? public_address.since : clock.now();
     public_address = { result, message, answered, since: result === 'passed' ? clock.now() : failsSince };
   }
 
   return {
-    tried: () => ({ unreachable_since, clock_offset_ms: serviceClock.offset(), public_address }),
+    tried: () => ({ unreachable_since, clock_offset_ms: serviceClock.offset(), public_address, unshown, mute }),
     look: async (signal) => {
       await lookForService(signal);
+      lookAtAnnouncements();
+      if (clock.monotonic() - tested < addressEveryMs) return;
+      tested = clock.monotonic();
+      listen();
       await testAddress(signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });

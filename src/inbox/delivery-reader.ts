@@ -34,6 +34,8 @@ export interface DeliveryReader {
   find(delivery_id: number): Delivery | null;
   /** Returns how many `replay` would repeat, and how many it cannot: their bodies are gone. */
   replayable(since: number): { readonly deliveries: number; readonly gone: number };
+  /** Returns when the newest deliveries came, so many at most, by subscription and in ascending order. */
+  arrivals(limit: number): Map<string, number[]>;
   /** Returns the arrival of each subscription's newest delivery: outlives the delivery. */
   lastBySubscription(): Map<string, number>;
 }
@@ -88,7 +90,15 @@ export function deliveryReader(db: Reads): DeliveryReader {
       ]),
   );
   const last = db.rows(() => query.selectFrom('last_delivery').select(['subscription_id', 'received_at']));
+  const arrivals = db.rows(({ limit }: Bound<{ limit: number }>) =>
+    query.selectFrom('delivery').select(['subscription_id', 'received_at']).orderBy('delivery_id', 'desc').limit(limit),
+  );
   return {
+    arrivals: (limit) => {
+      const newest = arrivals.all({ limit }).toSorted((a, b) => a.received_at - b.received_at);
+      const groups = Map.groupBy(newest, ({ subscription_id }) => subscription_id);
+      return new Map([...groups].map(([id, each]) => [id, each.map(({ received_at }) => received_at)]));
+    },
     counts: () => counts.get() ?? { received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 },
     bytes: () => bytes.get() ?? { stored_bytes: 0, bodies_gone: 0 },
     list: (filter) => list.all(filter).map(listedDeliveryOf),

@@ -32,6 +32,7 @@ it('what commands print with --json has the fields of the contract, and no other
     explain: ['explain', id],
     'explain --date': ['explain', id, '--date', '2026-12-05'],
     plan: ['plan'],
+    'plan --declaration': ['plan', '--declaration'],
     'resync --dry-run': ['resync', '--all', '--dry-run'],
     'resync --wait': ['resync', '--product', id, '--checkout', '--wait'],
     'removals list': ['removals', 'list'],

@@ -9,7 +9,7 @@ import { type Overrides, type Wiring, wire } from '../../src/daemon/wiring.ts';
 import { quarantineAfter } from '../../src/domain/schedule/backoff.ts';
 import type { Logger } from '../../src/log.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import { openMirrorAt } from './mirror-at.ts';
+import { openMirrorWithClock } from './mirror-at.ts';
 
 /** Everything of a daemon but its admin interface and the loops that tick. */
 export interface DaemonJobs extends AsyncDisposable {
@@ -86,11 +86,12 @@ export async function startJobs(
     broken: failed('inbox'),
   });
   if (receiving !== null) stack.use(receiving);
+  let reader: ReturnType<typeof openMirrorWithClock> | null = null;
+  stack.defer(() => void reader?.db.close());
   const mirrorStatus = () => {
-    const db = openMirrorAt(wiring.mirror.path, clock.now());
-    const status = readStatus(db, quarantineAfter);
-    db.close();
-    return status;
+    reader ??= openMirrorWithClock(wiring.mirror.path);
+    reader.set(clock.now());
+    return readStatus(reader.db, quarantineAfter);
   };
   const status = statusSource({ ...own, receiving }, { jobs: () => schedule.list(), mirrorStatus });
   const parts = { ...own, receiving, status };

@@ -48,6 +48,7 @@ const tools = {
     instead: 'root that may unshare',
   },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
+  promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },
   unshare: { tries: ['unshare', '-Urm', 'true'], packages: null, instead: 'a kernel that lets users unshare' },
   nsenter: { tries: ['nsenter', '--version'], packages: 'util-linux' },

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Database } from '../../src/sqlite/read-only.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import type { Subject } from './rough-case.ts';
 
@@ -18,6 +19,12 @@ export interface Running {
   output(): string;
   /** Resolves when its output matches; rejects when it ends before, or after `ms`. */
   said(pattern: RegExp, ms?: number): Promise<string>;
+}
+
+/** Returns a statement as the mirror knows its tables: those of an older commit have names without `_`. */
+export function asNamed(db: Database, sql: string): string {
+  const isOlder = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_mirror'").get() === undefined;
+  return isOlder ? sql.replace(/\b_(?=[a-z])/g, '') : sql;
 }
 
 /** Writes `catalogued.yaml` into the case's directory, over a service at `url`; `more` is laid over it. */

@@ -8,6 +8,7 @@ export interface ConditionFacts {
   readonly records: {
     readonly all: number;
     readonly never_fetched: number;
+    readonly failing: number;
     /** Failing for days: tried once a day by now. */
     readonly failing_long: number;
     readonly last_read_at: number | null;
@@ -106,6 +107,10 @@ export interface Tried {
   readonly unreachable_since: number | null;
   /** How far the service's clock is ahead of ours; null: it does not say. */
   readonly clock_offset_ms: number | null;
+  /** Products of which updates were announced within hours, were read since, and none showed anything new; null: some did. */
+  readonly unshown: { readonly products: number; readonly since: number } | null;
+  /** Subscriptions that have fallen silent against their habit, and when the first of them last sent. */
+  readonly mute: { readonly subscriptions: readonly string[]; readonly since: number } | null;
   /** The last test of our own public address; null: none was made. */
   readonly public_address: AddressTest | null;
 }

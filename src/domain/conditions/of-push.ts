@@ -97,6 +97,42 @@ export const ofPush = {
       (products) => `a subscription misses changes; ${number(products)} products are read as often as without it`,
     ),
   },
+  'subscription-mute': {
+    about: 'Silent',
+    severity: 'warning',
+    means: 'a subscription that used to deliver has sent nothing for longer than ever, nights and weekends included',
+    todo: 'Ask the service whether it sends, and your proxy whether it refuses: `catalogued subscription show`, `catalogued doctor`',
+    depends_on: [
+      'receiver-unreachable',
+      'subscription-broken',
+      'subscription-taken',
+      'subscription-silent',
+      'inbox-lost',
+      'inbox-damaged',
+    ],
+    found: ({ tried }) => {
+      const mute = tried?.mute ?? null;
+      return mute === null
+        ? null
+        : { since: mute.since, says: `${mute.subscriptions.join(', ')} used to deliver, and sends nothing` };
+    },
+  },
+  'changes-not-shown': {
+    about: 'Changes',
+    severity: 'warning',
+    means:
+      'updates of three or more products were announced within six hours, the products were read since, and no read showed anything new: a cache answers in the service’s place, or somebody forges announcements',
+    todo: 'Compare `catalogued explain PRODUCT` with the service’s own page; look for a cache between here and the service; `catalogued resync --product ID` reads once more',
+    found: ({ tried }) => {
+      const unshown = tried?.unshown ?? null;
+      return unshown === null
+        ? null
+        : {
+            since: unshown.since,
+            says: `updates of ${number(unshown.products)} products were announced, and no read shows anything new`,
+          };
+    },
+  },
   'subscription-taken': {
     about: 'Taken',
     severity: 'warning',

@@ -7,8 +7,9 @@ const unreachableShownMs = 45_000;
 
 /** Between our clock and the service's; below it, tokens are corrected and nobody suffers. */
 const clockOffMs = minute;
-/** So many calls without a record that was read are no accident. */
+/** So many calls without a record that was read are no accident; nor more than those that a few failing records take. */
 const fruitlessCalls = 20;
+const callsOfFailing = 12;
 
 /** Jobs whose failures have a condition of their own. */
 const toldElsewhere: ReadonlySet<string> = new Set(['snapshot', 'backup', 'restore-drill']);
@@ -88,9 +89,10 @@ export const ofService = {
       'clock-doubted',
     ],
     visible_after_ms: 30 * minute,
-    found: ({ daemon, watched }) => {
+    found: ({ daemon, watched, records: { all, failing } }) => {
       const fruitless = daemon === null || watched === null ? 0 : daemon.calls - watched.reads.calls;
-      return watched === null || fruitless < fruitlessCalls
+      const explained = failing > all / 2 ? 0 : failing * callsOfFailing;
+      return watched === null || fruitless < Math.max(fruitlessCalls, explained)
         ? null
         : { since: watched.reads.since, says: `${fruitless} calls were made, and no record was read` };
     },

@@ -1,6 +1,7 @@
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
+import { textResources } from '../../domain/schedule/resources.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -28,10 +29,19 @@ export interface NoticeReads {
   noticesOf(product_id: number): Tables['_notice'][];
   /** Whether anything was announced from then to now. */
   noticedSince(from: number, now: number): boolean;
+  /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
+  updates(from: number, to: number): AnnouncedUpdates;
   /** Those whose notifications have had their time. */
   ripe(found_before: number): ExpectedNotice[];
   /** Who covers the product and was asked for such changes. */
   announcers(expected: ExpectedNotice): Announcer[];
+}
+
+export interface AnnouncedUpdates {
+  readonly products: number;
+  readonly shown: number;
+  /** When the first was announced; null: none was. */
+  readonly since: number | null;
 }
 
 export interface NoticeTable extends NoticeReads {
@@ -72,11 +82,52 @@ export function noticeReads(db: Reads): NoticeReads {
       .$narrowType<{ covered_since: number }>()
       .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
   );
+  const updates = announcedUpdates(db);
   return {
+    updates,
     noticesOf: (product_id) => ofProduct.all({ product_id }),
     noticedSince: (from, now) => since.get({ from, now }) !== undefined,
     ripe: (found_before) => ripe.all({ found_before }),
     announcers: (expected) => announcers.all(expected),
+  };
+}
+
+/** A read may have shown a change so long before it was announced: announcements are held back. */
+const earlierMs = 3_600_000;
+
+function announcedUpdates(db: Reads): NoticeReads['updates'] {
+  const counts = db.rows(({ from, to }: Bound<{ from: number; to: number }>) =>
+    query
+      .selectFrom(
+        query
+          .selectFrom('_notice as n')
+          .select(({ exists, selectFrom, ref }) => {
+            const records = selectFrom('_record as r')
+              .select('r.product_id')
+              .where('r.resource', 'in', [...textResources])
+              .whereRef('r.product_id', '=', 'n.product_id');
+            const told = ref('n.received_at');
+            return [
+              'n.received_at',
+              'n.product_id',
+              exists(records.where('r.fetched_at', '>=', told)).as('read'),
+              exists(records.where('r.changed_at', '>=', sql<number>`${told} - ${sql.lit(earlierMs)}`)).as('shown'),
+            ];
+          })
+          .where('n.change_type', '=', 'product_details_update')
+          .where(({ between }) => between('n.received_at', from, to))
+          .as('told'),
+      )
+      .select(({ fn }) => [
+        fn.count<number>('product_id').distinct().as('products'),
+        fn.sum<number | null>('shown').as('shown'),
+        fn.min<number | null>('received_at').as('since'),
+      ])
+      .where('read', '=', 1 as never),
+  );
+  return (from, to) => {
+    const { products = 0, shown = 0, since = null } = counts.get({ from, to }) ?? {};
+    return { products, shown: shown ?? 0, since };
   };
 }
 

@@ -153,8 +153,9 @@ function imagesShown(db: Reads): Pick<MirrorStatus, 'images' | 'oldest_image_at'
   return shown.get() ?? { images: 0, oldest_image_at: null };
 }
 
-/** In quarantine a record is tried, and fails, once a day. */
+/** In quarantine a record is tried, and fails, once a day; one that was never read gets there later. */
 const longDays = 2;
+const laterFailures = 4;
 
 function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'records' | 'failures'> {
   const counts = db.rows(() =>
@@ -165,7 +166,12 @@ function recordCounts(db: Reads, quarantineAfter: number): Pick<MirrorStatus, 'r
       fn.countAll<number>().filterWhere('failures', '>=', quarantineAfter).as('quarantined'),
       fn
         .countAll<number>()
-        .filterWhere('failures', '>', quarantineAfter + longDays)
+        .filterWhere(({ eb, or }) =>
+          or([
+            eb('failures', '>', quarantineAfter + longDays + laterFailures),
+            eb('failures', '>', quarantineAfter + longDays).and('fetched_at', 'is not', null),
+          ]),
+        )
         .as('failing_long'),
       fn.max<number | null>('fetched_at').as('last_read_at'),
     ]),

@@ -11,7 +11,7 @@ import type { Commit, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
-import { datesOf, mayWait, nextWindow } from './window.ts';
+import { datesOf, mayWait, nextWindow, planMovedDate } from './window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 
@@ -88,14 +88,13 @@ export async function readAvailability(
   const found: Found = { changed: false, noticed: false };
   let body_hash: string | null = null;
   let known = record.body_hash;
-
   /** Called when nothing is left to request, inside the transaction of the last answer. */
   const settle = () => {
     const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
     const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    const read = { sent_at, ...found, body_hash, cadence: window.every, worth: product, sooner, unanswered_at };
-    settleStored(ports, record, read);
-    release(ports, record, { sent_at, before: product });
+    const planned = { cadence: window.every, worth: product, sooner, unanswered_at };
+    settleStored(ports, record, { sent_at, ...found, body_hash, ...planned });
+    noteOthers(ports, record, { window, product, sent_at });
   };
 
   for (let request = requests.next(); request !== null; request = requests.next()) {
@@ -148,6 +147,16 @@ export async function readAvailability(
       return 'stored';
     }, 'now');
   return { kind: 'stored', changed: found.changed, sale: 'on', sent_at, unanswered: requests.unanswered };
+}
+
+/** Notes what a read means for others: the window before, and who waits for the product to be on sale. */
+function noteOthers(
+  ports: SyncPorts,
+  record: RecordFacts,
+  { window, product, sent_at }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'> & { readonly sent_at: number },
+): void {
+  planMovedDate(ports, record, window, product.timezone);
+  release(ports, record, { sent_at, before: product });
 }
 
 /** Returns what a record is about: the product, the dates of its window, and whether any of them was read before. */

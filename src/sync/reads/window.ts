@@ -20,10 +20,32 @@ export function mayWait(ports: SyncPorts, record: RecordFacts): boolean {
   if (window === null || clock.now() >= window.midnight) return false;
   const worth = dueAfterRead(ports, record, { fetched_at, cadence: window.every, product }, believed(record));
   const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.midnight);
-  const due = sooner !== null && sooner.at < worth.at ? sooner : worth;
+  const planned = sooner !== null && sooner.at < worth.at ? sooner : worth;
+  // The window before counts on it that this one is read before midnight (`dueForIncomingDate`).
+  const surely = record.part === 0 ? planned.at : window.midnight - window.every * 0.02;
+  const due = { ...planned, at: Math.min(planned.at, surely) };
   if (isStillWorth(due, fetched_at, clock.now())) return false;
   mirror.transaction(() => mirror.records.reschedule(record, due, fetched_at + window.every));
   return true;
+}
+
+/**
+ * Called when a window was read: if that was planned for before midnight and came after it, the date that midnight moved
+ * into the window before was in neither read. That one is due before the date is older than its cadence.
+ */
+export function planMovedDate(
+  { mirror }: Pick<SyncPorts, 'mirror'>,
+  record: RecordFacts,
+  { today, every }: { readonly today: string; readonly every: number },
+  timezone: string | null,
+): void {
+  const { fetched_at, part } = record;
+  const before = part === 0 ? null : mirror.records.find({ ...record, part: part - 1 });
+  if (fetched_at === null || before?.fetched_at == null) return;
+  const midnight = startOfDate(today, timezone);
+  if (fetched_at >= midnight || before.fetched_at >= midnight) return;
+  const due = dueForIncomingDate({ fetched_at, due_at: fetched_at, cadence: every }, midnight);
+  if (due !== null && due.at < before.due_at) mirror.records.setDue(before, due);
 }
 
 /** Returns the window whose first date moves here at midnight; null if it was never read or is none. */

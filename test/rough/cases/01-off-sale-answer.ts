@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { configure, run } from '../program.ts';
+import { asNamed, configure, run } from '../program.ts';
 import type { RoughCase, Subject } from '../rough-case.ts';
 
 /** A product is closed, a date sells out, it reopens, and its dates still come from a cache of the service. */
@@ -12,7 +12,7 @@ async function reopened(subject: Subject, cached: { status: number; body: string
   const cli = (...args: string[]) => run(subject, ['--config', config, ...args]);
   const ask = <Row>(sql: string) => {
     const db = new Database(join(subject.directory, 'mirror/mirror.db'), { readonly: true });
-    const rows = db.prepare<[], Row>(sql).all();
+    const rows = db.prepare<[], Row>(asNamed(db, sql)).all();
     db.close();
     return rows;
   };

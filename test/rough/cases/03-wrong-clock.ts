@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { faketimeLibrary } from '../../faults/faketime.ts';
-import { configure, run, start } from '../program.ts';
+import { asNamed, configure, run, start } from '../program.ts';
 import type { Finding, RoughCase, Subject } from '../rough-case.ts';
 
 const day = 86_400_000;
@@ -21,7 +21,7 @@ interface Seen {
 function look(path: string): Seen {
   const db = new Database(path, { readonly: true });
   try {
-    const one = (sql: string) => Number(db.prepare(sql).pluck().get());
+    const one = (sql: string) => Number(db.prepare(asNamed(db, sql)).pluck().get());
     return {
       images: one('SELECT count(*) FROM images'),
       bookable: one('SELECT count(*) FROM bookable_days'),

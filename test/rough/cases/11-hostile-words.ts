@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { configure, run } from '../program.ts';
+import { asNamed, configure, run } from '../program.ts';
 import type { RoughCase, Subject } from '../rough-case.ts';
 
 const hostile = 'Tour\u001b]0;owned\u0007\u009b31m\u202egnp.exe\u2066\r\nIn breach        0';
@@ -53,9 +53,10 @@ export const cases: readonly RoughCase[] = [
     run: async (subject) => {
       const { config, mirror } = await filled(subject, () => undefined);
       const db = new Database(mirror);
-      const product_id = db.prepare('SELECT product_id FROM _image LIMIT 1').pluck().get();
-      db.prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
-      db.prepare(
+      const prepare = (sql: string) => db.prepare<unknown[]>(asNamed(db, sql));
+      const product_id = prepare('SELECT product_id FROM _image LIMIT 1').pluck().get();
+      prepare('UPDATE _product_text SET title = ? WHERE product_id = ?').run('x'.repeat(1_000_000), product_id);
+      prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
          INSERT INTO _image (product_id, image_key, position, credit, document, first_seen_at)
          SELECT ?, 'u-' || printf('%032d', i), 100 + i, 'c', '{"large":"https://images.example.com/' || i || '.jpg"}', 1 FROM n`,

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/clock.ts';
 import type { Habits } from '../../../src/sandbox/rough/habits.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { configure, run, start } from '../program.ts';
+import { asNamed, configure, run, start } from '../program.ts';
 import type { RoughCase, Subject } from '../rough-case.ts';
 
 async function sandboxOf(subject: Subject, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
@@ -24,7 +24,7 @@ async function filled(subject: Subject, habits: Partial<Habits> = {}, more: Reco
 function ask<Row>({ directory }: Subject, sql: string): Row | undefined {
   const db = new Database(join(directory, 'mirror', 'mirror.db'), { readonly: true });
   try {
-    return db.prepare<[], Row>(sql).get();
+    return db.prepare<[], Row>(asNamed(db, sql)).get();
   } finally {
     db.close();
   }
@@ -32,7 +32,7 @@ function ask<Row>({ directory }: Subject, sql: string): Row | undefined {
 
 function change({ directory }: Subject, sql: string): void {
   const db = new Database(join(directory, 'mirror', 'mirror.db'));
-  db.exec(sql);
+  db.exec(asNamed(db, sql));
   db.close();
 }
 

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+it('a date that midnight moves into another window is not forgotten where the read before midnight comes after it', async () => {
+  await using harness = await virtualHarness({ products: 12, counts: 'none' }, { scheduling: 'fixed' });
+  const { sandbox, clock, wiring } = harness;
+  await harness.runUntil(() => wiring.mirror.filledAt() !== null);
+  await harness.liveUntil(Math.ceil(clock.now() / hour) * hour);
+  const reader = openMirrorWithClock(wiring.mirror.path);
+  using _ = { [Symbol.dispose]: () => void reader.db.close() };
+  const stale = reader.db.prepare<[], { product_id: number; date: string }>(
+    'SELECT DISTINCT product_id, date FROM availability_days WHERE stale = 1',
+  );
+  const found: unknown[] = [];
+  // Midnight comes at a full hour everywhere in the sandbox: the service is away before and after it.
+  for (let passed = 0; passed < 72; passed += 1) {
+    await harness.liveUntil(clock.now() + 5 * minute);
+    await sandbox.setReachable('yes');
+    await harness.liveUntil(clock.now() + 20 * minute);
+    reader.set(clock.now());
+    for (const row of stale.all()) found.push({ passed, ...row });
+    await sandbox.setReachable('no');
+    await harness.liveUntil(clock.now() + 35 * minute);
+  }
+  expect(found).toEqual([]);
+});
