@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { serviceChecks } from '../doctor/doctor.ts';
 import { openFileChecks } from '../doctor/files.ts';
-import { secretChanges } from '../doctor/secrets.ts';
+import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -155,6 +155,7 @@ export function answersOf(
         const checks = [
           ...openFileChecks(files.findings()),
           secretChanges(loaded),
+          ...lastReload(reload.last().refused),
           ...(await serviceChecks(probes, signal)),
         ];
         return [...checks, ...conditionChecks((await status(0)).conditions, checks)];
